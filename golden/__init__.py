@@ -1,0 +1,1 @@
+"""The dynamic half: record seeded runs, compare them bit for bit, locate the first divergence."""
