@@ -1,0 +1,210 @@
+"""The command line: a thin shell over functions that return values."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from golden.check import AbResult, ab, doctor
+from golden.check.ab import Side
+from golden.check.git import worktree
+from golden.compare import compare
+from golden.record import find_root, find_run, load_run, record_run, run_files
+from golden.report import render
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.trace.trace import load_trace
+
+_root = click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree under test; by default the nearest folder upwards with golden/runs.",
+)
+_data = click.option(
+    "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
+)
+_out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Record seeded training runs, compare them bit for bit, name the first divergence.
+
+    Exit status: 0 identical, 1 different, 2 unusable input, 3 a run crashed or timed out,
+    4 nothing comparable.
+    """
+
+
+@cli.command("list")
+@_root
+def list_command(root: Path | None) -> int:
+    """The runs of this repository, and what each costs."""
+    root = root or find_root(Path.cwd())
+    files = run_files(root)
+    if not files:
+        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    runs = [load_run(path) for path in files]
+    table = Table(box=None)
+    for column in ("run", "profile", "device", "budget", "what"):
+        table.add_column(column)
+    for run in runs:
+        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", run.description)
+    Console().print(table)
+    Console().print(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
+    return ExitCode.IDENTICAL
+
+
+@cli.command()
+@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@_root
+@_data
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The trace goes to OUT/RUN."
+)
+@click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
+def record(names: tuple[str, ...], root: Path | None, data: Path | None, out: Path, dense: str | None) -> int:
+    """Run once and keep the trace."""
+    root = root or find_root(Path.cwd())
+    steps = _range(dense) if dense else None
+    for run in [find_run(name, root) for name in names]:
+        _notify(f"{run.name}: running")
+        trace = record_run(run, root=root, out=out / run.name, data=data, dense=steps, label=run.name)
+        steps_taken = sum(len(p.steps) for p in trace.processes)
+        click.echo(f"{run.name}: {len(trace.events)} events, {steps_taken} optimizer steps -> {trace.folder}")
+    return ExitCode.IDENTICAL
+
+
+def _range(text: str) -> range:
+    first, _, last = text.partition(":")
+    try:
+        return range(int(first), int(last) if last else int(first) + 1)
+    except ValueError:
+        raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20") from None
+
+
+@cli.command("doctor")
+@click.argument("name", metavar="RUN")
+@_root
+@_data
+@_out
+def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None) -> int:
+    """Run it twice: is it deterministic at all, and if not, what differs first?"""
+    root = root or find_root(Path.cwd())
+    run = find_run(name, root)
+    with _kept(out) as folder:
+        return _show(doctor(run, root=root, out=folder, data=data, notify=_notify))
+
+
+@cli.command("ab")
+@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@_root
+@click.option(
+    "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
+)
+@click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@_data
+@_out
+def ab_command(
+    names: tuple[str, ...],
+    root: Path | None,
+    base: str | None,
+    head: str | None,
+    data: Path | None,
+    out: Path | None,
+) -> int:
+    """Compare two versions on this machine, now."""
+    root = root or find_root(Path.cwd())
+    if head is not None and base is None:
+        raise UnusableInput("--head REF needs --base REF")
+    runs = [find_run(name, root) for name in names]
+    codes = []
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(_kept(out))
+        base_root = stack.enter_context(worktree(root, base)) if base else root
+        head_root = stack.enter_context(worktree(root, head)) if head else root
+        for run in runs:
+            left = (
+                Side(f"{run.name} at {base}", run, base_root)
+                if base
+                else Side(f"{run.name} [base]", run.base_variant(), root)
+            )
+            right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
+            codes.append(_show(ab(left, right, out=folder / run.name, data=data, notify=_notify)))
+    return worst(codes)
+
+
+def worst(codes: list[int]) -> int:
+    """The exit status of several comparisons: that of the worst one."""
+    for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
+        if code in codes:
+            return code
+    return ExitCode.IDENTICAL
+
+
+@cli.command()
+@click.argument("left", type=click.Path(path_type=Path))
+@click.argument("right", type=click.Path(path_type=Path))
+def diff(left: Path, right: Path) -> int:
+    """Compare two traces, or two folders of traces by run."""
+    codes = []
+    for a, b in _trace_pairs(left, right):
+        x, y = load_trace(a), load_trace(b)
+        found = compare(x, y)
+        click.echo(render(found, left=str(a), right=str(b)))
+        codes.append(int(found.code))
+    return worst(codes)
+
+
+def _trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
+    for side in (left, right):
+        if not side.is_dir():
+            raise UnusableInput(f"no folder {side}")
+    if (left / "trace.json").exists() or (right / "trace.json").exists():
+        return [(left, right)]
+    names = {side: {p.parent.name for p in side.glob("*/trace.json")} for side in (left, right)}
+    if not names[left] or not names[right]:
+        empty = left if not names[left] else right
+        raise UnusableInput(f"{empty} is not a trace and holds none")
+    if names[left] != names[right]:
+        odd = ", ".join(sorted(names[left] ^ names[right]))
+        raise UnusableInput(f"{left} and {right} don't hold the same runs: {odd} is on one side only")
+    return [(left / name, right / name) for name in sorted(names[left])]
+
+
+def _show(result: AbResult) -> int:
+    click.echo(render(result.comparison, left=result.left.title, right=result.right.title))
+    return int(result.comparison.code)
+
+
+def _notify(message: str) -> None:
+    click.echo(message, err=True)
+
+
+@contextlib.contextmanager
+def _kept(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
+        yield Path(scratch)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit status says what came of it."""
+    try:
+        status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
+    except GoldenError as error:
+        click.echo(f"golden: {error}", err=True)
+        return int(error.code)
+    except click.ClickException as error:
+        click.echo(f"golden: {error.format_message()}", err=True)
+        return ExitCode.UNUSABLE
+    except click.Abort:
+        click.echo("golden: interrupted", err=True)
+        return 130
+    return int(status or 0)

@@ -1,0 +1,5 @@
+"""Comparisons for people."""
+
+from golden.report.text import render
+
+__all__ = ["render"]

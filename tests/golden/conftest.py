@@ -1,0 +1,36 @@
+"""Fixtures: a small project to change and record, and the trace of the unchanged one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from golden.cli import main
+from tests.golden.project import RUN, TRAIN, Project
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    root = tmp_path / "project"
+    root.mkdir()
+    return Project(root, capsys)
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """The trace of the unchanged script, recorded once."""
+    folder = tmp_path_factory.mktemp("reference")
+    trace = folder / "out" / "train"
+
+    def get() -> Path:
+        if not trace.exists():
+            (folder / "golden" / "runs").mkdir(parents=True)
+            (folder / "train.py").write_text(TRAIN)
+            (folder / "golden" / "runs" / "train.toml").write_text(RUN)
+            options = ["--root", str(folder), "-o", str(folder / "out"), "--dense", "0:99"]
+            assert main(["record", "train", *options]) == 0
+        return trace
+
+    return get
