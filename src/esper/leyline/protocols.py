@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class SlottedHostProtocol(Protocol):
     """A network cut into segments with a slot after each segment but the last.
 
-    `run_segment(0, images)` gives the features that enter the first slot; the last segment ends in the logits.
+    `run_segment(0, images)` gives the features that enter the first slot; the last segment gives the logits.
     """
 
     slot_ids: tuple[str, ...]
