@@ -31,7 +31,7 @@ class SeedStateReport:
     """One occupied or cooling slot; a dormant slot has no report.
 
     `contribution` is validation accuracy with the seed minus without it (fractions), None until measured;
-    `contribution_age` counts epochs since that measurement.
+    `contribution_age` counts epochs since that measurement. `leaving`: a prune waits for alpha to reach zero.
     """
 
     slot_id: str
@@ -55,4 +55,5 @@ class SeedStateReport:
     previous_contribution: float | None
     contribution_age: int
     accuracy_at_germination: float
+    leaving: bool
     prune_reason: str | None
