@@ -26,7 +26,7 @@ STRICT_HOLDING_EPOCHS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateConfig:
-    """`strict` asks for evidence, not only time; `auto_forward` are the stages entered without being asked."""
+    """`strict` asks for evidence, not only time; `auto_forward`: the stages entered without being asked."""
 
     strict: bool = False
     auto_forward: frozenset[SeedStage] = frozenset({SeedStage.TRAINING, SeedStage.HOLDING})

@@ -86,7 +86,7 @@ class MorphogeneticModel(nn.Module):
         """Logits [configurations, batch, classes], one configuration per mapping from slot to alpha.
 
         A slot that a mapping leaves out keeps its alpha. Work is shared until configurations differ: the
-        features before a slot are computed once for all that agree up to there, and a seed once per such group.
+        features before a slot are computed once for all that agree up to there, and so is a seed's output.
         The bits are those of separate forward passes. Evaluation mode only; RuntimeError otherwise.
         """
         if self.training:
