@@ -18,7 +18,7 @@ _SMALLEST_UNIFORM = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class HeadEvaluation:
-    """Of given actions, all [..., heads] in the order of HEAD_NAMES; `relevant` is 1 if it mattered, else 0."""
+    """Of given actions, all [..., heads] in the order of HEAD_NAMES; `relevant` is 1 if it mattered."""
 
     log_probs: Tensor
     entropies: Tensor
