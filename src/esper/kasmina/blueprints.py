@@ -26,6 +26,10 @@ class NormSeed(Blueprint):
 
     def forward(self, x: Tensor) -> Tensor:
         """Change of the features, same shape as `x`."""
+        if torch.is_grad_enabled() and not x.requires_grad:
+            # On a CPU, torch 2.13 dereferences null in this layer's backward pass where a channels-last input
+            # needs no gradient, which is so while the seed trains on detached features.
+            x = x.detach().requires_grad_()
         return self.output(x)
 
 
