@@ -100,6 +100,7 @@ from esper.simic.training.config import TrainingConfig, resolve_slots
 from esper.simic.training.result import RoundResult, TrainingResult
 from esper.tolaria.data import SharedBatchIterator, load_images
 from esper.tolaria.governor import Governor
+from esper.tolaria.optimizers import create_optimizer, reset_momentum
 from esper.tolaria.runtime import (
     CUDATimer,
     make_stream,
@@ -603,13 +604,7 @@ def train_ppo_vectorized(
             generator=derive_generator(config.seed, round_idx, env_idx, "weights"),
             device=device,
         )
-        host_optimizer = torch.optim.SGD(
-            model.host_parameters(),
-            lr=task_spec.host_lr,
-            momentum=task_spec.momentum,
-            weight_decay=task_spec.weight_decay,
-            fused=True,
-        )
+        host_optimizer = create_optimizer(model.host_parameters(), task_spec, learning_rate=task_spec.host_lr)
         env_state = ParallelEnvState(
             env_idx=env_idx,
             round_idx=round_idx,
@@ -882,9 +877,9 @@ def train_ppo_vectorized(
                     pruned = model.restore(healthy.state, f"rollback: {verdict.symptom}")
                     for slot_id in pruned:
                         env_state.seed_optimizers.pop(slot_id, None)
-                    env_state.host_optimizer.state.clear()
+                    reset_momentum(env_state.host_optimizer)
                     for optimizer in env_state.seed_optimizers.values():
-                        optimizer.state.clear()
+                        reset_momentum(optimizer)
                     env_state.governor.rolled_back()
                     env_state.rollbacks += 1
                     penalty = DEFAULT_GOVERNOR_DEATH_PENALTY
@@ -951,12 +946,8 @@ def train_ppo_vectorized(
                 elif op is OP_GERMINATE:
                     success = model.germinate_by_action(target_slot, action, signals.val_accuracy)
                     if success:
-                        env_state.seed_optimizers[target_slot] = torch.optim.SGD(
-                            model.seed_parameters(target_slot),
-                            lr=task_spec.seed_lr,
-                            momentum=task_spec.momentum,
-                            weight_decay=task_spec.weight_decay,
-                            fused=True,
+                        env_state.seed_optimizers[target_slot] = create_optimizer(
+                            model.seed_parameters(target_slot), task_spec, learning_rate=task_spec.seed_lr
                         )
                 elif op is OP_SET_ALPHA_TARGET:
                     curve = ALPHA_CURVE_CHOICES[action.alpha_curve]

@@ -48,15 +48,13 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             return EXIT_UNUSABLE_INPUT
-        except click.exceptions.Abort:
-            return EXIT_INTERRUPTED
         except click.ClickException as error:
             errors.print(f"error: {error.format_message().replace(chr(10), ' ')}")
             return EXIT_UNUSABLE_INPUT
         except InputError as error:
             errors.print(f"error: {error}")
             return EXIT_UNUSABLE_INPUT
-        except KeyboardInterrupt:
+        except (click.exceptions.Abort, KeyboardInterrupt):  # click makes the one of the other
             errors.print("interrupted")
             return EXIT_INTERRUPTED
 
