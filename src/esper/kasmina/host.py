@@ -14,17 +14,22 @@ IMAGE_CHANNELS = 3
 
 
 class ConvSegment(nn.Module):
-    """Convolution, batch normalisation, halving of height and width, ReLU."""
+    """Convolution, halving of height and width (by its stride or by pooling), normalisation, ReLU."""
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, pooled: bool) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(in_channels, out_channels, 3, padding=1, bias=False)
+        self.pooled = pooled
+        stride = 1 if pooled else 2
+        self.conv = nn.Conv2d(in_channels, out_channels, 3, stride=stride, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, in, height, width] to [batch, out, height / 2, width / 2]."""
-        # ReLU is monotonic, so it commutes with the maximum; after it there is a quarter of the work.
-        return F.relu(F.max_pool2d(self.norm(self.conv(x)), 2), inplace=True)
+        x = self.conv(x)
+        # What follows the pooling has a quarter of the work.
+        if self.pooled:
+            x = F.max_pool2d(x, 2)
+        return F.relu(self.norm(x), inplace=True)
 
 
 class ClassifierSegment(nn.Module):
@@ -49,7 +54,8 @@ class CNNHost(nn.Module):
         self.slot_ids = slot_config.slot_ids
         self.slot_channels = dict(zip(slot_config.slot_ids, widths, strict=True))
         sizes = [IMAGE_CHANNELS, *widths]
-        convolutions = [ConvSegment(sizes[i], sizes[i + 1]) for i in range(len(widths))]
+        # At full resolution, a convolution of three channels would cost as much as the rest of the host.
+        convolutions = [ConvSegment(sizes[i], sizes[i + 1], pooled=i > 0) for i in range(len(widths))]
         self.segments = nn.ModuleList([*convolutions, ClassifierSegment(sizes[-1], num_classes)])
 
     def run_segment(self, index: int, x: Tensor) -> Tensor:

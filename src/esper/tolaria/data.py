@@ -112,6 +112,7 @@ class SharedBatchIterator:
         if generators is not None and len(generators) != len(devices):
             raise ValueError(f"{len(generators)} generators for {len(devices)} envs")
         self._data = {device: data.to(device) for device in dict.fromkeys(devices)}
+        self._crops = {device: _all_crops(placed.train_images) for device, placed in self._data.items()}
         self._scale = {device: _scaling(device) for device in self._data}
         self._batch_size = batch_size
         self._devices = tuple(devices)
@@ -144,22 +145,36 @@ class SharedBatchIterator:
             ]
 
     def _augmented(self, index: Tensor, device: torch.device, generator: torch.Generator) -> Batch:
-        """Crop at a random offset and flip at random: one gather over the padded images."""
-        offsets = torch.randint(0, 2 * CROP_PADDING + 1, (2, len(index), 1), generator=generator)
-        flip = torch.randint(0, 2, (len(index), 1), generator=generator)
-        along = torch.arange(_SIDE)
-        rows = offsets[0] + along
-        columns = offsets[1] + torch.where(flip.bool(), _SIDE - 1 - along, along)
-        index, rows, columns = (part.to(device, non_blocking=True) for part in (index, rows, columns))
-        data = self._data[device]
-        images = data.train_images[index[:, None, None], rows[:, :, None], columns[:, None, :]]
-        return self._scaled(images, device), data.train_labels[index]
+        """Crop at a random offset and flip at random, on bytes and on the whole batch."""
+        rows, columns = torch.randint(0, 2 * CROP_PADDING + 1, (2, len(index)), generator=generator)
+        flip = torch.randint(0, 2, (len(index), 1), generator=generator).bool()
+        index, rows, columns, flip = (
+            part.to(device, non_blocking=True) for part in (index, rows, columns, flip)
+        )
+        crops = self._crops[device][index, rows, columns]
+        # Eight bytes at a time: choosing between two images is a copy, whatever the type of its elements.
+        plain, flipped = (part.flatten(1).view(torch.int64) for part in (crops, crops.flip(2)))
+        images = torch.where(flip, flipped, plain).view(torch.uint8).view(crops.shape)
+        return self._scaled(images, device), self._data[device].train_labels[index]
 
     def _scaled(self, images: Tensor, device: torch.device) -> Tensor:
         scale, shift = self._scale[device]
-        return images.float().mul_(scale).sub_(shift).permute(0, 3, 1, 2)
+        # Rows of pixels instead of pixels: inner loops of 96 numbers instead of 3.
+        rows = images.reshape(len(images), _SIDE, -1).float().mul_(scale).sub_(shift)
+        return rows.view(images.shape).permute(0, 3, 1, 2)
+
+
+def _all_crops(padded: Tensor) -> Tensor:
+    """View [N, offsets, offsets, side, side, 3] of padded images [N, height, width, 3]; copies nothing."""
+    offsets = 2 * CROP_PADDING + 1
+    per_image, per_row, per_column, per_channel = padded.stride()
+    return padded.as_strided(
+        (len(padded), offsets, offsets, _SIDE, _SIDE, padded.shape[-1]),
+        (per_image, per_row, per_column, per_row, per_column, per_channel),
+    )
 
 
 def _scaling(device: torch.device) -> tuple[Tensor, Tensor]:
-    mean, std = torch.tensor(_MEAN, device=device), torch.tensor(_STD, device=device)
-    return 1 / (255 * std), mean / std
+    """Factor and subtrahend of a row of pixels."""
+    mean, std = torch.tensor(_MEAN).repeat(_SIDE), torch.tensor(_STD).repeat(_SIDE)
+    return (1 / (255 * std)).to(device), (mean / std).to(device)
