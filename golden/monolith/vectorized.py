@@ -280,6 +280,7 @@ def _emit_ppo_update_event(
         TelemetryEvent(
             data=PPOUpdateCompleted(
                 skipped=update.skipped,
+                stopped_early=update.stopped_early,
                 epochs=update.epochs,
                 metrics=dict(update.metrics),
                 entropy_coef=entropy_coef,

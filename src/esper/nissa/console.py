@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from esper.leyline import LIVE_STAGES
 from esper.leyline.telemetry import (
     BatchCompleted,
     EpisodeCompleted,
@@ -98,7 +99,7 @@ class ConsoleOutput:
         elif isinstance(data, RunCompleted):
             self._progress.stop()
             self._console.print(_table(view))
-            self._console.print(_summary(view, data))
+            self._console.print(_summary(view, data), soft_wrap=True, highlight=False)
 
     def close(self) -> None:
         """Take the progress bar away."""
@@ -108,7 +109,9 @@ class ConsoleOutput:
         self._console.print(
             f"{data.task}: {data.envs} env(s) x {data.episode_length} epochs x {data.rounds} round(s), "
             f"{data.train_images:,} training and {data.val_images:,} validation images, "
-            f"host of {data.host_params:,} parameters, seed {data.seed}, {data.device}"
+            f"host of {data.host_params:,} parameters, seed {data.seed}, {data.device}",
+            soft_wrap=True,
+            highlight=False,
         )
         self._view.envs = data.envs
         self._progress.update(self._task, total=data.rounds * data.envs * data.episode_length)
@@ -120,8 +123,9 @@ _SHOWN_ENVS = 4
 
 def _status(view: _RunView) -> str:
     accuracies = " ".join(f"{view.accuracy[env]:.2f}" for env in sorted(view.accuracy)[:_SHOWN_ENVS])
-    stages = Counter(stage for seeds in view.stages.values() for stage in seeds.values())
-    seeds = ", ".join(f"{count} {stage.lower()}" for stage, count in sorted(stages.items()))
+    live = {stage.name: stage for stage in LIVE_STAGES}
+    stages = Counter(stage for seeds in view.stages.values() for stage in seeds.values() if stage in live)
+    seeds = ", ".join(f"{stages[name]} {name.lower()}" for name in sorted(stages, key=live.__getitem__))
     return f"accuracy {accuracies}" + (f" | {seeds}" if seeds else "")
 
 
@@ -130,13 +134,13 @@ def _table(view: _RunView) -> Table:
     for name in (
         "round",
         "accuracy",
-        "best env",
+        "best",
         "return",
         "grown",
         "kept",
         "pruned",
-        "policy loss",
-        "env-steps/s",
+        "loss",
+        "steps/s",
     ):
         table.add_column(name, justify="right")
     for index, row in view.rounds.items():
@@ -148,7 +152,7 @@ def _table(view: _RunView) -> Table:
             str(row.grown),
             str(row.kept),
             str(row.pruned),
-            "-" if row.policy_loss is None else f"{row.policy_loss:+.4f}",
+            "-" if row.policy_loss is None else f"{row.policy_loss:+.3f}",
             f"{row.env_steps_per_s:.1f}",
         )
     return table

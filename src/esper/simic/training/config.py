@@ -33,7 +33,7 @@ class TrainingConfig(BaseModel):
     rounds: Annotated[Count, Flag("rounds of fresh hosts, each followed by a policy update")] = 20
     envs: Annotated[Count, Flag("hosts trained side by side")] = 4
     episode_length: Annotated[Count, Flag("epochs of host training, and decisions, per round")] = 25
-    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update")] = 2
+    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update")] = 8
     entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round")] = 0.05
     entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing")] = 0.01
     entropy_anneal_episodes: Annotated[
