@@ -39,6 +39,8 @@ class RolloutTensors:
     returns: Tensor
 
 
+MIN_RETURN_VARIANCE = 1e-2
+
 METRICS = (
     "policy_loss",
     "value_loss",
@@ -68,7 +70,10 @@ def ppo_loss(
     clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
     gain = torch.minimum(ratio * advantages, clipped * advantages) * evaluation.relevant
     policy_loss = -gain.sum(dim=-1).mean()
-    value_loss = 0.5 * (output.values - rollout.returns).square().mean()
+    # In units of the returns' spread: their size must not drown the policy in the trunk that both share.
+    spread = rollout.returns.var(correction=0).clamp_min(MIN_RETURN_VARIANCE)
+    unexplained = (rollout.returns - output.values).square().mean()
+    value_loss = 0.5 * unexplained / spread
     entropy = (evaluation.entropies * evaluation.relevant).sum(dim=-1).mean()
     loss = policy_loss + config.value_coef * value_loss - entropy_coef * entropy
     with torch.no_grad():
@@ -76,9 +81,7 @@ def ppo_loss(
         kl = ((ratio - 1.0 - log_ratio) * evaluation.relevant).sum(dim=-1).mean()
         outside = ((ratio - 1.0).abs() > config.clip).to(ratio.dtype) * evaluation.relevant
         clip_fraction = outside.sum() / evaluation.relevant.sum().clamp_min(1.0)
-        spread = rollout.returns.var(correction=0)
-        unexplained = (rollout.returns - output.values).var(correction=0)
-        explained = torch.where(spread > 0, 1.0 - unexplained / spread.clamp_min(1e-12), 0.0)
+        explained = 1.0 - (rollout.returns - output.values).var(correction=0) / spread
     return loss, [
         policy_loss.detach(),
         value_loss.detach(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp
+from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp, SeedStateReport
 from esper.simic.rewards.config import RewardConfig, RewardMode
 from esper.simic.rewards.inputs import (
     RewardBreakdown,
@@ -25,12 +25,23 @@ def compute_reward(inputs: RewardInputs, config: RewardConfig) -> RewardBreakdow
     return summed({name: part(inputs, config) for name, part in _PARTS[config.mode].items()})
 
 
+def attributed(report: SeedStateReport, val_accuracy: float) -> float:
+    """The part of a seed's contribution that counts: no more than accuracy has risen since it germinated.
+
+    A host adapts to its seed, so that losing the seed costs far more accuracy than having it has gained.
+    """
+    if report.contribution is None:
+        return 0.0
+    gained = max(0.0, val_accuracy - report.accuracy_at_germination)
+    return min(report.contribution, gained)
+
+
 def contribution(inputs: RewardInputs, config: RewardConfig) -> float:
     """What all seeds that take part in the output add to the accuracy of this epoch."""
     return config.contribution_weight * math.fsum(
-        report.contribution
+        attributed(report, inputs.signals.val_accuracy)
         for report in inputs.before.values()
-        if report.stage in CONTRIBUTING_STAGES and report.contribution is not None
+        if report.stage in CONTRIBUTING_STAGES
     )
 
 
@@ -48,7 +59,7 @@ def fossilize(inputs: RewardInputs, config: RewardConfig) -> float:
     """For making a seed permanent: by how much its contribution exceeds the floor; negative below."""
     if inputs.op is not LifecycleOp.FOSSILIZE or not inputs.success or inputs.target is None:
         return 0.0
-    value = inputs.target.contribution or 0.0
+    value = attributed(inputs.target, inputs.signals.val_accuracy)
     return config.fossilize_weight * (value - config.min_fossilize_contribution)
 
 
@@ -56,7 +67,7 @@ def prune(inputs: RewardInputs, config: RewardConfig) -> float:
     """For taking a seed out: the negative of what it contributed."""
     if inputs.op is not LifecycleOp.PRUNE or not inputs.success or inputs.target is None:
         return 0.0
-    return -config.prune_weight * (inputs.target.contribution or 0.0)
+    return -config.prune_weight * attributed(inputs.target, inputs.signals.val_accuracy)
 
 
 _PARTS: Mapping[RewardMode, Mapping[str, Part]] = {
