@@ -46,7 +46,6 @@ from esper.leyline import (
     SlotConfig,
     TrainingSignals,
 )
-from esper.leyline.errors import InputError
 from esper.leyline.task import TaskSpec
 from esper.leyline.telemetry import (
     ActionDistribution,
@@ -96,6 +95,7 @@ from esper.simic.telemetry import (
     collect_per_layer_gradients,
     split_gradient_norms,
 )
+from esper.simic.training.checkpoint import TrainingProgress, read_progress
 from esper.simic.training.config import TrainingConfig, resolve_slots
 from esper.simic.training.result import RoundResult, TrainingResult
 from esper.tolaria.data import SharedBatchIterator, load_images
@@ -545,21 +545,13 @@ def train_ppo_vectorized(
         best_accuracy = 0.0
     else:
         agent, saved = PPOAgent.load(config.resume, device=device)
-        differing = [
-            name for name in settings if name != "rounds" and saved["settings"].get(name) != settings[name]
-        ]
-        if differing:
-            name = differing[0]
-            raise InputError(
-                f"--resume {config.resume}: was trained with {name} {saved['settings'].get(name)}, "
-                f"not {settings[name]}; resume with the same settings"
-            )
+        progress = read_progress(config.resume, saved, settings)
         reward_normalizer = RewardNormalizer()
-        reward_normalizer.load_state_dict(saved["reward_normalizer"])
-        first_round = saved["rounds"]
-        rolling_accuracies = deque(saved["rolling_accuracies"], maxlen=ROLLING_ROUNDS)
-        best_accuracy = saved["best_accuracy"]
-        telemetry.escalated_rounds = saved["escalated_rounds"]
+        reward_normalizer.load_state_dict(progress.reward_normalizer)
+        first_round = progress.rounds
+        rolling_accuracies = deque(progress.rolling_accuracies, maxlen=ROLLING_ROUNDS)
+        best_accuracy = progress.best_accuracy
+        telemetry.escalated_rounds = progress.escalated_rounds
     entropy_anneal_steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, n_envs)
     update_timer = CUDATimer(device)
 
@@ -732,10 +724,10 @@ def train_ppo_vectorized(
         round_started = time.perf_counter()
         phase_s = dict.fromkeys(("train", "validate", "decide", "act", "update"), 0.0)
         if entropy_anneal_steps > 0:
-            progress = min(1.0, round_idx / entropy_anneal_steps)
+            annealed = min(1.0, round_idx / entropy_anneal_steps)
         else:
-            progress = 0.0
-        entropy_coef = config.entropy_start + progress * (config.entropy_end - config.entropy_start)
+            annealed = 0.0
+        entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
         hub.emit(
             TelemetryEvent(
                 data=RoundStarted(
@@ -1137,14 +1129,14 @@ def train_ppo_vectorized(
         if config.save is not None:
             agent.save(
                 config.save,
-                {
-                    "settings": settings,
-                    "rounds": round_idx + 1,
-                    "reward_normalizer": reward_normalizer.state_dict(),
-                    "rolling_accuracies": list(rolling_accuracies),
-                    "best_accuracy": best_accuracy,
-                    "escalated_rounds": telemetry.escalated_rounds,
-                },
+                TrainingProgress(
+                    settings=settings,
+                    rounds=round_idx + 1,
+                    reward_normalizer=reward_normalizer.state_dict(),
+                    rolling_accuracies=list(rolling_accuracies),
+                    best_accuracy=best_accuracy,
+                    escalated_rounds=telemetry.escalated_rounds,
+                ).model_dump(),
             )
 
     # --- result ---

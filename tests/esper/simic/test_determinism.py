@@ -96,3 +96,16 @@ def test_a_damaged_checkpoint_is_one_line(run: Run, tmp_path: Path) -> None:
         run(rounds=2, resume=tmp_path / "part.pt")
     assert "part.pt" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_that_has_all_the_rounds_is_refused(run: Run, tmp_path: Path) -> None:
+    run(rounds=2, episode_length=1, save=tmp_path / "part.pt")
+    with pytest.raises(InputError, match=r"part.pt: has 2 round\(s\) already; pass --rounds with more"):
+        run(rounds=2, episode_length=1, resume=tmp_path / "part.pt")
+
+
+def test_an_agent_saved_without_a_run_is_refused(run: Run, tmp_path: Path) -> None:
+    _, result = run(episode_length=1)
+    result.agent.save(tmp_path / "agent.pt", {"note": "not a run"})
+    with pytest.raises(InputError, match=r"agent.pt: was not written by --save of this trainer"):
+        run(rounds=2, resume=tmp_path / "agent.pt")

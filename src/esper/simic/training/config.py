@@ -70,7 +70,7 @@ class TrainingConfig(BaseModel):
     ] = None
     resume: Annotated[Path | None, Flag("checkpoint to go on from, up to --rounds", outcome=False)] = None
     no_progress: Annotated[bool, Flag("no progress bar", outcome=False)] = False
-    quiet: Annotated[bool, Flag("print nothing but errors", outcome=False)] = False
+    quiet: Annotated[bool, Flag("print nothing but warnings and errors", outcome=False)] = False
 
     def outcome_settings(self) -> dict[str, Any]:
         """The fields that can change what is learnt, as JSON values."""
