@@ -10,8 +10,11 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from esper.leyline import HEAD_NAMES, LifecycleOp, head_sizes
+from esper.leyline import HEAD_INDEX, HEAD_NAMES, LifecycleOp, head_sizes
 from esper.tamiyo.initialise import initialise_policy
+
+PRUNE_PRIOR = -2.0
+"""Logit of pruning before anything is learnt: at even odds, hardly a seed would live to be judged."""
 
 
 class Hidden(NamedTuple):
@@ -42,8 +45,8 @@ class FactoredRecurrentActorCritic(nn.Module):
         self.lstm = nn.LSTM(hidden_size, hidden_size, batch_first=True)
         sizes = head_sizes(num_slots)
         sizes["slot"] = len(LifecycleOp) * num_slots
-        self._sizes = [sizes[name] for name in HEAD_NAMES]
-        self.heads = nn.Linear(hidden_size, sum(self._sizes))
+        self.choice_sizes = [sizes[name] for name in HEAD_NAMES]
+        self.heads = nn.Linear(hidden_size, sum(self.choice_sizes))
         self.value_hidden = nn.Linear(hidden_size, hidden_size // 2)
         self.value = nn.Linear(hidden_size // 2, 1)
 
@@ -56,7 +59,7 @@ class FactoredRecurrentActorCritic(nn.Module):
         """Features [environments, steps, features] to logits and values [environments, steps]."""
         encoded = F.relu(self.norm(self.encoder(features)))
         outputs, (h, c) = self.lstm(encoded, tuple(hidden))
-        logits = dict(zip(HEAD_NAMES, self.heads(outputs).split(self._sizes, dim=-1), strict=True))
+        logits = dict(zip(HEAD_NAMES, self.heads(outputs).split(self.choice_sizes, dim=-1), strict=True))
         logits["slot"] = logits["slot"].unflatten(-1, (len(LifecycleOp), self.num_slots))
         values = self.value(F.relu(self.value_hidden(outputs))).squeeze(-1)
         return PolicyOutput(logits, values, Hidden(h, c))
@@ -65,9 +68,12 @@ class FactoredRecurrentActorCritic(nn.Module):
 def create_policy(
     feature_size: int, num_slots: int, hidden_size: int, generator: Generator
 ) -> FactoredRecurrentActorCritic:
-    """A policy initialised from `generator`, nearly uniform over the choices of every head."""
+    """A policy initialised from `generator`: nearly uniform over every head's choices, but slow to prune."""
     with torch.device("meta"):
         policy = FactoredRecurrentActorCritic(feature_size, num_slots, hidden_size)
     policy.to_empty(device=generator.device)
     initialise_policy(policy, generator)
+    with torch.no_grad():
+        op_bias = policy.heads.bias.split(policy.choice_sizes)[HEAD_INDEX["op"]]
+        op_bias[LifecycleOp.PRUNE] = PRUNE_PRIOR
     return policy
