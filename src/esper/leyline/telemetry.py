@@ -282,6 +282,7 @@ class PPOUpdateCompleted:
     """
 
     skipped: str | None
+    stopped_early: bool
     epochs: int
     metrics: Mapping[str, float]
     entropy_coef: float

@@ -57,6 +57,7 @@ class Governor(Generic[S]):
 
     def __init__(self, num_classes: int, config: GovernorConfig = GovernorConfig()) -> None:
         self._config = config
+        self._chance = 1.0 / num_classes
         self._chance_loss = math.log(num_classes)
         self._losses: deque[float] = deque(maxlen=config.history_window)
         self._best_accuracy = 0.0
@@ -89,7 +90,9 @@ class Governor(Generic[S]):
             return "nonfinite"
         if loss > config.absolute_threshold:
             return "diverged"
-        if loss > self._chance_loss and accuracy < config.collapse_ratio * self._best_accuracy:
+        # A host that never got far above chance has nothing to collapse from.
+        had_learnt = self._best_accuracy >= 2.0 * self._chance
+        if had_learnt and loss > self._chance_loss and accuracy < config.collapse_ratio * self._best_accuracy:
             return "collapse"
         if len(self._losses) >= config.min_history:
             mean, spread = statistics.fmean(self._losses), statistics.pstdev(self._losses)

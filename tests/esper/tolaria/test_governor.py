@@ -45,6 +45,11 @@ def test_a_healthy_epoch_between_starts_the_count_afresh() -> None:
     assert not again.rollback
 
 
+def test_a_host_that_has_not_learnt_cannot_collapse() -> None:
+    governor: Governor[str] = Governor(10)
+    assert [governor.judge(CHANCE + 0.1 * step, 0.15 / step) for step in (1, 2, 3)] == [None] * 3
+
+
 def test_a_worse_epoch_is_not_a_panic() -> None:
     assert trained().judge(2.0, 0.35) is None
 
