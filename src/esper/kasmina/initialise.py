@@ -38,11 +38,7 @@ def initialise(module: nn.Module, generator: Generator) -> None:
             nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
             if layer.bias is not None:
                 nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
-        elif isinstance(layer, nn.LSTM):
-            bound = 1.0 / math.sqrt(layer.hidden_size)
-            for parameter in layer.parameters(recurse=False):
-                nn.init.uniform_(parameter, -bound, bound, generator=generator)
-        elif isinstance(layer, (nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm)):
+        elif isinstance(layer, nn.BatchNorm2d | nn.GroupNorm):
             # Draws nothing: weights one, biases zero, running statistics as new.
             layer.reset_parameters()
         else:

@@ -8,7 +8,6 @@ import torch
 from torch import Generator, Tensor, nn
 
 from esper.kasmina.gates import GateConfig
-from esper.kasmina.host import CNNHost
 from esper.kasmina.slot import SeedSlot, SlotTelemetry
 from esper.kasmina.snapshot import ModelSnapshot
 from esper.leyline import (
@@ -26,6 +25,7 @@ from esper.leyline import (
     SeedStage,
     SeedStateReport,
     SlotConfig,
+    SlottedHostProtocol,
 )
 
 
@@ -34,7 +34,7 @@ class MorphogeneticModel(nn.Module):
 
     def __init__(
         self,
-        host: CNNHost,
+        host: SlottedHostProtocol,
         slot_config: SlotConfig,
         generator: Generator,
         *,
@@ -44,6 +44,8 @@ class MorphogeneticModel(nn.Module):
         on_telemetry: SlotTelemetry | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(host, nn.Module):
+            raise TypeError(f"a host must be a module, not a {type(host).__name__}")
         self.host = host
         self.slot_config = slot_config
         self.enabled_slots = slot_config.require(enabled_slots or slot_config.slot_ids)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
 
+@runtime_checkable
 class SlottedHostProtocol(Protocol):
-    """A network cut into segments with a slot after each segment but the last.
+    """A network cut into segments, with a slot after each but the last.
 
     `run_segment(0, images)` gives the features that enter the first slot; the last segment gives the logits.
     """
@@ -23,11 +24,16 @@ class SlottedHostProtocol(Protocol):
         ...
 
 
+@runtime_checkable
 class PolicyProtocol(Protocol):
-    """A decision-maker that sees all environments at once."""
+    """A decision-maker that sees all environments at once and draws from their generators only."""
 
     def initial_hidden(self, num_envs: int) -> Any:
-        """The recurrent state before the first step."""
+        """The recurrent state at the start of a round."""
+        ...
+
+    def draw_noise(self, generators: Sequence[Generator]) -> Tensor:
+        """Noise for one `get_action`, a row from each environment's generator."""
         ...
 
     def get_action(
@@ -36,10 +42,15 @@ class PolicyProtocol(Protocol):
         """Actions, log-probabilities and values of all environments; without noise the most likely ones."""
         ...
 
+    def bootstrap_values(self, features: Tensor, hidden: Any) -> Tensor:
+        """Values [environments] of the states after the last step."""
+        ...
 
+
+@runtime_checkable
 class RewardProtocol(Protocol):
-    """Turns what happened in one env-step into a number."""
+    """Turns what happened in one env-step into a number with the parts that sum to it."""
 
-    def compute(self, inputs: Any) -> tuple[float, Mapping[str, float]]:
-        """The reward and its named components, which sum to it."""
+    def __call__(self, inputs: Any, config: Any) -> Any:
+        """The reward of `inputs` under `config`."""
         ...

@@ -6,7 +6,14 @@ import pytest
 import torch
 
 from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
-from esper.leyline import BLUEPRINT_NAMES, BlendMode, FactoredAction, SeedStage
+from esper.leyline import (
+    BLUEPRINT_NAMES,
+    BlendMode,
+    FactoredAction,
+    SeedStage,
+    SlotConfig,
+    SlottedHostProtocol,
+)
 from esper.leyline.telemetry import SeedPruned
 from tests.esper.kasmina.helpers import (
     Log,
@@ -150,9 +157,24 @@ def test_all_initial_weights_come_from_the_given_generator(log: Log) -> None:
 
 def test_the_default_host_has_about_six_thousand_parameters() -> None:
     host = create_host((8, 16, 32), num_classes=10, generator=torch.Generator())
+    assert isinstance(host, SlottedHostProtocol)
     assert sum(parameter.numel() for parameter in host.parameters()) == 6418
     with pytest.raises(ValueError, match="2 widths for 3 slots"):
         create_host((8, 16), num_classes=10, generator=torch.Generator())
+
+
+def test_a_host_of_ones_own_needs_segments_only(log: Log, images: torch.Tensor) -> None:
+    class Thirds(torch.nn.Module):
+        slot_ids = ("r0c0", "r0c1", "r0c2")
+        slot_channels = dict.fromkeys(slot_ids, 3)
+
+        def run_segment(self, index: int, x: torch.Tensor) -> torch.Tensor:
+            return x / 3 if index < 3 else x.mean(dim=(2, 3))
+
+    host = Thirds()
+    assert isinstance(host, SlottedHostProtocol)
+    model = MorphogeneticModel(host, SlotConfig(), torch.Generator())
+    torch.testing.assert_close(model(images), images.mean(dim=(2, 3)) / 27)
 
 
 def test_an_action_names_what_grows(model: MorphogeneticModel) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from esper.leyline import HEAD_INDEX, LifecycleOp
-from esper.simic.agent import PPOAgent, PPOConfig, RolloutBuffer
+from esper.simic.agent import PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
 from esper.simic.agent.advantages import advantages_and_returns
 from tests.esper.simic.agent.helpers import SLOTS, SMALL, Rollout, play
 
@@ -13,7 +13,7 @@ def weights(agent: PPOAgent) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in agent.policy.parameters()])
 
 
-def learn(agent: PPOAgent, rollout: Rollout):
+def learn(agent: PPOAgent, rollout: Rollout) -> PPOUpdateResult:
     return agent.update(rollout.buffer, agent.bootstrap_values(rollout.features, rollout.hidden))
 
 
