@@ -705,6 +705,7 @@ def train_ppo_vectorized(
             data=RunStarted(
                 task=task_spec.name,
                 seed=config.seed,
+                first_round=first_round,
                 rounds=config.rounds,
                 envs=n_envs,
                 episode_length=max_epochs,
@@ -827,20 +828,20 @@ def train_ppo_vectorized(
 
                 contributions: dict[str, float] = {}
                 counterfactual: CounterfactualComputed | None = None
-                contributing = [
+                switched = [
                     slot_id
                     for override in env_state.configurations
                     if len(override) == 1
                     for slot_id in override
                 ]
-                if contributing:
-                    by_name = {"+".join(contributing): val_accuracy}
-                    for index, slot_id in enumerate(contributing, start=1):
-                        others = [other for other in contributing if other != slot_id]
+                if switched:
+                    by_name = {"+".join(switched): val_accuracy}
+                    for index, slot_id in enumerate(switched, start=1):
+                        others = [other for other in switched if other != slot_id]
                         by_name["+".join(others) or "none"] = accuracies[index]
                         contributions[slot_id] = val_accuracy - accuracies[index]
-                    if len(contributing) > 1:
-                        by_name["none"] = accuracies[len(contributing) + 1]
+                    if len(switched) > 1:
+                        by_name["none"] = accuracies[len(switched) + 1]
                     counterfactual = CounterfactualComputed(
                         accuracies=by_name, contributions=dict(contributions)
                     )

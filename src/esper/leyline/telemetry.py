@@ -52,10 +52,13 @@ class TelemetryEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The run as configured; `config` holds only what decides the result (no paths)."""
+    """The run as configured, up to `rounds` from `first_round`; `config` holds only what decides the
+    result.
+    """
 
     task: str
     seed: int
+    first_round: int
     rounds: int
     envs: int
     episode_length: int

@@ -41,6 +41,7 @@ class _RunView:
     rounds: dict[int, _Round] = field(default_factory=dict)
     final_params: dict[int, EpisodeCompleted] = field(default_factory=dict)
     policy_loss: dict[int, float] = field(default_factory=dict)
+    env_steps: int = 0
     rollbacks: int = 0
     stages: dict[int, dict[str, str]] = field(default_factory=dict)
     accuracy: dict[int, float] = field(default_factory=dict)
@@ -86,6 +87,9 @@ class ConsoleOutput:
         elif isinstance(data, PPOUpdateCompleted) and event.round is not None:
             view.policy_loss[event.round] = data.metrics.get("policy_loss", float("nan"))
         elif isinstance(data, BatchCompleted) and event.round is not None:
+            # Where steps are not reported one by one, rounds are what progress can be seen by.
+            view.env_steps += data.env_steps
+            self._progress.update(self._task, completed=view.env_steps)
             view.rounds[event.round] = _Round(
                 accuracies=data.env_accuracies,
                 mean_return=data.mean_return,
@@ -114,7 +118,8 @@ class ConsoleOutput:
             highlight=False,
         )
         self._view.envs = data.envs
-        self._progress.update(self._task, total=data.rounds * data.envs * data.episode_length)
+        rounds = data.rounds - data.first_round
+        self._progress.update(self._task, total=rounds * data.envs * data.episode_length)
         self._progress.start()
 
 

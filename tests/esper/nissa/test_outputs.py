@@ -143,6 +143,7 @@ def _small_run() -> list[tuple[Payload, int | None]]:
     run = RunStarted(
         task="cifar_minimal",
         seed=0,
+        first_round=0,
         rounds=1,
         envs=2,
         episode_length=1,

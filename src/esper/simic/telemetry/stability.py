@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def check_numerical_stability(module: nn.Module) -> NumericalReport:
     named = list(module.named_parameters())
     if not named:
         return NumericalReport((), ())
-    weights = [value for _, value in named]
+    weights: list[Tensor] = [value for _, value in named]
     with_gradient = [(name, value.grad) for name, value in named if value.grad is not None]
     # A sum of absolute values is finite only if every element is (barring overflow, which is trouble as
     # well).
