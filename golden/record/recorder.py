@@ -88,18 +88,25 @@ def _record(
             f"run {run.name}: neither events nor optimizer steps, so nothing can be compared"
         )
     _write_events(folder, events)
-    first = json.loads((folder / processes[0] / "process.json").read_text()) if processes else {}
     return About(
         format=FORMAT,
         run=run.name,
         label=label,
         argv=[_readable(part, outputs, root) for part in argv],
         seed=run.seed,
-        fingerprint=first.get("fingerprint", {}),
+        fingerprint=_fingerprint(folder / processes[0]) if processes else {},
         counts=dict(sorted(Counter(event.kind for event in events).items())),
         processes=processes,
         seconds=seconds,
     )
+
+
+def _fingerprint(process: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((process / "process.json").read_text())["fingerprint"]
+    steps = process / "steps.jsonl"
+    if steps.exists():
+        found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
+    return found
 
 
 def _readable(part: str, outputs: Path, root: Path) -> str:
