@@ -13,6 +13,7 @@ from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
 from golden.check.git import worktree
+from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import render, render_verdict
@@ -117,13 +118,18 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @_workers
+@click.option("--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
 @_out
-def verify_command(names: tuple[str, ...], root: Path | None, workers: int, out: Path | None) -> int:
+def verify_command(
+    names: tuple[str, ...], root: Path | None, workers: int, part: str | None, out: Path | None
+) -> int:
     """Compare runs, all by default, with their goldens."""
     root = root or find_root(Path.cwd())
     runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
     if not runs:
         raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    if part:
+        runs = shard(runs, *parse_shard(part), read_durations(root))
     with _kept(out) as folder:
         verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
     for verdict in verdicts:

@@ -22,6 +22,7 @@ from golden.check.fixtures import (
     load_golden,
     write_whole,
 )
+from golden.check.shard import keep_durations
 from golden.compare import Compared, Comparison, Different, Identical, NotComparable
 from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
@@ -115,8 +116,8 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
         return NoGolden(run.name, None, seconds, known)
     golden_common = load_common(shared, run)
     check_definition(golden_common, shared, run)
-    now = summarise_common(trace, events=run.everywhere.events, fields=run.everywhere.fields)
-    return NoGolden(run.name, compare_common(golden_common.common, now), seconds, known)
+    found = compare_common(golden_common.common, common_of(run, trace).common)
+    return NoGolden(run.name, found, seconds, known)
 
 
 def contents(trace: Trace) -> Compared:
@@ -144,10 +145,7 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
 
     Raises `UnusableInput` under continuous integration, where nobody looks at what changes.
     """
-    if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
-        raise UnusableInput(
-            "--update is refused when CI=true: renew goldens where somebody reviews the change"
-        )
+    refuse_under_ci()
     try:
         result = doctor(run, root=root, out=out, notify=notify)
     except GoldenError as error:
@@ -162,24 +160,36 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
         case Identical():
             pass
     trace = result.left
-    definition = run.definition()
-    everywhere = summarise_common(trace, events=run.everywhere.events, fields=run.everywhere.fields)
     files: list[tuple[Path, Golden | CommonGolden]] = [
-        (
-            golden_path(root, run.name, trace.about.fingerprint),
-            Golden(
-                run=run.name,
-                definition=definition,
-                fingerprint=trace.about.fingerprint,
-                summary=summarise(trace),
-            ),
-        ),
-        (
-            common_path(root, run.name),
-            CommonGolden(run=run.name, definition=definition, common=everywhere),
-        ),
+        (golden_path(root, run.name, trace.about.fingerprint), golden_of(run, trace)),
+        (common_path(root, run.name), common_of(run, trace)),
     ]
+    keep_durations(root, {run.name: trace.about.seconds})
     return Updated(run.name, tuple((path, _write(path, dump(golden))) for path, golden in files))
+
+
+def refuse_under_ci() -> None:
+    """Raise `UnusableInput` under continuous integration."""
+    if os.environ.get("CI", "").lower() in ("1", "true", "yes"):
+        raise UnusableInput(
+            "--update is refused when CI=true: renew goldens where somebody reviews the change"
+        )
+
+
+def golden_of(run: Run, trace: Trace) -> Golden:
+    """The golden that a trace would be."""
+    return Golden(
+        run=run.name,
+        definition=run.definition(),
+        fingerprint=trace.about.fingerprint,
+        summary=summarise(trace),
+    )
+
+
+def common_of(run: Run, trace: Trace) -> CommonGolden:
+    """What of a trace holds everywhere."""
+    everywhere = summarise_common(trace, events=run.everywhere.events, fields=run.everywhere.fields)
+    return CommonGolden(run=run.name, definition=run.definition(), common=everywhere)
 
 
 def _write(path: Path, text: str) -> Change:

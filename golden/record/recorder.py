@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
 from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -29,6 +31,8 @@ def record_run(
     root = root.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
+    if run.device.startswith("cuda") and not torch.cuda.is_available():
+        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:

@@ -150,7 +150,8 @@ def load_run(path: Path) -> Run:
 
 
 def _first_line(error: ValidationError) -> str:
-    first = error.errors()[0]
+    # A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         return f"unknown key {place}"
