@@ -11,12 +11,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from golden.check import AbResult, ab, doctor
-from golden.check.ab import Side
+from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
 from golden.check.git import worktree
+from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import compare
-from golden.record import find_root, find_run, load_run, record_run, run_files
-from golden.report import render
+from golden.record import Run, find_root, find_run, load_run, record_run, run_files
+from golden.report import render, render_verdict
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput
 from golden.trace.trace import load_trace
 
@@ -27,6 +27,9 @@ _root = click.option(
 )
 _data = click.option(
     "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
+)
+_workers = click.option(
+    "-n", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
 )
 _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
 
@@ -63,20 +66,77 @@ def list_command(root: Path | None) -> int:
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @_root
 @_data
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The trace goes to OUT/RUN."
-)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The trace goes to OUT/RUN.")
 @click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
-def record(names: tuple[str, ...], root: Path | None, data: Path | None, out: Path, dense: str | None) -> int:
-    """Run once and keep the trace."""
+@click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
+def record(
+    names: tuple[str, ...],
+    root: Path | None,
+    data: Path | None,
+    out: Path | None,
+    dense: str | None,
+    renew: bool,
+) -> int:
+    """Run and keep the trace, or renew the golden."""
     root = root or find_root(Path.cwd())
+    runs = [find_run(name, root) for name in names]
+    if renew:
+        if data or dense:
+            raise UnusableInput("--update records a run as it stands: leave out --data and --dense")
+        return _update(runs, root, out)
+    if out is None:
+        raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
     steps = _range(dense) if dense else None
-    for run in [find_run(name, root) for name in names]:
+    for run in runs:
         _notify(f"{run.name}: running")
-        trace = record_run(run, root=root, out=out / run.name, data=data, dense=steps, label=run.name)
+        folder = out / run.name
+        trace = record_run(
+            run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
+        )
         steps_taken = sum(len(p.steps) for p in trace.processes)
         click.echo(f"{run.name}: {len(trace.events)} events, {steps_taken} optimizer steps -> {trace.folder}")
     return ExitCode.IDENTICAL
+
+
+def _update(runs: list[Run], root: Path, out: Path | None) -> int:
+    codes = []
+    with _kept(out) as folder:
+        for run in runs:
+            found = update(run, root=root, out=folder / run.name, notify=_notify)
+            codes.append(int(found.code))
+            if isinstance(found, Failed):
+                click.echo(f"golden: {found.message}", err=True)
+                continue
+            for path, change in found.changes:
+                click.echo(f"{change:9} {path.relative_to(root)}")
+    for path in unused(root):
+        click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")
+    return worst(codes)
+
+
+@cli.command("verify")
+@click.argument("names", nargs=-1, metavar="[RUN...]")
+@_root
+@_workers
+@click.option("--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
+@_out
+def verify_command(
+    names: tuple[str, ...], root: Path | None, workers: int, part: str | None, out: Path | None
+) -> int:
+    """Compare runs, all by default, with their goldens."""
+    root = root or find_root(Path.cwd())
+    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
+    if not runs:
+        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    if part:
+        runs = shard(runs, *parse_shard(part), read_durations(root))
+    with _kept(out) as folder:
+        verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
+    for verdict in verdicts:
+        click.echo(render_verdict(verdict))
+    planned, spent = sum(run.budget for run in runs), sum(verdict.seconds for verdict in verdicts)
+    click.echo(f"{len(runs)} runs: {planned:.0f} s planned, {spent:.0f} s spent")
+    return worst([int(verdict.code) for verdict in verdicts])
 
 
 def _range(text: str) -> range:
@@ -97,7 +157,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     root = root or find_root(Path.cwd())
     run = find_run(name, root)
     with _kept(out) as folder:
-        return _show(doctor(run, root=root, out=folder, data=data, notify=_notify))
+        return _show(doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify))
 
 
 @cli.command("ab")
@@ -108,6 +168,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
 @_data
+@_workers
 @_out
 def ab_command(
     names: tuple[str, ...],
@@ -115,6 +176,7 @@ def ab_command(
     base: str | None,
     head: str | None,
     data: Path | None,
+    workers: int,
     out: Path | None,
 ) -> int:
     """Compare two versions on this machine, now."""
@@ -134,7 +196,9 @@ def ab_command(
                 else Side(f"{run.name} [base]", run.base_variant(), root)
             )
             right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
-            codes.append(_show(ab(left, right, out=folder / run.name, data=data, notify=_notify)))
+            codes.append(
+                _show(ab(left, right, out=folder / run.name, data=run.data_folder(data), notify=_notify))
+            )
     return worst(codes)
 
 

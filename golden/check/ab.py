@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +32,12 @@ class Side:
     root: Path
 
 
-def _quiet(message: str) -> None:
+def quiet(message: str) -> None:
+    """Tell nobody."""
     del message
 
 
-def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify: Notify = _quiet) -> AbResult:
+def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify: Notify = quiet) -> AbResult:
     """Run it twice in separate processes (A/A): is it deterministic at all?"""
     traces = []
     for index in (1, 2):
@@ -46,23 +48,41 @@ def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify:
     return AbResult(traces[0], traces[1], compare(traces[0], traces[1]))
 
 
-def ab(base: Side, head: Side, *, out: Path, data: Path | None = None, notify: Notify = _quiet) -> AbResult:
+def ab(
+    base: Side,
+    head: Side,
+    *,
+    out: Path,
+    data: Path | None = None,
+    workers: int = 1,
+    notify: Notify = quiet,
+) -> AbResult:
     """Compare two versions on this machine, now: base against itself first, then base against head.
 
     A base that differs from itself can't be compared with anything: the result is then `NotComparable`.
     """
-    notify(f"{base.run.name}: {base.label}")
-    left = record_run(base.run, root=base.root, out=out / "base", data=data, label=base.label)
-    notify(f"{head.run.name}: {head.label}")
-    right = record_run(head.run, root=head.root, out=out / "head", data=data, label=head.label)
-    found = compare(left, right)
-    if isinstance(found, Identical):
-        return AbResult(left, right, found)
-    notify(f"{base.run.name}: {base.label} again, to see whether it is deterministic")
-    again = record_run(
-        base.run, root=base.root, out=out / "base-again", data=data, label=f"{base.label} again"
-    )
-    if not isinstance(compare(left, again), Identical):
+
+    def record(side: Side, folder: str, suffix: str = "") -> Trace:
+        notify(f"{side.label}{suffix}: running")
+        return record_run(
+            side.run, root=side.root, out=out / folder, data=data, label=f"{side.label}{suffix}"
+        )
+
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        recordings = [
+            pool.submit(record, base, "base"),
+            pool.submit(record, base, "base-again", " again"),
+            pool.submit(record, head, "head"),
+        ]
+        try:
+            left, again = recordings[0].result(), recordings[1].result()
+            repeats = isinstance(compare(left, again), Identical)
+            right = recordings[2].result()
+        finally:
+            for recording in recordings:
+                recording.cancel()
+    found: Comparison = compare(left, right)
+    if not repeats:
         found = NotComparable(
             f"{base.label} differs from itself on a second run, so its difference to {head.label} "
             f"means nothing; see `golden doctor {base.run.name}`"

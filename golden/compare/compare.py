@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
     Compared,
@@ -14,12 +16,15 @@ from golden.compare.outcome import (
     Identical,
     NotComparable,
     RandomState,
+    Rows,
     StepCount,
     StepDivergence,
     StepOrder,
-    Stream,
 )
 from golden.compare.steps import compare_process
+from golden.trace.events import Event
+from golden.trace.fingerprint import deciding
+from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
 
@@ -39,32 +44,37 @@ def compare(left: Trace, right: Trace) -> Comparison:
         divergences += result.divergences
         steps_of.update(result.steps_of)
     changes = compare_events(left.events, right.events)
-    envs = _envs(left, right, steps_of, changes)
+    envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
-        unequal = sorted(
-            name
-            for name in {*left.about.fingerprint, *right.about.fingerprint}
-            if left.about.fingerprint.get(name) != right.about.fingerprint.get(name)
-        )
+        unequal = fingerprint_gap(left.about.fingerprint, right.about.fingerprint)
         if unequal:
             return NotComparable(
-                "recorded under different fingerprints ("
-                + ", ".join(
-                    f"{n}: {left.about.fingerprint.get(n)} and {right.about.fingerprint.get(n)}"
-                    for n in unequal
-                )
-                + "), where bits may differ without a cause in the code; record both on one machine"
+                f"recorded under different fingerprints ({unequal}), where bits may differ without a cause "
+                "in the code; record both on one machine"
             )
-        ordered: list[Divergence] = sorted(divergences, key=_place)
-        ordered += changes[:1] if divergences else []
-        if not divergences:
-            ordered = list(changes[:1])
-        shown = {id(d) for d in ordered}
-        rest = [*ordered[1:], *(c for c in changes if id(c) not in shown)]
-        return Different(compared, ordered[0], tuple(rest), len(changes), envs)
+        return different(compared, divergences, changes, envs)
     if compared.steps == 0 and compared.events == 0:
         return NotComparable("neither an event nor an optimizer step on both sides")
     return Identical(compared, envs)
+
+
+def fingerprint_gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
+    """In which parts two fingerprints differ, in words; empty where bits differ only because of the code."""
+    a, b = deciding(left), deciding(right)
+    return ", ".join(
+        f"{n}: {a.get(n)} and {b.get(n)}" for n in dict.fromkeys([*a, *b]) if a.get(n) != b.get(n)
+    )
+
+
+def different(
+    compared: Compared,
+    divergences: Sequence[Divergence],
+    changes: Sequence[EventChange],
+    envs: tuple[EnvVerdict, ...],
+) -> Different:
+    """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
+    ordered: list[Divergence] = [*sorted(divergences, key=_place), *changes]
+    return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs)
 
 
 def _place(found: Divergence) -> tuple[float, int]:
@@ -78,17 +88,21 @@ def _place(found: Divergence) -> tuple[float, int]:
             return (number, 0)
         case RandomState(number=number):
             return (number if number is not None else float("inf"), 3)
-        case FinalState():
+        case FinalState() | Rows():
             return (float("inf"), 4)
         case EventChange():
             return (float("inf"), 5)
 
 
-def _envs(
-    left: Trace, right: Trace, steps_of: dict[Stream, tuple[int, int | None]], changes: list[EventChange]
+def env_verdicts(
+    left: Sequence[Event],
+    right: Sequence[Event],
+    steps_of: Mapping[Stream, tuple[int, int | None]],
+    changes: Sequence[EventChange],
 ) -> tuple[EnvVerdict, ...]:
+    """The fate of every environment that has steps or events."""
     seen = {s.env for s in steps_of if s.env is not None}
-    seen |= {e.env for e in (*left.events, *right.events) if e.env is not None}
+    seen |= {e.env for e in (*left, *right) if e.env is not None}
     verdicts = []
     for env in sorted(seen):
         mine = [counts for stream, counts in steps_of.items() if stream.env == env]
@@ -99,7 +113,7 @@ def _envs(
                 env=env,
                 steps=sum(total for total, _ in mine),
                 first_step=min(firsts, default=None),
-                events=sum(e.env == env for e in left.events),
+                events=sum(e.env == env for e in left),
                 first_event=min(changed, default=None),
             )
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from golden.trace.errors import ExitCode
+from golden.trace.streams import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +29,6 @@ class Compared:
             self.scalars + other.scalars,
             self.rng_states + other.rng_states,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """The steps that belong together: those of one environment's model, or of one model of no environment."""
-
-    process: str
-    env: int | None
-    model: str
-
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        where = f"env {self.env}, {self.model}" if self.env is not None else self.model
-        return where if self.process == "rank-0" else f"{self.process.replace('-', ' ')}, {where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +137,16 @@ class EventChange:
     before: str
 
 
-Divergence = StepDivergence | StepCount | StepOrder | RandomState | FinalState | EventChange
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a golden that differ, where it says no more than that."""
+
+    part: str
+    left: str
+    right: str
+
+
+Divergence = StepDivergence | StepCount | StepOrder | RandomState | FinalState | EventChange | Rows
 
 
 @dataclass(frozen=True, slots=True)

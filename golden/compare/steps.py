@@ -17,11 +17,11 @@ from golden.compare.outcome import (
     StepCount,
     StepDivergence,
     StepOrder,
-    Stream,
     TensorChange,
 )
 from golden.compare.values import distance, load_tensors
 from golden.trace.numbers import readable
+from golden.trace.streams import Stream, streams
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
 
 _HEX = 32
@@ -39,23 +39,6 @@ class StepsResult:
     compared: Compared
     divergences: tuple[StepDivergence | StepCount | StepOrder | RandomState | FinalState, ...]
     steps_of: Mapping[Stream, tuple[int, int | None]]
-
-
-def streams(process: Process) -> dict[int, Stream]:
-    """The stream of every optimizer: by environment, or by model and order of first step."""
-    found: dict[int, Stream] = {}
-    seen: Counter[str] = Counter()
-    for step in process.steps:
-        layout = step.layout
-        if layout.optimizer in found:
-            continue
-        label = "+".join(dict.fromkeys(r.partition("#")[0] for r in layout.roots)) or layout.optimizer_class
-        if layout.env is None:
-            ordinal = seen[label]
-            seen[label] += 1
-            label = f"{label}#{ordinal}" if ordinal else label
-        found[layout.optimizer] = Stream(process.name, layout.env, label)
-    return found
 
 
 def compare_process(left: Process, right: Process) -> StepsResult:
@@ -105,7 +88,7 @@ def _compare_stream(
     compared = Compared()
     first = None
     for index, (x, y) in enumerate(zip(a, b, strict=False)):
-        compared += _amount(x)
+        compared += _contents(x)
         if first is None:
             kinds = _compare_step(x, y, left, right)
             if kinds:
@@ -114,7 +97,7 @@ def _compare_stream(
     return first, compared
 
 
-def _amount(step: Step) -> Compared:
+def _contents(step: Step) -> Compared:
     infos = [info for kind in KINDS for info in step.layout.tensors[kind]]
     size = sum(info.elements * _SIZES[info.dtype] for info in infos)
     return Compared(steps=1, tensors=len(infos), bytes=size, scalars=len(step.losses) + len(step.settings))

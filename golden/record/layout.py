@@ -1,9 +1,9 @@
-"""Which tensors belong to one optimizer at one step, in a fixed order, with their names."""
+"""Which tensors belong to one optimizer, in a fixed order, with their names."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from ..trace.digest import plain
 from .naming import ModuleRegistry, Place
 
-KINDS = ("buffers", "grads", "params", "state")
-_ORDINARY = (torch.Tensor, nn.Parameter)
+_NO_STATE: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,10 @@ class Names:
     roots: tuple[str, ...]
     params: tuple[str, ...]
     buffers: tuple[tuple[weakref.ref[nn.Module], str, str], ...]
+
+    def buffer_values(self) -> list[torch.Tensor | None]:
+        """The buffers as they are now."""
+        return [m._buffers.get(name) if (m := module()) else None for module, name, _ in self.buffers]
 
 
 def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: EnvRule | None) -> Names:
@@ -79,88 +81,46 @@ def _modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         yield path.replace("_orig_mod.", "").removesuffix("_orig_mod").rstrip("."), module
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """The tensors of one step by kind, in order; ``owners`` tells whose they are.
-
-    ``extra`` is the optimizer state that isn't a tensor.
-    """
-
-    tensors: Mapping[str, list[torch.Tensor]]
-    owners: Mapping[str, list[tuple[int, str]]]
-    extra: list[tuple[int, str, str]]
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal keys mean an equal layout."""
-        return tuple(
-            (tuple(self.owners[kind]), tuple([(t.dtype, t.shape) for t in self.tensors[kind]]))
-            for kind in KINDS
-        )
-
-    def describe(self, names: Names) -> dict[str, list[tuple[str, str, list[int]]]]:
-        """Name, dtype and shape of every tensor by kind."""
-        return {
-            kind: [
-                (_title(kind, owner, key, names), str(t.dtype).removeprefix("torch."), list(t.shape))
-                for (owner, key), t in zip(self.owners[kind], self.tensors[kind], strict=True)
-            ]
-            for kind in KINDS
-        }
-
-
-def _title(kind: str, owner: int, key: str, names: Names) -> str:
-    base = names.buffers[owner][2] if kind == "buffers" else names.params[owner]
-    return f"{base}.{key}" if key else base
-
-
-def snapshot(
-    params: list[torch.Tensor],
-    state: Mapping[torch.Tensor, Mapping[str, Any]],
-    buffers: Iterable[torch.Tensor | None],
-) -> Snapshot:
-    """The tensors of an optimizer and of its models as they are now."""
-    tensors: dict[str, list[torch.Tensor]] = {kind: [] for kind in KINDS}
-    owners: dict[str, list[tuple[int, str]]] = {kind: [] for kind in KINDS}
-    extra: list[tuple[int, str, str]] = []
-
-    def add(kind: str, owner: int, key: str, tensor: torch.Tensor) -> None:
-        if type(tensor) in _ORDINARY and tensor.layout is torch.strided and not tensor.is_complex():
-            tensors[kind].append(tensor)
-            owners[kind].append((owner, key))
-            return
-        parts = plain(tensor)
-        for index, part in enumerate(parts):
-            tensors[kind].append(part)
-            owners[kind].append((owner, key if len(parts) == 1 else f"{key}[{index}]"))
-
-    for index, buffer in enumerate(buffers):
-        if buffer is not None:
-            add("buffers", index, "", buffer)
-    for index, parameter in enumerate(params):
-        add("params", index, "", parameter)
-        if parameter.grad is not None:
-            add("grads", index, "", parameter.grad)
-        for key, value in state.get(parameter, {}).items():
-            if isinstance(value, torch.Tensor):
-                add("state", index, str(key), value)
-            else:
-                extra.append((index, str(key), repr(value)))
-    return Snapshot(tensors, owners, extra)
-
-
 def parameters(optimizer: Optimizer) -> list[torch.Tensor]:
     """All parameters of an optimizer in group order."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def settings(optimizer: Optimizer, extra: list[tuple[int, str, str]]) -> dict[str, str]:
-    """Learning rates and the like, and the state that isn't a tensor, as text."""
-    found = {
+def gather(
+    params: list[torch.Tensor],
+    state: Mapping[torch.Tensor, Mapping[str, Any]],
+    buffers: list[torch.Tensor | None],
+) -> list[Any]:
+    """Buffers, gradients, parameters and optimizer state as they are now; absent ones are None."""
+    return [
+        *buffers,
+        *[parameter.grad for parameter in params],
+        *params,
+        *[value for parameter in params for value in state.get(parameter, _NO_STATE).values()],
+    ]
+
+
+def titles(
+    params: list[torch.Tensor], state: Mapping[torch.Tensor, Mapping[str, Any]], names: Names
+) -> list[tuple[str, str]]:
+    """Kind and name of every entry of `gather`."""
+    return [
+        *[("buffers", name) for _, _, name in names.buffers],
+        *[("grads", name) for name in names.params],
+        *[("params", name) for name in names.params],
+        *[
+            ("state", f"{name}.{key}")
+            for name, parameter in zip(names.params, params, strict=True)
+            for key in state.get(parameter, _NO_STATE)
+        ],
+    ]
+
+
+def settings(optimizer: Optimizer) -> dict[str, str]:
+    """Learning rates and the like, as text."""
+    return {
         f"group {index} {key}": repr(value)
         for index, group in enumerate(optimizer.param_groups)
         for key, value in group.items()
         if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
     }
-    found.update({f"state {index}.{key}": value for index, key, value in extra})
-    return found

@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from ..trace.digest import DIGEST_BYTES, digests, raw_bytes
+from ..trace.canary import canary
+from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
 from ..trace.numbers import exact
 from . import layout as layouts
 from .naming import ModuleRegistry
+from .plan import Plan
 from .randomness import rng_digests, seed_generators
 
 
@@ -36,9 +39,10 @@ class Watched:
     number: int
     last_step: int = -1
     names: layouts.Names | None = None
-    names_for: tuple[Any, ...] = ()
+    named_for: tuple[Any, ...] = ()
+    plan: Plan | None = None
     layout: int = -1
-    layout_key: tuple[Any, ...] = ()
+    described: tuple[Any, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
     buffers: list[torch.Tensor | None] = field(default_factory=list)
 
@@ -58,6 +62,7 @@ class Observer:
 
     def _start(self) -> None:
         self._pid = os.getpid()
+        self._finished = False
         self._folder = Path(self._spec["out"]) / f"process-{self._pid}"
         self._lines: Any = None
         self._watched: weakref.WeakKeyDictionary[Optimizer, Watched] = weakref.WeakKeyDictionary()
@@ -81,7 +86,16 @@ class Observer:
         torch.autograd.backward = observed
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self._finish)
+        # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
+        util.register_after_fork(self, Observer._finish_forked)
         self._write_process()
+
+    def _finish_forked(self) -> None:
+        util.Finalize(self, self._finish_if_used, exitpriority=-100)
+
+    def _finish_if_used(self) -> None:
+        if self._steps:
+            self._finish()
 
     def _write_process(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -108,6 +122,8 @@ class Observer:
                 self._losses.append(loss.detach().reshape(1).clone())
 
     def _on_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self._finished:
+            return
         begun = time.perf_counter()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
@@ -116,40 +132,43 @@ class Observer:
     def _step(self, optimizer: Optimizer) -> None:
         watched = self._watch(optimizer)
         params = layouts.parameters(optimizer)
-        names_for = (self._registry.version, *map(id, params))
-        if names_for != watched.names_for or watched.names is None:
+        state = optimizer.state
+        named_for = (self._registry.version, *map(id, params))
+        if named_for != watched.named_for or watched.names is None:
             watched.names = layouts.name_optimizer(params, self._registry, self._rule)
-            watched.names_for = (self._registry.version, *map(id, params))
-        watched.buffers = [m._buffers.get(n) if (m := ref()) else None for ref, n, _ in watched.names.buffers]
-        shot = layouts.snapshot(params, optimizer.state, watched.buffers)
-        key = (watched.names.params, watched.names.buffers, shot.key)
-        if key != watched.layout_key:
-            self._new_layout(optimizer, watched, shot)
-            watched.layout_key = key
-        settings = layouts.settings(optimizer, shot.extra)
-        changed = {k: v for k, v in settings.items() if watched.settings.get(k) != v}
+            watched.named_for = (self._registry.version, *map(id, params))
+            watched.plan = None
+        watched.buffers = watched.names.buffer_values()
+        entries = layouts.gather(params, state, watched.buffers)
+        plan = watched.plan
+        if plan is None or not plan.fits(entries):
+            plan = watched.plan = Plan(entries, layouts.titles(params, state, watched.names))
+            self._describe(optimizer, watched, plan)
+        settings = {**layouts.settings(optimizer), **plan.extras(entries)}
+        record = {
+            "step": self._steps,
+            "optimizer": watched.number,
+            "layout": watched.layout,
+            **plan.digests(entries),
+            "losses": self._take_losses(),
+            "settings": {k: v for k, v in settings.items() if watched.settings.get(k) != v},
+            "rng": rng_digests(),
+        }
         watched.settings = settings
-
-        everything = [t for kind in layouts.KINDS for t in shot.tensors[kind]]
-        losses, self._losses = self._losses, []
-        found = digests(everything)
-        start = 0
-        record: dict[str, Any] = {"step": self._steps, "optimizer": watched.number, "layout": watched.layout}
-        for kind in layouts.KINDS:
-            end = start + len(shot.tensors[kind]) * DIGEST_BYTES
-            record[kind] = found[start:end].hex()
-            start = end
-        record["losses"] = [
-            exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
-            for raw, loss in zip(raw_bytes(losses), losses, strict=True)
-        ]
-        record["settings"] = changed
-        record["rng"] = rng_digests()
         self._write(record)
         if self._steps in self._dense:
-            self._save(f"dense/step-{self._steps:06d}", shot, watched.names)
+            self._save(f"dense/step-{self._steps:06d}", plan.named(entries))
         watched.last_step = self._steps
         self._steps += 1
+
+    def _take_losses(self) -> list[str]:
+        losses, self._losses = self._losses, []
+        if not losses:
+            return []
+        return [
+            exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
+            for raw, loss in zip(Flat(losses).views(losses), losses, strict=True)
+        ]
 
     def _watch(self, optimizer: Optimizer) -> Watched:
         found = self._watched.get(optimizer)
@@ -169,8 +188,12 @@ class Observer:
             weakref.finalize(optimizer, self._on_death, number, self._pid).atexit = False
         return found
 
-    def _new_layout(self, optimizer: Optimizer, watched: Watched, shot: layouts.Snapshot) -> None:
+    def _describe(self, optimizer: Optimizer, watched: Watched, plan: Plan) -> None:
         assert watched.names is not None
+        described = (watched.names.env, watched.names.roots, plan.described)
+        if described == watched.described:
+            return
+        watched.described = described
         watched.layout = self._layouts
         self._layouts += 1
         self._write(
@@ -180,7 +203,7 @@ class Observer:
                 "class": type(optimizer).__name__,
                 "env": watched.names.env,
                 "roots": watched.names.roots,
-                "tensors": shot.describe(watched.names),
+                "tensors": plan.described,
             }
         )
 
@@ -202,43 +225,51 @@ class Observer:
             return
         if watched.names is None or len(watched.names.params) != len(params):
             watched.names = layouts.name_optimizer(params, self._registry, self._rule)
-            watched.buffers = [None] * len(watched.names.buffers)
+            watched.buffers = watched.names.buffer_values()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
-            shot = layouts.snapshot(params, state, watched.buffers)
-            size = sum(t.numel() * t.element_size() for kind in layouts.KINDS for t in shot.tensors[kind])
+            entries = layouts.gather(params, state, watched.buffers)
+            plan = Plan(entries, layouts.titles(params, state, watched.names))
+            size = plan.size(entries)
             if size > self._state_left:
                 self._left_out.append(watched.number)
                 return
             self._state_left -= size
-            self._save(f"final/optimizer-{watched.number:04d}", shot, watched.names)
+            self._save(f"final/optimizer-{watched.number:04d}", plan.named(entries))
 
-    def _save(self, stem: str, shot: layouts.Snapshot, names: layouts.Names) -> None:
+    def _save(self, stem: str, tensors: dict[str, torch.Tensor]) -> None:
         from safetensors.torch import save_file
 
-        tensors = {
-            f"{kind}/{index}/{name}": tensor.detach().cpu().contiguous().clone()
-            for kind, described in shot.describe(names).items()
-            for index, ((name, _, _), tensor) in enumerate(zip(described, shot.tensors[kind], strict=True))
-        }
         path = self._folder / f"{stem}.safetensors"
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file(tensors, path)
 
     def _finish(self) -> None:
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid or self._finished:
             return
         for number in sorted(self._finals):
             self._finals.pop(number)()
+        # The canary's own optimizers and models are nobody's.
+        self._finished = True
+        rng = rng_digests()
         self._write(
             {
                 "end": self._steps,
-                "rng": rng_digests(),
+                "rng": rng,
                 "left_out": sorted(self._left_out),
                 "seconds": time.perf_counter() - self._begun,
                 "observing": self._seconds,
+                "canary": _canary(self._spec),
             }
         )
         self._lines.close()
+
+
+def _canary(spec: dict[str, Any]) -> str:
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_num_threads(spec["threads"])
+    torch.set_grad_enabled(True)
+    return canary(spec["device"])
 
 
 def install(spec: dict[str, Any]) -> None:

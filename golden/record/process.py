@@ -56,14 +56,10 @@ def _option(key: str, value: Any) -> list[str]:
 
 
 def _data_option(run: Run, data: Path | None) -> list[str]:
-    if run.data is None:
-        if data is not None:
-            raise UnusableInput(f"run {run.name} has no [data] table, so it can't take --data")
-        return []
-    if data is None and run.data.variable and os.environ.get(run.data.variable):
-        data = Path(os.environ[run.data.variable])
     if data is None:
         return []
+    if run.data is None:
+        raise UnusableInput(f"run {run.name} has no [data] table, so it can't take a data folder")
     if not data.is_dir():
         raise UnusableInput(f"run {run.name}: data folder {data} does not exist")
     return [run.data.option, str(data.resolve())]

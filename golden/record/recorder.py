@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
 from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -29,6 +31,8 @@ def record_run(
     root = root.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
+    if run.device.startswith("cuda") and not torch.cuda.is_available():
+        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
@@ -88,18 +92,25 @@ def _record(
             f"run {run.name}: neither events nor optimizer steps, so nothing can be compared"
         )
     _write_events(folder, events)
-    first = json.loads((folder / processes[0] / "process.json").read_text()) if processes else {}
     return About(
         format=FORMAT,
         run=run.name,
         label=label,
         argv=[_readable(part, outputs, root) for part in argv],
         seed=run.seed,
-        fingerprint=first.get("fingerprint", {}),
+        fingerprint=_fingerprint(folder / processes[0]) if processes else {},
         counts=dict(sorted(Counter(event.kind for event in events).items())),
         processes=processes,
         seconds=seconds,
     )
+
+
+def _fingerprint(process: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((process / "process.json").read_text())["fingerprint"]
+    steps = process / "steps.jsonl"
+    if steps.exists():
+        found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
+    return found
 
 
 def _readable(part: str, outputs: Path, root: Path) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import xxhash
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from golden.record.profiles import Profile
@@ -24,6 +27,13 @@ class Events(_Table):
     files: str
     type: str = "type"
     unstable: tuple[str, ...] = ()
+
+
+class Everywhere(_Table):
+    """What holds on every machine beside counts, order and shapes: payload fields whose values do."""
+
+    events: bool = True
+    fields: tuple[str, ...] = ()
 
 
 class Data(_Table):
@@ -90,6 +100,7 @@ class Run(_Table):
     events: Events | None = None
     observe: Observe = Observe()
     env: Env | None = None
+    everywhere: Everywhere = Everywhere()
     base: Base | None = None
 
     @model_validator(mode="after")
@@ -99,6 +110,18 @@ class Run(_Table):
         if self.command == ():
             raise ValueError("command is empty")
         return self
+
+    def data_folder(self, given: Path | None) -> Path | None:
+        """The folder named on the command line, else the one that the run's environment variable names."""
+        if given is None and self.data is not None and self.data.variable:
+            named = os.environ.get(self.data.variable)
+            return Path(named) if named else None
+        return given
+
+    def definition(self) -> str:
+        """A digest of all that decides the bits of the run."""
+        deciding = self.model_dump(exclude={"description", "budget", "timeout", "data", "base"}, mode="json")
+        return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def base_variant(self) -> Run:
         """The run with its ``[base]`` overrides in place."""
@@ -127,7 +150,8 @@ def load_run(path: Path) -> Run:
 
 
 def _first_line(error: ValidationError) -> str:
-    first = error.errors()[0]
+    # A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         return f"unknown key {place}"

@@ -16,6 +16,7 @@ from golden.compare.outcome import (
     KindChange,
     NotComparable,
     RandomState,
+    Rows,
     StepCount,
     StepDivergence,
     StepOrder,
@@ -23,12 +24,14 @@ from golden.compare.outcome import (
 )
 
 _KIND_TITLES = {
+    "layout": "names or shapes",
     "buffers": "buffer",
     "loss": "loss",
     "grads": "gradient",
     "settings": "setting",
     "params": "parameter",
     "state": "optimizer state",
+    "rng": "random state",
 }
 _SHOWN = 10
 
@@ -108,7 +111,8 @@ def describe(divergence: Divergence) -> list[str]:
     """One divergence: a line that stands alone, then details."""
     match divergence:
         case StepDivergence(stream=stream, step=step, number=number, kinds=kinds):
-            place = f"step {step} of {stream.title} (step {number} overall, {divergence.optimizer})"
+            optimizer = f", {divergence.optimizer}" if divergence.optimizer else ""
+            place = f"step {step} of {stream.title} (step {number} overall{optimizer})"
             head = f"{place}: {_kind(kinds[0])}"
             return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
         case StepCount(stream=stream, left=left, right=right):
@@ -126,10 +130,14 @@ def describe(divergence: Divergence) -> list[str]:
             return [f"final state of {stream.title}: {_kind(kinds[0])}", *_tensors(kinds)]
         case EventChange():
             return _event(divergence)
+        case Rows(part=part, left=left, right=right):
+            return [f"{part}: {left} -> {right}"]
 
 
 def _kind(change: KindChange) -> str:
     name = _KIND_TITLES[change.kind]
+    if not change.tensors:
+        return name
     first = change.tensors[0]
     more = f" and {len(change.tensors) - 1} more" if len(change.tensors) > 1 else ""
     return f"{name} {first.name}{more}{_apart(first)}"
@@ -138,6 +146,9 @@ def _kind(change: KindChange) -> str:
 def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
     lines = []
     for change in kinds:
+        if not change.tensors:
+            lines.append(f"{_KIND_TITLES[change.kind]}: differs")
+            continue
         lines.append(f"{_KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
         lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
         if len(change.tensors) > _SHOWN:

@@ -16,11 +16,6 @@ DIGEST_BYTES = 16
 _FLATTEN_BELOW_BYTES = 1 << 18
 
 
-def digest(data: bytes | memoryview) -> bytes:
-    """The xxh3-128 digest of ``data`` (16 bytes)."""
-    return xxhash.xxh3_128_digest(data)
-
-
 def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
     """``tensor`` as dense local tensors whose bytes say everything (sparse: indices, values)."""
     if hasattr(tensor, "to_local"):
@@ -37,49 +32,57 @@ def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
     return [tensor]
 
 
-def raw_bytes(tensors: Sequence[torch.Tensor]) -> list[memoryview]:
-    """The bytes of each tensor in logical order, as views; one device-to-host copy per device.
+class Flat:
+    """Reads the bytes of tensors of given form through one flat buffer per device and dtype.
 
-    Every tensor must be dense (see `plain`). Call under ``torch.no_grad()``.
+    On an accelerator there is one copy to the host per device. Bytes are in logical order, whatever the
+    strides. Every tensor must be dense (see `plain`); call under ``torch.no_grad()``.
     """
-    views: list[memoryview] = [memoryview(b"")] * len(tensors)
-    groups: dict[tuple[torch.device, torch.dtype], list[int]] = defaultdict(list)
-    for index, tensor in enumerate(tensors):
-        if tensor.device.type == "cpu" and tensor.numel() * tensor.element_size() >= _FLATTEN_BELOW_BYTES:
-            views[index] = _view(tensor.contiguous().view(-1))
-        else:
-            groups[tensor.device, tensor.dtype].append(index)
 
-    flat_of_device: dict[torch.device, list[tuple[list[int], torch.Tensor]]] = defaultdict(list)
-    for (device, _), members in groups.items():
-        flat = torch._utils._flatten_dense_tensors([tensors[i] for i in members])  # type: ignore[no-untyped-call]
-        flat_of_device[device].append((members, flat.view(torch.uint8)))
+    def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
+        self._count = len(tensors)
+        self._alone: list[int] = []
+        groups: dict[torch.device, dict[torch.dtype, list[int]]] = defaultdict(lambda: defaultdict(list))
+        sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
+        for index, tensor in enumerate(tensors):
+            if tensor.device.type == "cpu" and sizes[index] >= _FLATTEN_BELOW_BYTES:
+                self._alone.append(index)
+            else:
+                groups[tensor.device][tensor.dtype].append(index)
+        self._devices = [(device, list(by_type.values())) for device, by_type in groups.items()]
+        self._bounds: list[list[tuple[int, int, int]]] = []
+        for _, parts in self._devices:
+            start, bounds = 0, []
+            for index in (i for part in parts for i in part):
+                bounds.append((index, start, start + sizes[index]))
+                start += sizes[index]
+            self._bounds.append(bounds)
 
-    for device, parts in flat_of_device.items():
-        if device.type == "cpu":
-            for members, flat in parts:
-                _slice(_view(flat), members, tensors, views)
-        else:
-            whole = _view(torch.cat([flat for _, flat in parts]).cpu())
-            _slice(whole, [i for members, _ in parts for i in members], tensors, views)
-    return views
+    def views(self, tensors: Sequence[torch.Tensor]) -> list[memoryview]:
+        """The bytes of each tensor."""
+        found: list[memoryview] = [memoryview(b"")] * self._count
+        for index in self._alone:
+            found[index] = _bytes(tensors[index].contiguous().view(-1))
+        for (device, parts), bounds in zip(self._devices, self._bounds, strict=True):
+            flat = [
+                torch._C._nn.flatten_dense_tensors([tensors[i] for i in part]).view(torch.uint8)
+                for part in parts
+            ]
+            whole = flat[0] if len(flat) == 1 else torch.cat(flat)
+            data = _bytes(whole if device.type == "cpu" else whole.cpu())
+            for index, start, end in bounds:
+                found[index] = data[start:end]
+        return found
+
+    def digests(self, tensors: Sequence[torch.Tensor]) -> bytes:
+        """The digests of all tensors, one after another (16 bytes each)."""
+        return b"".join([xxhash.xxh3_128_digest(view) for view in self.views(tensors)])
 
 
 def digests(tensors: Sequence[torch.Tensor]) -> bytes:
-    """The digests of all tensors, one after another (16 bytes each)."""
-    return b"".join([xxhash.xxh3_128_digest(view) for view in raw_bytes(tensors)])
+    """The digests of some tensors, one after another (16 bytes each)."""
+    return Flat(tensors).digests(tensors)
 
 
-def _view(flat: torch.Tensor) -> memoryview:
+def _bytes(flat: torch.Tensor) -> memoryview:
     return flat.detach().view(torch.uint8).numpy().data
-
-
-def _slice(
-    whole: memoryview, members: list[int], tensors: Sequence[torch.Tensor], views: list[memoryview]
-) -> None:
-    start = 0
-    for index in members:
-        tensor = tensors[index]
-        end = start + tensor.numel() * tensor.element_size()
-        views[index] = whole[start:end]
-        start = end

@@ -54,6 +54,28 @@ count = 3
 """
 
 
+# Nothing of torch is needed to write events, to crash or to hang; without it a process starts at once.
+PLAIN = """
+import json, os, signal, sys, time
+log = open(sys.argv[1] + "/events.jsonl", "w")
+for step in range(3):
+    log.write(json.dumps({"type": "step", "step": step}) + "\\n")
+    log.flush()
+    # AFTER EVENT
+"""
+
+PLAIN_RUN = """
+command = ["python", "train.py", "{out}"]
+budget = 1
+
+[events]
+files = "events.jsonl"
+
+[observe]
+steps = false
+"""
+
+
 @dataclass(frozen=True)
 class Result:
     """One command's end."""
@@ -75,6 +97,11 @@ class Project:
 
     def script(self, text: str, name: str = "train.py") -> None:
         (self.root / name).write_text(text)
+
+    def plain(self, marker_code: str = "pass", run: str = PLAIN_RUN) -> None:
+        """Use the script without torch, with one line of code at its marker."""
+        self.script(PLAIN.replace("# AFTER EVENT", marker_code))
+        self.run_file(run)
 
     def edit(self, marker: str, code: str) -> None:
         """Put one line of code at a marker comment of the script, at its indentation."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.project import RUN, Project, Result
+from tests.golden.project import PLAIN_RUN, RUN, Project, Result
 
 
 def refused(project: Project, code: int, *argv: str | Path) -> str:
@@ -75,14 +75,13 @@ def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
 
 
 def test_timeout(project: Project) -> None:
-    project.edit("AFTER STEP", "time.sleep(60)")
-    project.run_file(RUN.replace("timeout = 60", "timeout = 6"))
-    assert "not done after 6 s, stopped after 1 optimizer step;" in record(project, 3)
+    project.plain("time.sleep(60)", "timeout = 1\n" + PLAIN_RUN)
+    assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
 
 
 def test_killed(project: Project) -> None:
-    project.edit("AFTER STEP", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert "killed by SIGKILL after 1 optimizer step" in record(project, 3)
+    project.plain("os.kill(os.getpid(), signal.SIGKILL)")
+    assert "killed by SIGKILL before the first optimizer step" in record(project, 3)
 
 
 def test_left_without_closing(project: Project) -> None:
@@ -91,22 +90,23 @@ def test_left_without_closing(project: Project) -> None:
 
 
 def test_half_an_event(project: Project) -> None:
-    project.edit("AFTER EVENT", "log.write('{\"type\": ') if step == steps - 1 else None")
-    assert "events.jsonl line 17: not a JSON object" in record(project, 3)
+    project.plain("log.write('{\"type\": ')")
+    assert "events.jsonl line 2: not a JSON object: " in record(project, 3)
 
 
 def test_no_events(project: Project) -> None:
-    project.edit("EVENT", "continue")
+    project.script("import sys; open(sys.argv[1] + '/events.jsonl', 'w')")
     assert "wrote no event" in record(project, 4)
 
 
 def test_no_event_file(project: Project) -> None:
-    project.run_file(RUN.replace("events.jsonl", "*.log"))
+    project.plain(run=PLAIN_RUN.replace("events.jsonl", "*.log"))
     assert "wrote no file that matches *.log" in record(project, 4)
 
 
 def test_no_steps(project: Project) -> None:
-    project.script("import json, sys\nopen(sys.argv[1] + '/events.jsonl', 'w').write('{}')\n")
+    project.plain()
+    project.run_file(PLAIN_RUN.replace("false", "true"))
     assert "no optimizer step was seen" in record(project, 4)
 
 
@@ -123,6 +123,7 @@ def test_out_that_cannot_be_written(project: Project) -> None:
 
 
 def test_out_that_is_taken(project: Project) -> None:
+    project.plain()
     project.record("out")
     line = refused(project, 2, "record", "train", "--root", project.root, "-o", project.root / "out")
     assert "exists already" in line
