@@ -1,0 +1,67 @@
+"""Calls must be able to carry new keyword arguments without meeting others of the same name."""
+
+from __future__ import annotations
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Lifting
+from codemods.analysis.refusals import Refusal, refuse, rule
+
+rule(
+    "var-keyword",
+    "The helper takes **kwargs, which could receive a keyword of the same name as a capture.",
+    "name the keywords it takes, or pass a dict",
+    refused="""
+def outer(n):
+    def h(**kw):
+        return n, kw
+    return h(n=5)
+""",
+    lifted="""
+def outer(n):
+    def h(kw):
+        return n, kw
+    return h({'n': 5})
+""",
+)
+rule(
+    "kwargs-at-call",
+    "A call passes **kwargs, or a keyword of the same name as a capture, to the helper.",
+    "write the keywords out at the call",
+    refused="""
+def outer(n, opts):
+    def h(x=0):
+        return x + n
+    return h(**opts)
+""",
+    lifted="""
+def outer(n, opts):
+    def h(x=0):
+        return x + n
+    return h(x=opts['x'])
+""",
+)
+
+
+def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No keyword at a call or in the signature can meet a capture's."""
+    needs = lifting.needs[helper]
+    if not needs:
+        return None
+    if helper.node.args.kwarg is not None:
+        return refuse(
+            "var-keyword",
+            helper.node.lineno,
+            f"**{helper.node.args.kwarg.arg} of {helper.name} could receive a keyword named like a capture",
+        )
+    names = {name for name, _ in needs}
+    for use in lifting.analysis.uses(helper):
+        if use.call is None:
+            continue
+        for keyword in use.call.keywords:
+            if keyword.arg is None or keyword.arg in names:
+                what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
+                return refuse("kwargs-at-call", use.node.lineno, f"{helper.name} is called with {what} here")
+    return None
+
+
+CHECKS = (keywords_free,)

@@ -1,0 +1,232 @@
+"""Code that looks at scopes, frames or code objects from within sees every lift."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Lifting
+from codemods.analysis.refusals import Refusal, refuse, rule
+from codemods.analysis.scopes import Use, mangle
+
+_WITHOUT_ARGUMENTS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
+_FRAME_ATTRIBUTES = frozenset(
+    """
+    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts co_freevars co_name
+    co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins f_code f_globals f_locals
+    findCaller get_referrers getclosurevars getinnerframes getouterframes getsource getsourcelines gi_code gi_frame
+    setprofile settrace tb_frame
+    """.split()
+)
+
+rule(
+    "dynamic-scope",
+    "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
+    "pass an explicit dict to eval or exec, or name the variables",
+    refused="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1') + k
+    return h(1)
+""",
+    lifted="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1', {'x': x}) + k
+    return h(1)
+""",
+)
+rule(
+    "frame-introspection",
+    "The file inspects frames, closures, code objects or source text, in which a lifted function looks different.",
+    "keep the inspection in another module",
+    refused="""
+import sys
+def caller():
+    return sys._getframe(1).f_code.co_name
+def outer():
+    def h():
+        return caller()
+    return h()
+""",
+    lifted="""
+import sys
+def caller():
+    return sys.version_info
+def outer():
+    def h():
+        return caller()
+    return h()
+""",
+)
+rule(
+    "class-cell",
+    "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
+    "write super(Class, self)",
+    refused="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f() + __class__.__name__
+        return h()
+""",
+    lifted="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f()
+        return h()
+""",
+)
+rule(
+    "mangled",
+    "The helper uses a private name (__x) inside a class, which the compiler stores under another name there.",
+    "use a single underscore",
+    refused="""
+class C:
+    __k = 2
+    def f(self):
+        def h():
+            return self.__k
+        return h()
+""",
+    lifted="""
+class C:
+    _k = 2
+    def f(self):
+        def h():
+            return self._k
+        return h()
+""",
+)
+rule(
+    "not-understood",
+    "The program uses a construct here whose flow of control or scope this tool does not know.",
+    "write it with plainer statements, or lift by hand",
+    refused="""
+def outer():
+    n: h = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+    lifted="""
+def outer():
+    n: int = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+)
+
+
+def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing in the outermost function asks for its variables by name."""
+    tree = lifting.tree
+    for name, allowed in (*_WITHOUT_ARGUMENTS.items(), ("globals", -1)):
+        for use in tree.uses.get((tree.module, name), []):
+            if (tree.module, name) in tree.binders or not use.scope.inside(helper.root):
+                continue
+            if not _harmless(tree.source.tree, use, allowed):
+                return refuse("dynamic-scope", use.node.lineno, f"{name} is used in the outer function here")
+    return None
+
+
+def _harmless(module: ast.Module, use: Use, allowed: int) -> bool:
+    """Whether a use can't see local variables; ``globals()`` may only be subscripted by a constant and read."""
+    if use.call is None:
+        return False
+    if allowed >= 0:
+        starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
+        return len(use.call.args) > allowed and not starred
+    for node in ast.walk(module):
+        if isinstance(node, ast.Subscript) and node.value is use.call:
+            return isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant)
+    return False
+
+
+def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The file never looks at frames or code objects."""
+    tree = lifting.tree
+    for name in _FRAME_ATTRIBUTES & tree.attributes.keys():
+        return refuse("frame-introspection", tree.attributes[name], f"{name} is used here")
+    for name in _FRAME_ATTRIBUTES & tree.bound_names:
+        for owner_name, binders in tree.binders.items():
+            if owner_name[1] == name and any(isinstance(b.node, ast.ImportFrom) for b in binders):
+                return refuse("frame-introspection", binders[0].line, f"{name} is imported here")
+    for use in tree.uses.get((tree.module, "inspect"), []):
+        if use.attribute in ("stack", "trace"):
+            return refuse("frame-introspection", use.node.lineno, f"inspect.{use.attribute} is used here")
+    return None
+
+
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The helper has no need of a class around it."""
+    if "__class__" in helper.scope.free:
+        return refuse("class-cell", helper.node.lineno, f"{helper.name} uses super() or __class__ of the class around it")
+    private = helper.scope.private
+    if private is None:
+        return None
+    for node in ast.walk(helper.node):
+        for name in _identifiers(node):
+            if mangle(name, private) != name:
+                line = getattr(node, "lineno", helper.node.lineno)
+                return refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+    return None
+
+
+def _identifiers(node: ast.AST) -> list[str]:
+    """Names that the compiler may mangle in one node."""
+    found: list[str] = []
+    for field in ("id", "attr", "arg", "name", "asname", "rest"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            found.append(value)
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        found.extend(node.names)
+    return found
+
+
+def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """What the walk found to be free is what the compiler says."""
+    line = helper.node.lineno
+    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper):
+        return refuse("not-understood", line, "the names that it captures are not those of the compiler's symbol table")
+    for use in lifting.analysis.uses(helper):
+        if not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+            return refuse("not-understood", use.node.lineno, f"{helper.name} stands in an expression that is not evaluated")
+    return None
+
+
+def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
+    """Names that are free in the helper only because something in it assigns or declares them."""
+    tree = lifting.tree
+    written = set()
+    for (owner, name), binders in tree.binders.items():
+        if owner.kind == "function" and not owner.inside(helper.scope):
+            written.update(name for binder in binders if binder.scope.inside(helper.scope))
+    for (owner, name), statements in tree.declared.items():
+        if owner.kind == "function" and not owner.inside(helper.scope):
+            written.update(name for _, scope in statements if scope.inside(helper.scope))
+    return frozenset(written - set(helper.captures))
+
+
+def _evaluated(lifting: Lifting, use: Use) -> bool:
+    """Whether a use is a place in the flow of its own frame."""
+    frame = use.scope.frame()
+    if frame.kind != "function":
+        return True
+    node = use.call or use.node
+    owner = lifting.tree.owner(use.scope, use.node.id)
+    return owner is not frame or lifting.analysis.flow(frame).knows(node)
+
+
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection)
