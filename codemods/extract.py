@@ -41,8 +41,12 @@ class _Unusable(click.ClickException):
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would be written.")
-@click.option("--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True)
-@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.option(
+    "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
+)
 @click.option("--statistics", is_flag=True, help="Count outcomes by code.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
@@ -65,8 +69,8 @@ def command(
 ) -> int:
     """Lift the helpers of FILE to module level, their captures made explicit parameters.
 
-    What can't be proven to keep the program's meaning is refused, with the line that forbids it and a way out. Without
-    --write nothing is changed.
+    What can't be proven to keep the program's meaning is refused, with the line that forbids it and a way
+    out. Without --write nothing is changed.
     """
     if explain is not None:
         return _explain(explain)
@@ -75,15 +79,15 @@ def command(
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
     if plan is not None and (function or helpers or to):
-        raise click.UsageError("--function, --helper and --to are what a plan says; leave them out with --plan")
+        raise click.UsageError(
+            "--function, --helper and --to are what a plan says; leave them out with --plan"
+        )
     report = _run(file, function, helpers, to, plan, root)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
     if write and changed and not stopped:
         _write(report)
-    if not quiet:
-        _print(_rendered(report, output_format, statistics, show_diff=not write), output)
-    elif output is not None:
+    if not quiet or output is not None:
         _print(_rendered(report, output_format, statistics, show_diff=not write), output)
     if report.refused and not exit_zero:
         return Exit.FOUND
@@ -108,7 +112,12 @@ def _explain(code: str) -> int:
 
 
 def _run(
-    file: Path | None, function: str | None, helpers: tuple[str, ...], to: Path | None, plan: Path | None, root: Path | None
+    file: Path | None,
+    function: str | None,
+    helpers: tuple[str, ...],
+    to: Path | None,
+    plan: Path | None,
+    root: Path | None,
 ) -> Report:
     from codemods.plans import run
 
@@ -137,7 +146,9 @@ def _rendered(report: Report, output_format: str, statistics: bool, *, show_diff
         return render.as_json(report)
     if output_format == "diff":
         return render.as_diff(report)
-    text = render.as_text(report, statistics=statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns))
+    text = render.as_text(
+        report, statistics=statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
+    )
     return (render.as_diff(report) if show_diff else "") + text
 
 
@@ -154,7 +165,9 @@ def _print(text: str, output: Path | None) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
     try:
-        result = command.main(args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False)
+        result = command.main(
+            args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
+        )
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -68,7 +68,9 @@ def _diff(change: FileChange) -> str:
             before, after, "/dev/null" if created else f"a/{change.shown}", f"b/{change.shown}", lineterm="\n"
         )
     )
-    body = "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+    body = "".join(
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+    )
     return head + body
 
 
@@ -91,12 +93,19 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
     if report.helpers:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("helper", "line", "status", "captures", "calls", "to"):
-            table.add_column(column, justify="right" if column in ("line", "calls") else "left", overflow="fold")
+            table.add_column(
+                column, justify="right" if column in ("line", "calls") else "left", overflow="fold"
+            )
         for helper in report.helpers:
             status = helper.refusal.code if helper.refusal else helper.status
             captures = ", ".join(helper.captures) or "-"
             table.add_row(
-                helper.qualname, str(helper.line), status, captures, str(helper.call_sites), helper.target or "-"
+                helper.qualname,
+                str(helper.line),
+                status,
+                captures,
+                str(helper.call_sites),
+                helper.target or "-",
             )
         console.print(table)
     else:
@@ -104,7 +113,8 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
     for helper in report.refused:
         assert helper.refusal is not None
         console.print(
-            f"{helper.path}:{helper.refusal.line}: {helper.refusal.code}: {helper.qualname}: {helper.refusal.reason}",
+            f"{helper.path}:{helper.refusal.line}: {helper.refusal.code}: {helper.qualname}: "
+            f"{helper.refusal.reason}",
             soft_wrap=True,
         )
         console.print(f"    way out: {helper.refusal.way_out}", soft_wrap=True)

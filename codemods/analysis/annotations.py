@@ -10,7 +10,8 @@ from codemods.analysis.lifting import Analysis, Need
 def stated_annotation(analysis: Analysis, need: Need) -> ast.expr | None:
     """The annotation of a capture that has one binding, or None.
 
-    An optional type is left out: where the helper runs it may have been narrowed, and the wide type would be wrong.
+    An optional type is left out: where the helper runs it may have been narrowed, and the wide type would be
+    wrong.
     """
     name, owner = need
     tree = analysis.tree
@@ -28,7 +29,9 @@ def stated_annotation(analysis: Analysis, need: Need) -> ast.expr | None:
     for part in ast.walk(node.annotation):
         if isinstance(part, ast.Constant) and part.value is not Ellipsis:
             return None
-        if isinstance(part, ast.BinOp) or (isinstance(part, ast.Name) and part.id in ("Optional", "Union", "Any")):
+        if isinstance(part, ast.BinOp) or (
+            isinstance(part, ast.Name) and part.id in ("Optional", "Union", "Any")
+        ):
             return None
         if isinstance(part, ast.Name) and tree.owner(owner, part.id) is not tree.module:
             return None

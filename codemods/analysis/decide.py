@@ -22,7 +22,9 @@ class Decision:
     @property
     def lifted(self) -> list[Helper]:
         """Liftable helpers in the order of the text."""
-        return sorted(self.lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset))
+        return sorted(
+            self.lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset)
+        )
 
 
 def decide(

@@ -10,8 +10,8 @@ from codemods.analysis.graph import Graph, NotUnderstood
 class Flow:
     """Answers about the names of one frame, as bit masks over its graph.
 
-    A name is *bound at* a place if it is on every path to it. A name is *rebound after* a place if some path from it
-    leads to a binding or unbinding.
+    A name is *bound at* a place if it is on every path to it. A name is *rebound after* a place if some path
+    from it leads to a binding or unbinding.
     """
 
     def __init__(self, graph: Graph) -> None:

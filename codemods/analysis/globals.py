@@ -20,10 +20,11 @@ IDENTITY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class GlobalName:
-    """One global: where it comes from; its import statements; whether more than its one binding may change it.
+    """One global: where it comes from; its import statements; whether more than its one binding may change
+    it.
 
-    ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of a second
-    binding while the module is loaded.
+    ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of
+    a second binding while the module is loaded.
     """
 
     name: str
@@ -97,10 +98,11 @@ class Globals:
         return found
 
     def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
-        """Globals that a helper moved out of the file must be handed: what the file makes itself, and its seams.
+        """Globals that a helper moved out of the file must be handed: what the file makes itself, and its
+        seams.
 
-        What the file imports only after the outer function counts as made by itself: the other file would load it
-        earlier.
+        What the file imports only after the outer function counts as made by itself: the other file would
+        load it earlier.
         """
         root_line = getattr(helper.root.node, "lineno", 0)
         found = set()

@@ -1,7 +1,7 @@
 """The flow of control inside one frame, as a graph of the events that matter to its captured names.
 
-Every edge that an execution could take is there; edges that none can take may be. A statement that this module does not
-know is an error, never a guess.
+Every edge that an execution could take is there; edges that none can take may be. A statement that this
+module does not know is an error, never a guess.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class _Finally:
 class Graph:
     """Built by walking the frame's statements in the order in which they run."""
 
-    def __init__(self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]):
+    def __init__(
+        self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]
+    ):
         """``names`` are followed; ``quiet`` says which context managers surely don't swallow exceptions."""
         self.tree = tree
         self.frame = frame
@@ -504,7 +506,8 @@ class Graph:
     def _pattern(self, pattern: ast.pattern, failed: int) -> None:
         """A failed pattern may have bound names; each alternative of an or-pattern binds the same ones."""
         refutable = not (
-            isinstance(pattern, ast.MatchStar) or (isinstance(pattern, ast.MatchAs) and pattern.pattern is None)
+            isinstance(pattern, ast.MatchStar)
+            or (isinstance(pattern, ast.MatchAs) and pattern.pattern is None)
         )
         if refutable:
             self._link(self.current, failed)

@@ -13,8 +13,8 @@ from codemods.analysis.scopes import FunctionNode, Scope, ScopeTree, Use
 class Helper:
     """A function defined inside another function.
 
-    ``reads`` are its captures' uses in the order of the text; ``kept`` are captures that a function or generator inside
-    it reads, perhaps after the helper has returned.
+    ``reads`` are its captures' uses in the order of the text; ``kept`` are captures that a function or
+    generator inside it reads, perhaps after the helper has returned.
     """
 
     name: str
@@ -50,7 +50,11 @@ def find_helpers(tree: ScopeTree) -> list[Helper]:
     found = []
     for scope in tree.scopes():
         node, outer = scope.node, scope.parent
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or outer is None or outer.kind != "function":
+        if (
+            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            or outer is None
+            or outer.kind != "function"
+        ):
             continue
         reads = sorted(free_uses.get(scope, []), key=lambda read: read[2].position)
         found.append(
@@ -93,7 +97,7 @@ def is_generator(node: FunctionNode) -> bool:
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Nodes of a body that run in its own frame: not what functions, lambdas and generators in it do later."""
+    """Nodes of a body that run in its own frame, not what functions and generators in it do later."""
     stack: list[ast.AST | None] = list(body)
     while stack:
         node = stack.pop()

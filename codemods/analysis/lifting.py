@@ -1,7 +1,7 @@
 """Which helpers can be lifted together, what each is passed, and why the others can't.
 
-Candidates start as liftable; every rule may refuse one, and since a refused helper becomes an ordinary captured value of
-those that call it, this repeats until nothing changes.
+Candidates start as liftable; every rule may refuse one, and since a refused helper becomes an ordinary
+captured value of those that call it, this repeats until nothing changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Need = tuple[str, Scope]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a frame a captured name is read on behalf of a call; ``final``: it may be read again at any time later."""
+    """Where in a frame a captured name is read on behalf of a call; ``final``: it may be read again at any
+    time later.
+    """
 
     node: ast.AST
     final: bool
@@ -63,8 +65,8 @@ class Analysis:
 class Lifting:
     """One attempt to lift a set of helpers together.
 
-    ``foreign`` gives, for helpers that move to another module, the source module's globals that must be passed to them;
-    ``seams`` are the globals that tests replace.
+    ``foreign`` gives, for helpers that move to another module, the source module's globals that must be
+    passed to them; ``seams`` are the globals that tests replace.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class Lifting:
 
     def _all_needs(self) -> dict[Helper, tuple[Need, ...]]:
         """Least fixed point: own needs and those of the candidates called, in the order of the text."""
-        needs: dict[Helper, tuple[Need, ...]] = {helper: () for helper in self.candidates}
+        needs: dict[Helper, tuple[Need, ...]] = dict.fromkeys(self.candidates, ())
         ordered = sorted(self.candidates, key=lambda helper: helper.scope.qualname)
         changed = True
         while changed:
@@ -169,7 +171,9 @@ class Lifting:
             for helper in self.candidates:
                 more = set(kept[helper])
                 for callee, use in self._calls_in[helper]:
-                    if is_later(use.scope, helper.scope) or (callee.lazy and use.call not in self.tree.awaited):
+                    if is_later(use.scope, helper.scope) or (
+                        callee.lazy and use.call not in self.tree.awaited
+                    ):
                         more.update(self.needs[callee])
                     else:
                         more.update(kept[callee])
@@ -197,8 +201,9 @@ class Lifting:
     def places(self, scope: Scope, node: ast.AST, owner: Scope) -> list[Place]:
         """Where in the flow of ``owner`` the code at ``node`` in ``scope`` may run.
 
-        Code in a function that is only ever called directly runs at those calls; anything that gets away as a value may
-        run at any time after it got away. Inside a lifted helper nothing is read: there it is a parameter.
+        Code in a function that is only ever called directly runs at those calls; anything that gets away as a
+        value may run at any time after it got away. Inside a lifted helper nothing is read: there it is a
+        parameter.
         """
         found: list[Place] = []
         seen: set[tuple[Scope, bool]] = set()

@@ -9,14 +9,14 @@ from codemods.analysis.scopes import Scope, ScopeTree
 # Context managers that never swallow what their block raises.
 _QUIET = frozenset(
     """
-    builtins.open contextlib.closing contextlib.nullcontext contextlib.redirect_stderr contextlib.redirect_stdout
-    decimal.localcontext tempfile.NamedTemporaryFile tempfile.TemporaryDirectory tempfile.TemporaryFile
-    threading.Condition threading.Lock threading.RLock threading.Semaphore warnings.catch_warnings
-    torch.amp.autocast torch.autocast torch.autograd.profiler.record_function torch.autograd.set_detect_anomaly
-    torch.autograd.set_grad_enabled torch.cuda.amp.autocast torch.cuda.device torch.cuda.stream torch.device
-    torch.enable_grad torch.inference_mode torch.no_grad torch.profiler.record_function torch.random.fork_rng
-    torch.set_grad_enabled
-    """.split()
+    builtins.open contextlib.closing contextlib.nullcontext contextlib.redirect_stderr
+    contextlib.redirect_stdout decimal.localcontext tempfile.NamedTemporaryFile tempfile.TemporaryDirectory
+    tempfile.TemporaryFile threading.Condition threading.Lock threading.RLock threading.Semaphore
+    warnings.catch_warnings torch.amp.autocast torch.autocast torch.autograd.profiler.record_function
+    torch.autograd.set_detect_anomaly torch.autograd.set_grad_enabled torch.cuda.amp.autocast
+    torch.cuda.device torch.cuda.stream torch.device torch.enable_grad torch.inference_mode torch.no_grad
+    torch.profiler.record_function torch.random.fork_rng torch.set_grad_enabled
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
 
 
@@ -63,7 +63,9 @@ def is_quiet(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
         owner = tree.owner(scope, node.id)
         binders = tree.binders.get((owner, node.id), [])
         values = [_assigned(owner.node, binder.node) for binder in binders]
-        return bool(values) and all(isinstance(v, (ast.Call, ast.IfExp)) and is_quiet(tree, owner, v) for v in values)
+        return bool(values) and all(
+            isinstance(v, (ast.Call, ast.IfExp)) and is_quiet(tree, owner, v) for v in values
+        )
     return False
 
 

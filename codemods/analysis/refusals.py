@@ -1,6 +1,8 @@
-"""Every reason for which the tool declines to lift, with a program that is refused for it and one that is not.
+"""Every reason for which the tool declines to lift, with a program that is refused for it and one that is
+not.
 
-The examples are the registry's own tests: the first of each pair must be refused with this code, the second lifted.
+The examples are the registry's own tests: the first of each pair must be refused with this code, the second
+lifted.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A helper that stays where it is: which rule, which line forbids the lift, why, and what would allow it."""
+    """A helper that stays where it is: which rule, which line forbids the lift, why, and what would allow
+    it.
+    """
 
     code: str
     line: int

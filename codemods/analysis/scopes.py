@@ -1,6 +1,7 @@
 """Scopes of a file, and which scope every name in it belongs to.
 
-The tree is walked in step with CPython's symbol table, which alone decides whether a name is local, free or global.
+The tree is walked in step with CPython's symbol table, which alone decides whether a name is local, free or
+global.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ class Use:
 
 @dataclass(eq=False, slots=True)
 class Binder:
-    """One place that binds or unbinds a name; ``scope`` is where it runs, which may not be where the name lives."""
+    """One place that binds or unbinds a name; ``scope`` is where it runs, which may not be where the name
+    lives.
+    """
 
     node: ast.AST
     scope: Scope
@@ -110,9 +113,12 @@ class ScopeTree:
         self.by_node: dict[ast.AST, Scope] = {source.tree: self.module}
         self.uses: dict[tuple[Scope, str], list[Use]] = defaultdict(list)
         self.binders: dict[tuple[Scope, str], list[Binder]] = defaultdict(list)
-        self.declared: dict[tuple[Scope, str], list[tuple[ast.Nonlocal | ast.Global, Scope]]] = defaultdict(list)
+        self.declared: dict[tuple[Scope, str], list[tuple[ast.Nonlocal | ast.Global, Scope]]] = defaultdict(
+            list
+        )
         self.awaited: set[ast.Call] = set()
         self.attributes: dict[str, int] = {}
+        self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
         from codemods.analysis.walk import Walk
 
@@ -120,7 +126,9 @@ class ScopeTree:
         self.bound_names = {name for _, name in self.binders}
 
     def owner(self, scope: Scope, name: str) -> Scope:
-        """The scope whose variable ``name`` is, seen from ``scope``; globals and builtins belong to the module."""
+        """The scope whose variable ``name`` is, seen from ``scope``; globals and builtins belong to the
+        module.
+        """
         mangled = mangle(name, scope.private)
         current: Scope | None = scope
         direct = True
@@ -167,7 +175,9 @@ class Tables:
     def __init__(self, table: symtable.SymbolTable, path: str) -> None:
         self.table = table
         self.path = path
-        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(deque)
+        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(
+            deque
+        )
         self._collect(table, False)
 
     def _collect(self, table: symtable.SymbolTable, typed: bool) -> None:

@@ -75,7 +75,9 @@ class Source:
         """Offset in ``text`` of a place of the syntax tree (line from 1, column in UTF-8 bytes)."""
         row = self.lines[line - 1]
         if not row.isascii():
-            utf8_column = len(row.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "surrogatepass"))
+            utf8_column = len(
+                row.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "surrogatepass")
+            )
         return self.starts[line - 1] + utf8_column
 
     def span(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> tuple[int, int]:
@@ -134,16 +136,29 @@ def read_source(path: Path, shown: str | None = None) -> Source:
     return decode_source(data, name)
 
 
+def _declared_encoding(data: bytes, name: str) -> str:
+    """The encoding that a file's first two lines declare, else UTF-8."""
+    head = data.removeprefix(_BOM).split(b"\n", 2)[:2]
+    try:
+        # The declaration's own line may hold characters of the declared encoding.
+        plain = (
+            b"\n".join(line.decode("ascii", "replace").encode("ascii", "replace") for line in head) + b"\n"
+        )
+        encoding, _ = tokenize.detect_encoding(
+            io.BytesIO((_BOM if data.startswith(_BOM) else b"") + plain).readline
+        )
+    except SyntaxError as error:
+        raise SourceError(f"{name}:1: not valid Python: {error.msg}") from None
+    return encoding
+
+
 def decode_source(data: bytes, name: str) -> Source:
     """Decode and parse a file's bytes.
 
     Raises:
         SourceError: if they can't be decoded or parsed.
     """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        raise SourceError(f"{name}:1: not valid Python: {error.msg}") from None
+    encoding = _declared_encoding(data, name)
     bom = data.startswith(_BOM)
     plain = "utf-8" if encoding == "utf-8-sig" else encoding
     try:

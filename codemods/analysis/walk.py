@@ -102,6 +102,10 @@ class Walk:
             and isinstance(function.value.value, str)
         )
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and node.value.isidentifier():
+            self.tree.strings.setdefault(node.value, node.lineno)
+
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         outer, self.in_text = self.in_text, True
         self.children(node)

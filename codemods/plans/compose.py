@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +14,17 @@ from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse, rule
 from codemods.analysis.source import parse_source
 from codemods.plans.modules import Layout
-from codemods.plans.targets import Target, TargetError, build_targets, source_imports
+from codemods.plans.targets import Request, TargetError, build_targets, source_imports
 from codemods.transforms.edits import Edit
 from codemods.transforms.lift import Lifted, Names, absolute_imports, first_line, indentation
 from codemods.transforms.naming import FileNames
-from codemods.transforms.prove import prove_all
 from codemods.transforms.proof import NotProven
+from codemods.transforms.prove import prove_all
 
 rule(
     "not-proven",
-    "The lifted text does not compile to the same instructions; nothing of it was written. This is a fault of the tool, "
+    "The lifted text does not compile to the same instructions; nothing of it was written. This is a "
+    "fault of the tool, "
     "found in time: please report it.",
     "lift this helper by hand",
     refused="",
@@ -38,17 +39,6 @@ class Composed:
     decision: Decision
     files: Mapping[Path, str]
     targets: Mapping[Helper, Path]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Which helpers to lift; to which files (None: next to the outer function), under which names."""
-
-    wanted: Collection[Helper]
-    targets: Mapping[Helper, Path]
-    renames: Mapping[Helper, str]
-    docstrings: Mapping[Path, str]
-    seams: frozenset[str] = frozenset()
 
 
 def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
@@ -103,7 +93,7 @@ def _in_place(analysis: Analysis, layout: Layout, decision: Decision) -> Compose
 def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
     """Write lifted helpers to their files; what is left imports them."""
     source, package = analysis.source, layout.source_package
-    targets = build_targets(analysis, layout, decision, request.targets, request.renames, request.docstrings)
+    targets = build_targets(analysis, layout, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}
     lifted = Lifted(decision, names, package)
     extra: list[Edit] = []
@@ -140,4 +130,4 @@ def _outside(tree: ast.AST, inside: Sequence[ast.AST]) -> list[ast.AST]:
     return found
 
 
-__all__ = ["Composed", "Request", "Target", "TargetError", "compose"]
+__all__ = ["Composed", "Request", "TargetError", "compose"]

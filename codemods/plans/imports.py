@@ -14,7 +14,9 @@ Section = tuple[int, str]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Import:
-    """One imported name: ``from module import name as alias``, or ``import module as alias`` without a name."""
+    """One imported name: ``from module import name as alias``, or ``import module as alias`` without a
+    name.
+    """
 
     module: str
     name: str | None = None
@@ -26,7 +28,9 @@ class Import:
         return self.alias or self.name or self.module.partition(".")[0]
 
 
-def imports_of(node: ast.Import | ast.ImportFrom, bound: str, absolute: Callable[[int, str | None], str]) -> list[Import]:
+def imports_of(
+    node: ast.Import | ast.ImportFrom, bound: str, absolute: Callable[[int, str | None], str]
+) -> list[Import]:
     """The imports of a statement that bind a name."""
     found = []
     for alias in node.names:
@@ -58,7 +62,9 @@ class ImportSection:
         if top in sys.stdlib_module_names:
             return 0
         if top not in self._own:
-            self._own[top] = any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
+            self._own[top] = any(
+                (root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots
+            )
         return 2 if self._own[top] else 1
 
     def render(self, newline: str, width: int) -> str:
@@ -86,9 +92,14 @@ class ImportSection:
             lines = [f"import {m.module}" + (f" as {m.alias}" if m.alias else "") for m in plain]
             for module in sorted({made.module for made in chosen if made.name is not None}, key=_module_key):
                 names = sorted(
-                    (m for m in chosen if m.module == module and m.name is not None), key=lambda m: _name_key(m.name or "")
+                    (m for m in chosen if m.module == module and m.name is not None),
+                    key=lambda m: _name_key(m.name or ""),
                 )
-                lines.extend(_from(module, [f"{m.name} as {m.alias}" if m.alias else str(m.name) for m in names], width))
+                lines.extend(
+                    _from(
+                        module, [f"{m.name} as {m.alias}" if m.alias else str(m.name) for m in names], width
+                    )
+                )
             if lines:
                 found.append(lines)
         return found

@@ -122,7 +122,9 @@ def _known(place: list[str | int]) -> list[str]:
 
 
 def line_of(text: str, key: str, index: int = 0) -> int:
-    """The line of a plan's text where a key, table or quoted name stands; ``index`` counts ``[[move]]`` tables."""
+    """The line of a plan's text where a key, table or quoted name stands; ``index`` counts ``[[move]]``
+    tables.
+    """
     lines = text.splitlines()
     start, seen = 0, -1
     for number, line in enumerate(lines):
@@ -131,8 +133,10 @@ def line_of(text: str, key: str, index: int = 0) -> int:
             if seen == index:
                 start = number
                 break
-    pattern = re.compile(rf"^\s*\[*\s*{re.escape(key)}\s*[\]=.]|[\"']{re.escape(key)}[\"']|\b{re.escape(key)}\s*=")
+    pattern = re.compile(
+        rf"^\s*\[*\s*{re.escape(key)}\s*[\]=.]|[\"']{re.escape(key)}[\"']|\b{re.escape(key)}\s*="
+    )
     for number in (*range(start, len(lines)), *range(start)):
         if pattern.search(lines[number]):
-            return number + 1
+            return int(number) + 1
     return 1

@@ -8,7 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the source module's text comes from, where what is left of it goes, and what both are imported as."""
+    """Where the source module's text comes from, where what is left of it goes, and what both are imported
+    as.
+    """
 
     root: Path
     source: Path

@@ -84,9 +84,9 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
         if target.exists():
             raise RequestError(f"{to}: exists already; name a file that does not")
-        targets = {helper: target for helper in wanted}
+        targets = dict.fromkeys(wanted, target)
         seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
-    request = Request(wanted, targets, {}, {}, frozenset(seam.name for seam in seams))
+    request = Request(wanted, targets, {}, {}, frozenset(seam.name for seam in seams), strict=False)
     composed = compose(analysis, layout, request)
     return _report(analysis, layout, scope, composed, seams)
 
@@ -131,13 +131,17 @@ def _request(
             line = line_of(text, name, index)
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
-                raise PlanError(f"{shown}:{line}: there is no helper {name} in {where}; it has {_list(by_name)}")
+                raise PlanError(
+                    f"{shown}:{line}: there is no helper {name} in {where}; it has {_list(by_name)}"
+                )
             if by_name[name] in targets:
                 raise PlanError(f"{shown}:{line}: {name} is moved twice")
             targets[by_name[name]] = target
         for name, new in move.rename.items():
             if name not in move.names:
-                raise PlanError(f"{shown}:{line_of(text, name, index)}: {name} is renamed but not among the names moved")
+                raise PlanError(
+                    f"{shown}:{line_of(text, name, index)}: {name} is renamed but not among the names moved"
+                )
             renames[by_name[name]] = new
     tests = [layout.root / folder for folder in plan.seams.tests]
     for folder, given in zip(tests, plan.seams.tests, strict=True):

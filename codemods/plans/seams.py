@@ -9,7 +9,18 @@ from pathlib import Path
 
 from codemods.analysis.source import SourceError, read_source
 
-_SKIPPED = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", ".mypy_cache", ".tox"}
+_SKIPPED = {
+    ".git",
+    ".hg",
+    ".venv",
+    "venv",
+    "node_modules",
+    "__pycache__",
+    "build",
+    "dist",
+    ".mypy_cache",
+    ".tox",
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,6 +70,7 @@ def _seams_in(path: Path, modules: frozenset[str]) -> Iterator[Seam]:
         if isinstance(node, ast.Call):
             for name in _patched(node, aliases, modules):
                 yield Seam(name, str(path), node.lineno)
+            continue
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = node.targets
@@ -68,7 +80,7 @@ def _seams_in(path: Path, modules: frozenset[str]) -> Iterator[Seam]:
             targets = node.targets
         for target in targets:
             if isinstance(target, ast.Attribute) and _path(target.value, aliases) in modules:
-                yield Seam(target.attr, str(path), node.lineno)
+                yield Seam(target.attr, str(path), target.lineno)
 
 
 def _aliases(tree: ast.Module) -> dict[str, str]:
@@ -107,7 +119,9 @@ def _path(node: ast.expr, aliases: dict[str, str]) -> str | None:
 
 
 def _patched(call: ast.Call, aliases: dict[str, str], modules: frozenset[str]) -> Iterator[str]:
-    """Names of the modules that a call could replace: any dotted string, any module with a name as next argument."""
+    """Names of the modules that a call could replace: any dotted string, any module with a name as next
+    argument.
+    """
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     for argument in arguments:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):

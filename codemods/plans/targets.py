@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,21 @@ from codemods.transforms.proof import resolve_relative
 
 class TargetError(Exception):
     """Targets that can't be made; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which helpers to lift; to which files (none: next to the outer function), under which names.
+
+    Unless ``strict``, a name that is taken in a file is replaced by another.
+    """
+
+    wanted: Collection[Helper]
+    targets: Mapping[Helper, Path]
+    renames: Mapping[Helper, str]
+    docstrings: Mapping[Path, str]
+    seams: frozenset[str] = frozenset()
+    strict: bool = True
 
 
 @dataclass(eq=False)
@@ -59,14 +74,7 @@ def _docstring(text: str, newline: str) -> str:
     return '"""' + newline.join(escaped.split("\n")) + '"""' + newline
 
 
-def build_targets(
-    analysis: Analysis,
-    layout: Layout,
-    decision: Decision,
-    paths: Mapping[Helper, Path],
-    renames: Mapping[Helper, str],
-    docstrings: Mapping[Path, str],
-) -> list[Target]:
+def build_targets(analysis: Analysis, layout: Layout, decision: Decision, request: Request) -> list[Target]:
     """One target for each file that gets a helper, with names and imports worked out.
 
     Raises:
@@ -76,20 +84,22 @@ def build_targets(
     roots = (layout.root, layout.root / "src", layout.base)
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
-        path = paths[helper]
+        path = request.targets[helper]
         if path not in targets:
             try:
                 module = layout.dotted(path)
             except ValueError:
                 where = layout.shown(path)
-                raise TargetError(f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder") from None
-            title = docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
+                raise TargetError(
+                    f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
+                ) from None
+            title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
-    _name(analysis, decision, made, renames)
+    _name(analysis, decision, made, request)
     for target in made:
         for helper in target.helpers:
             _import_globals(analysis, layout, decision, target, helper)
@@ -106,15 +116,39 @@ def build_targets(
     return made
 
 
-def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], renames: Mapping[Helper, str]) -> None:
+def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
+    """The name of a definition in a target; where nobody asked for names, one that is not taken."""
+    wanted = request.renames.get(helper, helper.name)
+    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
+    for name in (wanted, *(() if request.strict else (outer, *(f"{outer}_{n}" for n in range(2, 1000))))):
+        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
+            return name
+    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+
+
+def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
+    """The name of a definition in a target; where nobody asked for names, one that is not taken."""
+    wanted = request.renames.get(helper, helper.name)
+    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
+    others = () if request.strict else (outer, *(f"{outer}_{number}" for number in range(2, 1000)))
+    for name in (wanted, *others):
+        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
+            return name
+    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+
+
+def _name(
+    analysis: Analysis,
+    decision: Decision,
+    targets: Sequence[Target],
+    request: Request,
+) -> None:
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis)
     for target in targets:
         taken: set[str] = set()
         for helper in target.helpers:
-            definition = renames.get(helper, helper.name)
-            if definition in taken or definition in ("__getattr__", "__dir__", "__all__"):
-                raise TargetError(f"{target.module}: two definitions would be called {definition}; rename one")
+            definition = _definition(target, helper, request, taken)
             taken.add(definition)
             calls: dict[Helper | None, str] = {None: in_source.choose(helper, definition)}
             for caller in decision.lifted:
@@ -126,12 +160,16 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], ren
 def _name_in(decision: Decision, target: Target, caller: Helper, callee: Helper, definition: str) -> str:
     """The name under which a lifted caller knows a lifted callee."""
     for name in (definition, f"_{definition}", f"_lifted_{definition}"):
-        if usable_in(decision.lifting, caller, name, callee) and (caller not in target.helpers or name == definition):
+        if usable_in(decision.lifting, caller, name, callee) and (
+            caller not in target.helpers or name == definition
+        ):
             return name
     raise TargetError(f"{target.module}: {definition} means something else inside {caller.name}; rename it")
 
 
-def _import_globals(analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper) -> None:
+def _import_globals(
+    analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
+) -> None:
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
     known, passed = Globals(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
@@ -145,16 +183,18 @@ def _import_globals(analysis: Analysis, layout: Layout, decision: Decision, targ
     typing = annotation_names(_annotations(analysis, decision, helper))
     for name in runtime | typing:
         found = known.look_up(name)
-        at_run_time = name in runtime or not analysis.source.future_flags
+        section = target.imports.typing if found.origin == "typing" else target.imports.runtime
         for node in found.imports:
-            (target.imports.runtime if at_run_time else target.imports.typing).update(imports_of(node, name, absolute))
+            section.update(imports_of(node, name, absolute))
         if found.origin == "own" and name not in runtime and name in typing:
             target.imports.typing.add(Import(layout.dotted(layout.rest), name))
 
 
 def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list[ast.expr]:
     """Annotations in a helper's text, its new parameters' included."""
-    found: list[ast.expr | None] = [stated_annotation(analysis, need) for need in decision.lifting.needs[helper]]
+    found: list[ast.expr | None] = [
+        stated_annotation(analysis, need) for need in decision.lifting.needs[helper]
+    ]
     for node in ast.walk(helper.node):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.extend(argument.annotation for argument in all_arguments(node.args))
@@ -170,7 +210,9 @@ def _no_cycle(layout: Layout, targets: Sequence[Target]) -> None:
     while waiting:
         ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
         if not ready:
-            raise TargetError(f"{' and '.join(sorted(waiting))} would import each other; move their helpers to one file")
+            raise TargetError(
+                f"{' and '.join(sorted(waiting))} would import each other; move their helpers to one file"
+            )
         for module in ready:
             del waiting[module]
 
@@ -178,8 +220,8 @@ def _no_cycle(layout: Layout, targets: Sequence[Target]) -> None:
 def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> Edit:
     """The edit that makes what is left import the lifted functions that it calls.
 
-    It stands after the last import before the outer function: the new files import the same modules, and so find them
-    loaded as the source did.
+    It stands after the last import before the outer function: the new files import the same modules, and so
+    find them loaded as the source did.
     """
     source = analysis.source
     first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
@@ -202,7 +244,9 @@ def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Tar
             if helper in called:
                 names = target.names[helper]
                 alias = names.calls[None]
-                section.runtime.add(Import(target.module, names.definition, None if alias == names.definition else alias))
+                section.runtime.add(
+                    Import(target.module, names.definition, None if alias == names.definition else alias)
+                )
     text = section.render(source.newline, line_limit(source))
     at = source.starts[last]
     after = source.newline if source.text[:at].endswith(("\n", "\r")) or not at else ""

@@ -26,9 +26,10 @@ class _Undo:
 def write_all(
     files: Mapping[Path, bytes],
     *,
-    replace: Callable[[Path, Path], None] = os.replace,
+    replace: Callable[[Path, Path], object] = Path.replace,
 ) -> None:
-    """Write every file, through temporary files beside them, so that an interruption leaves the old tree or the new.
+    """Write every file, through temporary files beside them, so that an interruption leaves the old tree or
+    the new.
 
     Raises:
         WriteError: if any can't be written; what was there before is there again.
@@ -49,7 +50,9 @@ def write_all(
     except OSError as error:
         _put_back(undo)
         where = error.filename2 or error.filename or "the files"
-        raise WriteError(f"{where}: can't be written: {error.strerror or error}; nothing was changed") from None
+        raise WriteError(
+            f"{where}: can't be written: {error.strerror or error}; nothing was changed"
+        ) from None
     except BaseException:
         _put_back(undo)
         raise
@@ -86,7 +89,7 @@ def _put_back(undo: _Undo) -> None:
     for path, kept in undo.replaced:
         with contextlib.suppress(OSError):
             if kept is not None:
-                os.replace(kept, path)
+                kept.replace(path)
             else:
                 path.unlink(missing_ok=True)
     for path in undo.temporary:

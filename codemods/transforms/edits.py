@@ -1,4 +1,4 @@
-"""Edits of a source text, and cutting out a block to another depth without touching what is inside strings."""
+"""Edits of a source text, and moving a block to another depth without touching what is inside strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
-    """The part of a text from ``start`` to ``end`` with all edits in it; an edit inside a replaced part is dropped."""
+    """The part of a text from ``start`` to ``end`` with all edits in it; an edit inside a replaced part is
+    dropped.
+    """
     stop = len(text) if end is None else end
     parts, at = [], start
     for edit in sorted(edits, key=lambda e: (e.start, -e.end)):

@@ -17,7 +17,9 @@ _SHORTEST = 88
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list in the text: its parentheses, its commas, the end of its last item, whether a comma follows that."""
+    """A list in the text: its parentheses, its commas, the end of its last item, whether a comma follows
+    that.
+    """
 
     open: int
     close: int
@@ -39,10 +41,11 @@ def line_limit(source: Source) -> int:
 
 def call_items(source: Source, call: ast.Call) -> Items:
     """The argument list of a call."""
-    arguments = sorted((*call.args, *call.keywords), key=lambda node: (node.lineno, node.col_offset))
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    arguments = sorted(given, key=lambda node: (node.lineno, node.col_offset))
     text, close = source.text, source.span(call)[1] - 1
     opened = _find(text, source.span(call.func)[1], "(", close)
-    commas = []
+    commas: list[int] = []
     end = opened + 1
     for argument in arguments:
         end = source.span(argument)[1]
@@ -50,7 +53,9 @@ def call_items(source: Source, call: ast.Call) -> Items:
         if comma < close:
             commas.append(comma)
     trailing = bool(arguments) and len(commas) == len(arguments)
-    while (paren := _find(text, end, ")", commas[-1] if trailing else close)) < (commas[-1] if trailing else close):
+    while (paren := _find(text, end, ")", commas[-1] if trailing else close)) < (
+        commas[-1] if trailing else close
+    ):
         end = paren + 1
     return Items(opened, close, tuple(commas), end, trailing)
 
@@ -71,7 +76,8 @@ def _find(text: str, at: int, wanted: str, end: int) -> int:
 def header_items(source: Source, node: FunctionNode) -> Items:
     """The parameter list of a definition."""
     lines = source.lines[node.lineno - 1 :]
-    depth, opened, commas, last, end = 0, -1, [], "", -1
+    commas: list[int] = []
+    depth, opened, last, end = 0, -1, "", -1
     for token in tokens(lines):
         offset = source.starts[node.lineno - 2 + token.start[0]] + token.start[1]
         if token.string in ("(", "[", "{"):
@@ -92,8 +98,12 @@ def header_items(source: Source, node: FunctionNode) -> Items:
     raise AssertionError("a definition without an end of its parameters")
 
 
-def add_items(source: Source, items: Items, new: Sequence[str], width: int, *, split: bool = True) -> list[Edit]:
-    """Edits that append items, on the same line where they fit into ``width`` columns, else one item a line."""
+def add_items(
+    source: Source, items: Items, new: Sequence[str], width: int, *, split: bool = True
+) -> list[Edit]:
+    """Edits that append items, on the same line where they fit into ``width`` columns, else one item a
+    line.
+    """
     text = source.text
     inline = ", ".join(new)
     row = text.rfind("\n", 0, items.open) + 1
@@ -131,9 +141,12 @@ def _one_a_line(source: Source, items: Items, new: Sequence[str], base: str, sin
         if text[comma + 1 + gap.end()] not in "\r\n#\\":
             edits.append(_gap(text, comma + 1, newline + inner))
     tail = len(text[: items.close].rstrip(" \t\r\n"))
-    if not items.trailing and not items.empty:
-        edits.append(Edit(items.last, items.last, ","))
     lines = "".join(f"{newline}{inner}{item}," for item in new)
+    if not items.trailing and not items.empty:
+        if tail == items.last:
+            lines = "," + lines
+        else:
+            edits.append(Edit(items.last, items.last, ","))
     edits.append(Edit(tail, items.close, lines + newline + base))
     return edits
 

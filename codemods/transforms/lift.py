@@ -12,13 +12,15 @@ from codemods.analysis.decide import Decision
 from codemods.analysis.helpers import Helper
 from codemods.analysis.source import Source
 from codemods.transforms.edits import Edit, apply_edits, reindent
-from codemods.transforms.proof import resolve_relative
 from codemods.transforms.items import add_items, call_items, header_items, line_limit
+from codemods.transforms.proof import resolve_relative
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a lifted helper is called: at its definition, and where each caller (None: the source) refers to it."""
+    """What a lifted helper is called: at its definition, and where each caller (None: the source) refers to
+    it.
+    """
 
     definition: str
     calls: Mapping[Helper | None, str]
@@ -28,7 +30,9 @@ class Lifted:
     """All edits of one decision, on the original text."""
 
     def __init__(self, decision: Decision, names: Mapping[Helper, Names], package: str | None = None) -> None:
-        """``package`` is that of the source module; relative imports in helpers that leave it are made absolute."""
+        """``package`` is that of the source module; relative imports in helpers that leave it are made
+        absolute.
+        """
         self.decision = decision
         self.lifting = decision.lifting
         self.source = decision.lifting.tree.source
@@ -88,17 +92,18 @@ class Lifted:
         """The lifted helper's text at some depth, without blank lines around it."""
         start, end = self.regions[helper]
         nested = [
-            removal(self.source, inner, self.regions, helper)
+            removal(self.source, inner, self.regions)
             for inner in self.decision.lifted
             if inner is not helper and inner.scope.inside(helper.scope)
         ]
-        text = apply_edits(self.source.text, [*self.edits, *nested], start, end)
+        shifted = shift_docstring(self.source, helper, indent)
+        text = apply_edits(self.source.text, [*self.edits, *nested, *shifted], start, end)
         text = text if text.endswith(("\n", "\r")) else text + self.source.newline
         return reindent(text, indentation(self.source, helper.node.lineno), indent)
 
     def rest(self, extra: list[Edit]) -> str:
         """The text that stays, with further edits."""
-        removed = [removal(self.source, helper, self.regions, None) for helper in self.decision.lifted]
+        removed = [removal(self.source, helper, self.regions) for helper in self.decision.lifted]
         return apply_edits(self.source.text, [*removed, *self.edits, *extra])
 
 
@@ -115,6 +120,24 @@ def absolute_imports(source: Source, tree: ast.AST, package: str) -> list[Edit]:
     return edits
 
 
+def shift_docstring(source: Source, helper: Helper, indent: str) -> list[Edit]:
+    """Edits that move the lines of a helper's docstring along with it, where they are indented like it."""
+    first = helper.node.body[0]
+    if not (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
+        return []
+    assert first.end_lineno is not None
+    prefix = indentation(source, helper.node.lineno)
+    lines = range(first.lineno + 1, first.end_lineno + 1)
+    if not all(source.lines[n - 1].startswith(prefix) or not source.lines[n - 1].strip() for n in lines):
+        return []
+    starts = [source.starts[n - 1] for n in lines if source.lines[n - 1].startswith(prefix)]
+    return [Edit(start, start + len(prefix), indent) for start in starts]
+
+
 def indentation(source: Source, line: int) -> str:
     """Leading blanks of a line."""
     match = re.match(r"[ \t]*", source.lines[line - 1])
@@ -125,10 +148,11 @@ def indentation(source: Source, line: int) -> str:
 def first_line(source: Source, node: ast.stmt) -> int:
     """First line of a definition: decorators, and comments that stand directly above at the same depth."""
     lines = source.lines
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     prefix = indentation(source, first)
-    while first > 1 and re.match(re.escape(prefix) + r"#", lines[first - 2]):
+    # A comment that opens a section (# --- name) belongs to what follows as a whole.
+    while first > 1 and re.match(re.escape(prefix) + r"#(?!\s*[-=#*]{3})", lines[first - 2]):
         first -= 1
     return first
 
@@ -141,16 +165,16 @@ def region(source: Source, helper: Helper) -> tuple[int, int]:
     prefix, last = indentation(source, node.lineno), node.end_lineno
     for number in range(last + 1, len(lines) + 1):
         line = lines[number - 1]
-        if line.strip() and not (line.lstrip(" \t").startswith("#") and len(indentation(source, number)) > len(prefix)):
+        if line.strip() and not (
+            line.lstrip(" \t").startswith("#") and len(indentation(source, number)) > len(prefix)
+        ):
             break
         if line.strip():
             last = number
     return source.starts[first - 1], source.starts[last]
 
 
-def removal(
-    source: Source, helper: Helper, regions: Mapping[Helper, tuple[int, int]], around: Helper | None
-) -> Edit:
+def removal(source: Source, helper: Helper, regions: Mapping[Helper, tuple[int, int]]) -> Edit:
     """The edit that takes a helper out of its block, with the blank lines that only set it apart."""
     start, end = regions[helper]
     first, last = source.starts.index(start) + 1, source.starts.index(end)
@@ -162,10 +186,10 @@ def removal(
         after += 1
     block = _block(helper)
     left = [statement for statement in block if not _is_lifted(statement, regions)]
-    if not left or _becomes_docstring(helper, block, left):
-        if statement_is_first(block, helper.node, regions):
-            indent = indentation(source, helper.node.lineno)
-            return Edit(start, end, f"{indent}pass{source.newline}")
+    needs_filler = not left or _becomes_docstring(helper, block, left)
+    if needs_filler and _is_first_lifted(block, helper.node, regions):
+        indent = indentation(source, helper.node.lineno)
+        return Edit(start, end, f"{indent}pass{source.newline}")
     blank_before, blank_after = first - 1 - before, after - last
     keep = max(0, blank_after - blank_before) if blank_before or block[-1] is helper.node else 0
     return Edit(start, source.starts[after], "".join(lines[last : last + keep]))
@@ -185,7 +209,9 @@ def _is_lifted(statement: ast.stmt, regions: Mapping[Helper, tuple[int, int]]) -
     return any(helper.node is statement for helper in regions)
 
 
-def statement_is_first(block: list[ast.stmt], node: ast.stmt, regions: Mapping[Helper, tuple[int, int]]) -> bool:
+def _is_first_lifted(
+    block: list[ast.stmt], node: ast.stmt, regions: Mapping[Helper, tuple[int, int]]
+) -> bool:
     """Whether a helper is the first lifted one of its block."""
     return next(statement for statement in block if _is_lifted(statement, regions)) is node
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterator
 
@@ -18,11 +17,6 @@ class FileNames:
         self._owners: dict[str, set[object]] = {}
         for owner, name in (*self.tree.uses, *self.tree.binders, *self.tree.declared):
             self._owners.setdefault(name, set()).add(owner)
-        self._strings = {
-            node.value
-            for node in ast.walk(analysis.source.tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
-        }
         self.exports = (self.tree.module, "__all__") in self.tree.binders
         self._taken: set[str] = set()
 
@@ -33,7 +27,7 @@ class FileNames:
         return self._owners.get(name, set()) <= {helper.outer} if name == helper.name else self._unused(name)
 
     def _unused(self, name: str) -> bool:
-        return name not in self._owners and name not in self._strings
+        return name not in self._owners and name not in self.tree.strings
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""
@@ -68,6 +62,8 @@ def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bo
         owner = key[0]
         if owner.inside(caller.scope):
             return False
-        if owner is lifting.tree.module and any(use.scope.inside(caller.scope) for use in lifting.tree.uses.get(key, [])):
+        if owner is lifting.tree.module and any(
+            use.scope.inside(caller.scope) for use in lifting.tree.uses.get(key, [])
+        ):
             return False
     return not hasattr(builtins, name)

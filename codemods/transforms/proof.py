@@ -1,8 +1,9 @@
 """Proof that lifting kept the meaning: what CPython compiles before and after is the same instructions.
 
-A capture becomes a keyword-only parameter of the same name, so a lifted helper compiles to the closure's instructions
-with each read of a captured cell replaced by a read of a local. To compare calls as well, they are first turned back in
-the new tree: the added keywords are checked and taken off, the callee gets its old name.
+A capture becomes a keyword-only parameter of the same name, so a lifted helper compiles to the closure's
+instructions with each read of a captured cell replaced by a read of a local. To compare calls as well, they
+are first turned back in the new tree: the added keywords are checked and taken off, the callee gets its old
+name.
 """
 
 from __future__ import annotations
@@ -80,7 +81,10 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
         bits |= getattr(__future__, flag).compiler_flag
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return compile(ast.fix_missing_locations(tree), "<proof>", "exec", flags=bits, dont_inherit=True)
+        code: types.CodeType = compile(
+            ast.fix_missing_locations(tree), "<proof>", "exec", flags=bits, dont_inherit=True
+        )
+        return code
 
 
 def nested_code(code: types.CodeType) -> list[types.CodeType]:
@@ -88,7 +92,9 @@ def nested_code(code: types.CodeType) -> list[types.CodeType]:
     return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
-def same_code(old: types.CodeType, new: types.CodeType, passed: frozenset[str], helper: Helper | None = None) -> None:
+def same_code(
+    old: types.CodeType, new: types.CodeType, passed: frozenset[str], helper: Helper | None = None
+) -> None:
     """Check that two code objects do the same, where ``passed`` are parameters that used to be captures.
 
     Raises:
@@ -133,7 +139,7 @@ def _handlers(code: types.CodeType) -> list[tuple[int, int, int, int, bool]]:
     number = _numbers(code)
     return [
         (number[entry.start], number[entry.end], number[entry.target], entry.depth, entry.lasti)
-        for entry in dis.Bytecode(code).exception_entries
+        for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
         if number[entry.start] != number[entry.end]
     ]
 
@@ -146,7 +152,9 @@ def _same(left: list[object], right: list[object]) -> bool:
 
 
 def _instructions(code: types.CodeType) -> list[tuple[int | None, str, object]]:
-    """Instructions without their encoding: cells like locals, jumps by the number of the instruction they lead to."""
+    """Instructions without their encoding: cells like locals, jumps by the number of the instruction they
+    lead to.
+    """
     raw = list(dis.get_instructions(code))
     number = _numbers(code)
     found: list[tuple[int | None, str, object]] = []
@@ -156,6 +164,8 @@ def _instructions(code: types.CodeType) -> list[tuple[int | None, str, object]]:
             line = item.starts_line
         if item.opname in _PRELUDE:
             continue
+        if item.opname == "STORE_NAME" and item.argval == "__qualname__":
+            found[-1] = (line, "LOAD_CONST", "where it is defined")
         argument: object = item.argval
         if item.opcode in dis.hasjrel or item.opcode in dis.hasjabs:
             argument = ("to", number.get(item.argval))
@@ -190,7 +200,8 @@ def prove_helper(
 ) -> dict[Helper, int]:
     """Check that a lifted definition does what the helper did; the calls in it, by helper.
 
-    ``captures`` and ``passed_globals`` are its new parameters; ``inside`` are helpers in it that were lifted too.
+    ``captures`` and ``passed_globals`` are its new parameters; ``inside`` are helpers in it that were lifted
+    too.
 
     Raises:
         NotProven: if it can't be shown.
@@ -211,20 +222,15 @@ def prove_helper(
     for part in ("args", "decorator_list", "returns"):
         if _dumped(getattr(old, part)) != _dumped(getattr(new, part)):
             raise NotProven(f"{helper.name}: its {part} changed", helper)
-    if ast.get_docstring(old, clean=False) != ast.get_docstring(new, clean=False):
+    if ast.get_docstring(old) != ast.get_docstring(new):
         raise NotProven(f"{helper.name}: its docstring changed", helper)
     old.decorator_list, new.decorator_list = [], []
     gone = {h.name for h in inside}
     local = sorted({*captures, *(helper.scope.free - gone)})
-    around = ast.FunctionDef(
-        name="around",
-        args=ast.arguments(
-            posonlyargs=[], args=[ast.arg(arg=n) for n in local], kwonlyargs=[], kw_defaults=[], defaults=[]
-        ),
-        body=[old],
-        decorator_list=[],
-        type_params=[],
-    )
+    around = ast.parse("def around(): pass").body[0]
+    assert isinstance(around, ast.FunctionDef)
+    around.args.args = [ast.arg(arg=name) for name in local]
+    around.body = [old]
     new.args.kwonlyargs += [ast.arg(arg=name) for name in local]
     new.args.kw_defaults += [None] * len(local)
     closure = nested_code(nested_code(compile_tree(ast.Module([around], []), flags))[-1])[-1]

@@ -55,7 +55,9 @@ def prove_all(
     for helper in decision.lifted:
         total = len(decision.lifting.analysis.uses(helper))
         if counted.get(helper, 0) != total:
-            raise NotProven(f"{helper.name}: {counted.get(helper, 0)} of {total} calls were rewritten", helper)
+            raise NotProven(
+                f"{helper.name}: {counted.get(helper, 0)} of {total} calls were rewritten", helper
+            )
 
 
 def _prove_definitions(
@@ -80,7 +82,8 @@ def _prove_definitions(
         if len(moved) != 1:
             raise NotProven(f"{definition} is defined {len(moved)} times", helper)
         calls = {
-            names[callee].calls[helper]: NewCall(callee, passed[callee]) for callee, _ in lifting.calls_in(helper)
+            names[callee].calls[helper]: NewCall(callee, passed[callee])
+            for callee, _ in lifting.calls_in(helper)
         }
         own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
         captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
@@ -109,10 +112,7 @@ def _prove_rest(
     calls = {names[helper].calls[None]: NewCall(helper, passed[helper]) for helper in decision.lifted}
     for callee, number in turn_back(rest, calls).items():
         counted[callee] = counted.get(callee, 0) + number
-    added = {
-        (names[helper].definition, names[helper].calls[None])
-        for helper in decision.lifted
-    }
+    added = {(names[helper].definition, names[helper].calls[None]) for helper in decision.lifted}
     drop_statements(rest, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added))
     for tree in (old, rest):
         drop_statements(tree, lambda s: isinstance(s, ast.Pass))

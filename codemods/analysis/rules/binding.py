@@ -75,6 +75,12 @@ def outer():
 
 def bound_once(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Nothing but the definition binds the name."""
+    if lifting.tree.owner(helper.outer, helper.name) is not helper.outer:
+        return refuse(
+            "helper-rebound",
+            helper.node.lineno,
+            f"{helper.name} is declared global or nonlocal in {helper.outer.name}",
+        )
     for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):
         if binder.node is not helper.node:
             return refuse(

@@ -1,4 +1,6 @@
-"""Each capture must have, when the call's arguments have been evaluated, the value that the helper would read."""
+"""Each capture must have, when the call's arguments have been evaluated, the value that the helper would
+read.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def outer(n):
 )
 rule(
     "maybe-unbound",
-    "The capture may be unbound at a call; inside the helper that is an error in another place, or none at all.",
+    "The capture may be unbound at a call; inside the helper that is an error in another place, or none "
+    "at all.",
     "bind the variable on every path to the call",
     refused="""
 def outer(flag):
@@ -75,7 +78,8 @@ def outer():
 )
 rule(
     "suspended-capture",
-    "The helper (a generator, a coroutine, or a maker of functions) reads the capture after its call has returned, and "
+    "The helper (a generator, a coroutine, or a maker of functions) reads the capture after its call has "
+    "returned, and "
     "by then the capture may have been rebound.",
     "give the later value another name",
     refused="""
@@ -118,13 +122,17 @@ def _visible(lifting: Lifting, use: Use, need: Need) -> Refusal | None:
     name, owner = need
     line = use.node.lineno
     if lifting.tree.owner(use.scope, name) is not owner:
-        return refuse("capture-shadowed-at-call", line, f"{name} means another variable where the helper is called")
+        return refuse(
+            "capture-shadowed-at-call", line, f"{name} means another variable where the helper is called"
+        )
     for scope in use.scope.ancestors():
         if scope.deferred or scope.kind == "module":
             break
         if isinstance(scope.node, ast.ClassDef) and (scope.node.bases or scope.node.keywords):
             return refuse(
-                "capture-shadowed-at-call", line, f"{name} is looked up in the body of class {scope.name} first"
+                "capture-shadowed-at-call",
+                line,
+                f"{name} is looked up in the body of class {scope.name} first",
             )
     return None
 
@@ -144,10 +152,14 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal 
             continue
         later = flow.rebound_after(place.node, name)
         if later is not None and place.final:
-            return refuse("capture-rebound", later, f"{name} may be rebound here, after line {line} made it needed")
+            return refuse(
+                "capture-rebound", later, f"{name} may be rebound here, after line {line} made it needed"
+            )
         if later is not None:
             return refuse(
-                "suspended-capture", later, f"{name} may be rebound here while what line {line} started still reads it"
+                "suspended-capture",
+                later,
+                f"{name} may be rebound here while what line {line} started still reads it",
             )
     return None
 

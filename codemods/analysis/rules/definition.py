@@ -16,13 +16,14 @@ STATELESS_DECORATORS = frozenset(
     """
     contextlib.asynccontextmanager contextlib.contextmanager torch.compiler.disable torch.enable_grad
     torch.inference_mode torch.jit.unused torch.no_grad
-    """.split()
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
-_PLAIN_GENERICS = frozenset("dict frozenset list set tuple type".split())
+_PLAIN_GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 
 rule(
     "decorated",
-    "A decorator runs at every call of the outer function, after the lift once; it may cache, register or wrap.",
+    "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
+    " wrap.",
     "drop the decorator, or apply it in the outer function",
     refused="""
 import functools
@@ -64,7 +65,8 @@ def outer():
 )
 rule(
     "annotation-evaluated",
-    "Without the future import, annotations are evaluated where the function is defined; at module level that may fail, "
+    "Without the future import, annotations are evaluated where the function is defined; at module level "
+    "that may fail, "
     "or mean something else.",
     "add `from __future__ import annotations` to the file",
     refused="""
@@ -129,7 +131,9 @@ def outer(n):
 def is_constant(node: ast.expr) -> bool:
     """Whether an expression makes the same immutable value whenever it is evaluated."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        return isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, (int, float, complex))
+        return isinstance(node.operand, ast.Constant) and isinstance(
+            node.operand.value, (int, float, complex)
+        )
     if isinstance(node, ast.Tuple):
         return all(is_constant(element) for element in node.elts)
     return isinstance(node, ast.Constant)
@@ -140,7 +144,9 @@ def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
     for default in (*helper.node.args.defaults, *helper.node.args.kw_defaults):
         if default is not None and not is_constant(default):
             return refuse(
-                "default-not-constant", default.lineno, f"a default value of {helper.name} is evaluated at every definition"
+                "default-not-constant",
+                default.lineno,
+                f"a default value of {helper.name} is evaluated at every definition",
             )
     return None
 
@@ -153,7 +159,9 @@ def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
         if isinstance(decorator, ast.Call):
             function = decorator.func
             if not all(is_constant(a) for a in (*decorator.args, *(k.value for k in decorator.keywords))):
-                return refuse("decorated", decorator.lineno, f"a decorator of {helper.name} takes more than constants")
+                return refuse(
+                    "decorated", decorator.lineno, f"a decorator of {helper.name} takes more than constants"
+                )
         base = function
         while isinstance(base, ast.Attribute):
             base = base.value
@@ -182,14 +190,16 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
     for annotation in (*(argument.annotation for argument in annotated), helper.node.returns):
         if annotation is not None and not safe_annotation(lifting, helper, annotation, known):
             return refuse(
-                "annotation-evaluated", annotation.lineno, f"an annotation of {helper.name} is evaluated at its definition"
+                "annotation-evaluated",
+                annotation.lineno,
+                f"an annotation of {helper.name} is evaluated at its definition",
             )
     return None
 
 
 def evaluated_annotations(tree: ScopeTree) -> frozenset[str]:
     """Expressions that module-level functions' annotations evaluate anyway when the module is loaded."""
-    found = set()
+    found: set[str] = set()
     for statement in tree.source.tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for annotation in (*(a.annotation for a in all_arguments(statement.args)), statement.returns):
@@ -231,7 +241,9 @@ def _harmless(tree: ScopeTree, helper: Helper, node: ast.expr, known: frozenset[
         ) and not all(isinstance(side, ast.Constant) for side in sides)
     if isinstance(node, ast.Subscript):
         path = dotted(tree, helper.outer, node.value) or ""
-        plain = path.removeprefix("builtins.") in _PLAIN_GENERICS or path.startswith(("collections.abc.", "typing."))
+        plain = path.removeprefix("builtins.") in _PLAIN_GENERICS or path.startswith(
+            ("collections.abc.", "typing.")
+        )
         return plain and _harmless(tree, helper, node.slice, known)
     if isinstance(node, (ast.Tuple, ast.List)):
         return all(_harmless(tree, helper, element, known) for element in node.elts)

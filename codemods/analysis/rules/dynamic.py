@@ -6,17 +6,26 @@ import ast
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
+from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
 from codemods.analysis.scopes import Use, mangle
 
-_WITHOUT_ARGUMENTS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
+# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
+_EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
+_COMPILERS = frozenset(
+    """
+    numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
+    taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
+    torch.jit.trace triton.jit
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
+)
 _FRAME_ATTRIBUTES = frozenset(
     """
-    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts co_freevars co_name
-    co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins f_code f_globals f_locals
-    findCaller get_referrers getclosurevars getinnerframes getouterframes getsource getsourcelines gi_code gi_frame
-    setprofile settrace tb_frame
-    """.split()
+    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts
+    co_freevars co_name co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins
+    f_code f_globals f_locals findCaller get_referrers getclosurevars getinnerframes getouterframes
+    getsource getsourcelines gi_code gi_frame setprofile settrace tb_frame
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
 
 rule(
@@ -40,7 +49,8 @@ def outer(n):
 )
 rule(
     "frame-introspection",
-    "The file inspects frames, closures, code objects or source text, in which a lifted function looks different.",
+    "The file inspects frames, closures, code objects or source text, in which a lifted function looks "
+    "different.",
     "keep the inspection in another module",
     refused="""
 import sys
@@ -59,6 +69,29 @@ def outer():
     def h():
         return caller()
     return h()
+""",
+)
+rule(
+    "compiled-outer",
+    "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
+    "which can't call an ordinary function with keyword-only parameters.",
+    "write the helper at module level with the compiler's own decorator",
+    refused="""
+import numba
+@numba.njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+""",
+    lifted="""
+def njit(f):
+    return f
+@njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
 """,
 )
 rule(
@@ -88,7 +121,8 @@ class B(A):
 )
 rule(
     "mangled",
-    "The helper uses a private name (__x) inside a class, which the compiler stores under another name there.",
+    "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
+    "there.",
     "use a single underscore",
     refused="""
 class C:
@@ -129,21 +163,53 @@ def outer():
 
 
 def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """Nothing in the outermost function asks for its variables by name."""
+    """Nothing asks for variables of the outermost function, or of the module, by name."""
     tree = lifting.tree
-    for name, allowed in (*_WITHOUT_ARGUMENTS.items(), ("globals", -1)):
+    for name, allowed in _EVALUATORS.items():
         for use in tree.uses.get((tree.module, name), []):
-            if (tree.module, name) in tree.binders or not use.scope.inside(helper.root):
+            if (tree.module, name) in tree.binders:
                 continue
-            if not _harmless(tree.source.tree, use, allowed):
-                return refuse("dynamic-scope", use.node.lineno, f"{name} is used in the outer function here")
+            near = use.scope.inside(helper.root) or name == "globals" or use.scope.frame() is tree.module
+            if use.call is None or (near and not _harmless(tree.source.tree, use, allowed)):
+                return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
+    for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
+        if path == "sys.modules" and not _names_itself(tree.source.tree, node):
+            continue
+        return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
     return None
 
 
+def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+    """Attributes taken from, and names imported from, some modules."""
+    tree, found = lifting.tree, list[tuple[ast.AST, str]]()
+    if names & tree.attributes.keys():
+        for node in ast.walk(tree.source.tree):
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                base = dotted(tree, tree.module, node.value)
+                if base in modules:
+                    found.append((node, f"{base}.{node.attr}"))
+    for binders in tree.binders.values():
+        for binder in binders:
+            if isinstance(binder.node, ast.ImportFrom) and binder.node.module in modules:
+                for alias in binder.node.names:
+                    if alias.name in names:
+                        found.append((binder.node, f"{binder.node.module}.{alias.name}"))
+    return found
+
+
+def _names_itself(module: ast.Module, node: ast.AST) -> bool:
+    """Whether ``sys.modules`` is used otherwise than with a constant or to ask what is loaded."""
+    for parent in ast.walk(module):
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            return not isinstance(parent.slice, ast.Constant)
+        if isinstance(parent, ast.Compare) and node in parent.comparators:
+            return False
+    return True
+
+
 def _harmless(module: ast.Module, use: Use, allowed: int) -> bool:
-    """Whether a use can't see local variables; ``globals()`` may only be subscripted by a constant and read."""
-    if use.call is None:
-        return False
+    """Whether a use can't see variables; ``globals()`` may only be subscripted by a constant and read."""
+    assert use.call is not None
     if allowed >= 0:
         starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
         return len(use.call.args) > allowed and not starred
@@ -154,24 +220,50 @@ def _harmless(module: ast.Module, use: Use, allowed: int) -> bool:
 
 
 def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """The file never looks at frames or code objects."""
+    """The file never looks at frames, code objects or source text."""
     tree = lifting.tree
-    for name in _FRAME_ATTRIBUTES & tree.attributes.keys():
+    for name in sorted(_FRAME_ATTRIBUTES & tree.attributes.keys()):
         return refuse("frame-introspection", tree.attributes[name], f"{name} is used here")
-    for name in _FRAME_ATTRIBUTES & tree.bound_names:
-        for owner_name, binders in tree.binders.items():
-            if owner_name[1] == name and any(isinstance(b.node, ast.ImportFrom) for b in binders):
-                return refuse("frame-introspection", binders[0].line, f"{name} is imported here")
-    for use in tree.uses.get((tree.module, "inspect"), []):
-        if use.attribute in ("stack", "trace"):
-            return refuse("frame-introspection", use.node.lineno, f"inspect.{use.attribute} is used here")
+    for text in sorted(_FRAME_ATTRIBUTES & tree.strings.keys()):
+        return refuse("frame-introspection", tree.strings[text], f"{text} is named here")
+    for node, path in _reached(lifting, {"inspect"}, {"stack", "trace", *_FRAME_ATTRIBUTES}):
+        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
+    for node, path in _reached(lifting, {"sys"}, set(_FRAME_ATTRIBUTES)):
+        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
+    return None
+
+
+def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No function around the helper is handed to a compiler that reads its source or bytecode."""
+    tree = lifting.tree
+    for scope in helper.scope.ancestors():
+        for decorator in getattr(scope.node, "decorator_list", []):
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if dotted(tree, scope.parent or tree.module, function) in _COMPILERS:
+                return refuse(
+                    "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
+                )
+    for use in tree.uses.get((tree.module, helper.root.name), []):
+        for node in ast.walk(tree.source.tree):
+            if (
+                isinstance(node, ast.Call)
+                and use.node in node.args
+                and dotted(tree, use.scope, node.func) in _COMPILERS
+            ):
+                return refuse(
+                    "compiled-outer", node.lineno, f"{helper.root.name} is compiled from its source here"
+                )
     return None
 
 
 def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The helper has no need of a class around it."""
     if "__class__" in helper.scope.free:
-        return refuse("class-cell", helper.node.lineno, f"{helper.name} uses super() or __class__ of the class around it")
+        return refuse(
+            "class-cell",
+            helper.node.lineno,
+            f"{helper.name} uses super() or __class__ of the class around it",
+        )
     private = helper.scope.private
     if private is None:
         return None
@@ -199,17 +291,23 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
     """What the walk found to be free is what the compiler says."""
     line = helper.node.lineno
     if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper):
-        return refuse("not-understood", line, "the names that it captures are not those of the compiler's symbol table")
+        return refuse(
+            "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
+        )
     for use in lifting.analysis.uses(helper):
         if not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
-            return refuse("not-understood", use.node.lineno, f"{helper.name} stands in an expression that is not evaluated")
+            return refuse(
+                "not-understood",
+                use.node.lineno,
+                f"{helper.name} stands in an expression that is not evaluated",
+            )
     return None
 
 
 def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
     """Names that are free in the helper only because something in it assigns or declares them."""
     tree = lifting.tree
-    written = set()
+    written: set[str] = set()
     for (owner, name), binders in tree.binders.items():
         if owner.kind == "function" and not owner.inside(helper.scope):
             written.update(name for binder in binders if binder.scope.inside(helper.scope))
@@ -229,4 +327,4 @@ def _evaluated(lifting: Lifting, use: Use) -> bool:
     return owner is not frame or lifting.analysis.flow(frame).knows(node)
 
 
-CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection)
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection, not_compiled)

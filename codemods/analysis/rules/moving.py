@@ -1,4 +1,6 @@
-"""What a helper must not depend on when it moves to another module, and where the lifted function can stand."""
+"""What a helper must not depend on when it moves to another module, and where the lifted function can
+stand.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,8 @@ def outer():
 )
 rule(
     "global-rebound",
-    "A global that the helper reads may be rebound while it runs; in another module it would keep the old value.",
+    "A global that the helper reads may be rebound while it runs; in another module it would keep the old"
+    " value.",
     "keep the state in an object",
     refused="""
 #% to
@@ -163,7 +166,8 @@ def outer():
 )
 rule(
     "seam-deferred",
-    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the call it would be "
+    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the "
+    "call it would be "
     "read too early.",
     "read the seam in the outer function and let the helper capture the result",
     refused="""
@@ -191,7 +195,9 @@ def place_for_function(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The statement of the outermost function is executed once at most."""
     root = helper.root.node
     if not _reachable(lifting.tree.source.tree.body, root):
-        return refuse("outer-in-loop", getattr(root, "lineno", 1), f"{helper.root.name} is defined in a loop or match")
+        return refuse(
+            "outer-in-loop", getattr(root, "lineno", 1), f"{helper.root.name} is defined in a loop or match"
+        )
     return None
 
 
@@ -250,12 +256,18 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
             return refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
-            return refuse("maybe-unbound", helper.node.lineno, f"the global {need[0]} may be unbound when the helper is called")
+            return refuse(
+                "maybe-unbound",
+                helper.node.lineno,
+                f"the global {need[0]} may be unbound when the helper is called",
+            )
         if need in lifting.kept[helper] or helper.lazy:
             if found.repeated is not None:
                 return refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
             if need[0] in lifting.seams:
-                return refuse("seam-deferred", helper.node.lineno, f"{need[0]} is read after {helper.name} has returned")
+                return refuse(
+                    "seam-deferred", helper.node.lineno, f"{need[0]} is read after {helper.name} has returned"
+                )
     return None
 
 

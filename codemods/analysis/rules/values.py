@@ -8,7 +8,8 @@ from codemods.analysis.refusals import Refusal, refuse, rule
 
 rule(
     "function-attribute",
-    "An attribute of the helper is read or set; the lifted function is one object for all calls of the outer one.",
+    "An attribute of the helper is read or set; the lifted function is one object for all calls of the "
+    "outer one.",
     "keep the state in a variable of the outer function",
     refused="""
 def outer():
@@ -28,7 +29,8 @@ def outer():
 )
 rule(
     "value-use",
-    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: its identity, its "
+    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: "
+    "its identity, its "
     "signature and the time at which it reads its captures would change.",
     "ask for a residual: a one-line closure that forwards to the lifted function",
     refused="""

@@ -30,7 +30,8 @@ def outer():
 )
 rule(
     "capture-nonlocal",
-    "Another nested function or generator assigns a variable that the helper captures, perhaps while the helper runs.",
+    "Another nested function or generator assigns a variable that the helper captures, perhaps while the "
+    "helper runs.",
     "keep the variable in an object (box) that both functions share",
     refused="""
 def outer():
@@ -65,7 +66,9 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
         for statement, scope in statements:
             if scope.inside(helper.scope):
                 return refuse(
-                    "nonlocal-write", statement.lineno, f"{name} of the outer function is declared nonlocal here"
+                    "nonlocal-write",
+                    statement.lineno,
+                    f"{name} of the outer function is declared nonlocal here",
                 )
     for name, owner in lifting.needs[helper]:
         if owner is tree.module:
@@ -73,7 +76,9 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
         if owner.kind != "function":
             return refuse("not-understood", helper.node.lineno, f"{name} belongs to a {owner.kind}")
         for statement, _ in tree.declared.get((owner, name), []):
-            return refuse("capture-nonlocal", statement.lineno, f"{name} is assigned by another nested function here")
+            return refuse(
+                "capture-nonlocal", statement.lineno, f"{name} is assigned by another nested function here"
+            )
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
                 return refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
