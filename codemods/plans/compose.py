@@ -12,7 +12,7 @@ from codemods.analysis.globals import Globals
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.source import parse_source
+from codemods.analysis.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.modules import Layout
 from codemods.plans.targets import Request, TargetError, build_targets, source_imports
 from codemods.transforms.edits import Edit
@@ -86,8 +86,23 @@ def _in_place(analysis: Analysis, layout: Layout, decision: Decision) -> Compose
         insertions.setdefault(at, gap if crowded else "")
         insertions[at] += lifted.function(helper, indent) + gap
     text = lifted.rest([Edit(at, at, new) for at, new in insertions.items()])
-    prove_all(decision, names, parse_source(text, source.path).tree, {}, None)
+    prove_all(decision, names, reread(source, text).tree, {}, None)
     return Composed(decision, {layout.rest: text} if decision.lifted else {}, {})
+
+
+def reread(source: Source, text: str) -> Source:
+    """What an interpreter makes of a text that is written in the source's encoding.
+
+    Raises:
+        NotProven: if that is not the text.
+    """
+    try:
+        read = decode_source(source.encode(text), source.path)
+    except (SourceError, UnicodeEncodeError) as error:
+        raise NotProven(f"what is left is not readable: {error}") from None
+    if read.text != text:
+        raise NotProven("what is left reads differently in the file's encoding")
+    return read
 
 
 def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
@@ -109,8 +124,7 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     for target in targets:
         files[target.path] = target.render(lifted)
         trees[target.path] = parse_source(files[target.path], layout.shown(target.path)).tree
-    rest = parse_source(text, layout.shown(layout.rest)).tree
-    prove_all(decision, names, rest, {t: trees[t.path] for t in targets}, package)
+    prove_all(decision, names, reread(source, text).tree, {t: trees[t.path] for t in targets}, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
     return Composed(decision, files, {h: t.path for t in targets for h in t.helpers})

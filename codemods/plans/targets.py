@@ -120,16 +120,6 @@ def _definition(target: Target, helper: Helper, request: Request, taken: set[str
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
     outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
-    for name in (wanted, *(() if request.strict else (outer, *(f"{outer}_{n}" for n in range(2, 1000))))):
-        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
-            return name
-    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
-
-
-def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
-    """The name of a definition in a target; where nobody asked for names, one that is not taken."""
-    wanted = request.renames.get(helper, helper.name)
-    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
     others = () if request.strict else (outer, *(f"{outer}_{number}" for number in range(2, 1000)))
     for name in (wanted, *others):
         if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):

@@ -154,6 +154,9 @@ def first_line(source: Source, node: ast.stmt) -> int:
     # A comment that opens a section (# --- name) belongs to what follows as a whole.
     while first > 1 and re.match(re.escape(prefix) + r"#(?!\s*[-=#*]{3})", lines[first - 2]):
         first -= 1
+        if first == 1:
+            # A comment at the top (licence, encoding, interpreter) belongs to the file.
+            return min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return first
 
 

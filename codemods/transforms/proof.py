@@ -226,7 +226,7 @@ def prove_helper(
         raise NotProven(f"{helper.name}: its docstring changed", helper)
     old.decorator_list, new.decorator_list = [], []
     gone = {h.name for h in inside}
-    local = sorted({*captures, *(helper.scope.free - gone)})
+    local = sorted({*captures, *(helper.scope.free - gone - {"__class__"})})
     around = ast.parse("def around(): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.args.args = [ast.arg(arg=name) for name in local]

@@ -258,7 +258,7 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
 
 def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The helper has no need of a class around it."""
-    if "__class__" in helper.scope.free:
+    if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
         return refuse(
             "class-cell",
             helper.node.lineno,
@@ -273,6 +273,16 @@ def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
                 line = getattr(node, "lineno", helper.node.lineno)
                 return refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
     return None
+
+
+def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
+    """Whether every super() in the helper is given its class, so that nothing reads the cell."""
+    tree = lifting.tree
+    reads = [use for (_, name), uses in tree.uses.items() if name == "__class__" for use in uses]
+    supers = tree.uses.get((tree.module, "super"), [])
+    return not any(use.scope.inside(helper.scope) for use in reads) and all(
+        use.call is not None and len(use.call.args) == 2 for use in supers if use.scope.inside(helper.scope)
+    )
 
 
 def _identifiers(node: ast.AST) -> list[str]:
@@ -290,7 +300,7 @@ def _identifiers(node: ast.AST) -> list[str]:
 def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
     """What the walk found to be free is what the compiler says."""
     line = helper.node.lineno
-    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper):
+    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper) - {"__class__"}:
         return refuse(
             "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
         )
