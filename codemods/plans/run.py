@@ -156,7 +156,7 @@ def _request(
 def _of_function(
     analysis: Analysis, function: str | None, plan: str | None = None, text: str = ""
 ) -> list[Helper]:
-    """Helpers inside a function (of the whole file where none is named)."""
+    """Helpers defined directly in a function (all of the file where none is named)."""
     if function is None:
         return list(analysis.helpers)
     scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
@@ -164,7 +164,7 @@ def _of_function(
         where = f"{plan}:{line_of(text, 'function')}" if plan else analysis.source.path
         kind: type[Exception] = PlanError if plan else RequestError
         raise kind(f"{where}: there is no function {function} in {analysis.source.path}")
-    return [helper for helper in analysis.helpers if any(helper.outer.inside(scope) for scope in scopes)]
+    return [helper for helper in analysis.helpers if helper.outer in scopes]
 
 
 def _named(analysis: Analysis, scope: list[Helper], names: Iterable[str]) -> list[Helper]:
