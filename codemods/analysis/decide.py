@@ -1,0 +1,80 @@
+"""Decide for a set of helpers which are lifted and which stay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from codemods.analysis.graph import NotUnderstood
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Analysis, Lifting
+from codemods.analysis.refusals import Refusal, refuse
+from codemods.analysis.rules import CHECKS
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The helpers that can be lifted together, and the refusals of the others."""
+
+    lifting: Lifting
+    refused: dict[Helper, Refusal]
+
+    @property
+    def lifted(self) -> list[Helper]:
+        """Liftable helpers in the order of the text."""
+        return sorted(
+            self.lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset)
+        )
+
+
+def decide(
+    analysis: Analysis,
+    wanted: Collection[Helper],
+    foreign: Mapping[Helper, frozenset[str]] | None = None,
+    seams: frozenset[str] = frozenset(),
+    refused: Mapping[Helper, Refusal] | None = None,
+) -> Decision:
+    """Refuse what some rule forbids until the rest can be lifted together.
+
+    ``foreign`` and ``seams`` are as in `Lifting`; ``refused`` are refusals known beforehand.
+    """
+    refusals = dict(refused or {})
+    candidates = {helper for helper in wanted if helper not in refusals}
+    while True:
+        lifting = Lifting(analysis, candidates, foreign or {}, seams)
+        found = {}
+        for helper in candidates:
+            refusal = _check(lifting, helper)
+            if refusal is not None:
+                found[helper] = refusal
+        if not found:
+            return _retried(lifting, refusals, refused or {})
+        refusals.update(found)
+        candidates = candidates - found.keys()
+
+
+def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[Helper, Refusal]) -> Decision:
+    """Try once more what may have been refused only because of another helper that was refused with it."""
+    for helper in sorted(refusals, key=lambda h: h.node.lineno):
+        calls_refused = any(
+            lifting.analysis.helper_at(owner, name) in refusals for name, owner, _ in helper.reads
+        )
+        if helper in final or not calls_refused:
+            continue
+        larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
+        if all(_check(larger, candidate) is None for candidate in larger.candidates):
+            lifting = larger
+    return Decision(lifting, {h: r for h, r in refusals.items() if h not in lifting.candidates})
+
+
+def _check(lifting: Lifting, helper: Helper) -> Refusal | None:
+    try:
+        for check in CHECKS:
+            refusal = check(lifting, helper)
+            if refusal is not None:
+                return refusal
+    except NotUnderstood as unknown:
+        line = getattr(unknown.node, "lineno", helper.node.lineno)
+        kind = type(unknown.node).__name__
+        return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
+    return None

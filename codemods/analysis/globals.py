@@ -1,0 +1,121 @@
+"""Where the globals of a file come from, and what that means for code that moves to another file."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Analysis
+from codemods.analysis.scopes import Scope
+
+Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
+ImportNode = ast.Import | ast.ImportFrom
+
+IDENTITY = frozenset(
+    ["__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__doc__", "__cached__"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalName:
+    """One global: where it comes from; its import statements; whether more than its one binding may change
+    it.
+
+    ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of
+    a second binding while the module is loaded.
+    """
+
+    name: str
+    origin: Origin
+    imports: tuple[ImportNode, ...] = ()
+    rebound: int | None = None
+    repeated: int | None = None
+
+
+class Globals:
+    """Looks up the globals of one file."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self._found: dict[str, GlobalName] = {}
+        self._typing: set[ast.AST] = set()
+        self._plain: set[ast.AST] = set(analysis.source.tree.body)
+        for statement in analysis.source.tree.body:
+            if isinstance(statement, ast.If) and is_type_checking(statement.test):
+                self._typing.update(statement.body)
+
+    def look_up(self, name: str) -> GlobalName:
+        """What is known about a global name."""
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def _look_up(self, name: str) -> GlobalName:
+        binders = self.tree.binders.get((self.tree.module, name), [])
+        if not binders:
+            return GlobalName(name, self._unbound(name))
+        rebound = next((b.line for b in binders if b.scope.frame() is not self.tree.module), None)
+        nodes = [binder.node for binder in binders]
+        imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+        if len(imports) == len(nodes) and rebound is None:
+            if all(node in self._plain for node in imports) and self._same_thing(name, imports):
+                return GlobalName(name, "import", imports)
+            if all(node in self._typing for node in imports):
+                return GlobalName(name, "typing", imports)
+        repeated = binders[1].line if len(binders) > 1 else None
+        return GlobalName(name, "own", (), rebound, repeated)
+
+    def _unbound(self, name: str) -> Origin:
+        if name in IDENTITY:
+            return "identity"
+        if self.tree.is_builtin(self.tree.module, name):
+            return "builtin"
+        return "star" if self.tree.star_imports else "unknown"
+
+    def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
+        """Whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
+        if len(imports) == 1:
+            return True
+        return all(
+            isinstance(node, ast.Import)
+            and all(alias.asname is None for alias in node.names if alias.name.partition(".")[0] == name)
+            and all(alias.asname != name for alias in node.names)
+            for node in imports
+        )
+
+    def read_in(self, scope: Scope) -> dict[str, int]:
+        """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
+        found: dict[str, int] = {}
+        for (owner, name), uses in self.tree.uses.items():
+            if owner is self.tree.module:
+                for use in uses:
+                    if use.scope.inside(scope):
+                        found.setdefault(name, use.node.lineno)
+                        break
+        return found
+
+    def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
+        """Globals that a helper moved out of the file must be handed: what the file makes itself, and its
+        seams.
+
+        What the file imports only after the outer function counts as made by itself: the other file would
+        load it earlier.
+        """
+        root_line = getattr(helper.root.node, "lineno", 0)
+        found = set()
+        for name in self.read_in(helper.scope):
+            known = self.look_up(name)
+            late = any(node.lineno > root_line for node in known.imports)
+            if known.origin == "own" or (known.origin == "import" and (late or name in seams)):
+                found.add(name)
+        return frozenset(found)
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )

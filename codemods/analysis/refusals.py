@@ -1,0 +1,64 @@
+"""Every reason for which the tool declines to lift, with a program that is refused for it and one that is
+not.
+
+The examples are the registry's own tests: the first of each pair must be refused with this code, the second
+lifted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A helper that stays where it is: which rule, which line forbids the lift, why, and what would allow
+    it.
+    """
+
+    code: str
+    line: int
+    reason: str
+    way_out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A refusal code: what it means, what to do, and its two examples."""
+
+    code: str
+    summary: str
+    way_out: str
+    refused: str
+    lifted: str
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(code: str, summary: str, way_out: str, *, refused: str, lifted: str) -> None:
+    """Add a rule to the registry."""
+    assert code not in RULES, code
+    RULES[code] = Rule(code, summary, way_out, refused.lstrip("\n"), lifted.lstrip("\n"))
+
+
+def refuse(code: str, line: int, reason: str) -> Refusal:
+    """A refusal under a registered code."""
+    return Refusal(code, line, reason, RULES[code].way_out)
+
+
+def explain(code: str) -> str | None:
+    """The text of ``--explain CODE``, or None for an unknown code."""
+    found = RULES.get(code)
+    if found is None:
+        return None
+    parts = [
+        f"{found.code}\n\n{found.summary}\n\nWay out: {found.way_out}",
+        "Refused:\n\n" + _indent(found.refused),
+        "Lifted:\n\n" + _indent(found.lifted),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line if line else line for line in text.rstrip("\n").split("\n"))

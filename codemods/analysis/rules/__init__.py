@@ -1,0 +1,38 @@
+"""The rules that a helper must pass to be lifted, in the order in which they are tried.
+
+Every module here has a ``CHECKS`` tuple of functions from an attempt and a helper to a refusal or None,
+beside the codes that they use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Lifting
+from codemods.analysis.refusals import Refusal
+from codemods.analysis.rules import (
+    binding,
+    calls,
+    captures,
+    definition,
+    dynamic,
+    layout,
+    moving,
+    values,
+    writing,
+)
+
+Check = Callable[[Lifting, Helper], Refusal | None]
+
+CHECKS: tuple[Check, ...] = (
+    *dynamic.CHECKS,
+    *writing.CHECKS,
+    *binding.CHECKS,
+    *definition.CHECKS,
+    *values.CHECKS,
+    *calls.CHECKS,
+    *captures.CHECKS,
+    *moving.CHECKS,
+    *layout.CHECKS,
+)

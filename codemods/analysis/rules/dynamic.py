@@ -1,0 +1,358 @@
+"""Code that looks at scopes, frames or code objects from within sees every lift."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Lifting
+from codemods.analysis.names import dotted
+from codemods.analysis.refusals import Refusal, refuse, rule
+from codemods.analysis.scopes import ScopeTree, Use, mangle
+
+# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
+_EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
+_COMPILERS = frozenset(
+    """
+    numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
+    taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
+    torch.jit.trace triton.jit
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
+)
+_FRAME_ATTRIBUTES = frozenset(
+    """
+    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts
+    co_freevars co_name co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins
+    f_code f_globals f_locals findCaller get_referrers getclosurevars getinnerframes getouterframes
+    getsource getsourcelines gi_code gi_frame setprofile settrace tb_frame
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
+)
+
+rule(
+    "dynamic-scope",
+    "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
+    "pass an explicit dict to eval or exec, or name the variables",
+    refused="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1') + k
+    return h(1)
+""",
+    lifted="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1', {'x': x}) + k
+    return h(1)
+""",
+)
+rule(
+    "frame-introspection",
+    "The file inspects frames, closures, code objects or source text, in which a lifted function looks "
+    "different.",
+    "keep the inspection in another module",
+    refused="""
+import sys
+def caller():
+    return sys._getframe(1).f_code.co_name
+def outer():
+    def h():
+        return caller()
+    return h()
+""",
+    lifted="""
+import sys
+def caller():
+    return sys.version_info
+def outer():
+    def h():
+        return caller()
+    return h()
+""",
+)
+rule(
+    "compiled-outer",
+    "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
+    "which can't call an ordinary function with keyword-only parameters.",
+    "write the helper at module level with the compiler's own decorator",
+    refused="""
+import numba
+@numba.njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+""",
+    lifted="""
+def njit(f):
+    return f
+@njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+""",
+)
+rule(
+    "class-cell",
+    "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
+    "write super(Class, self)",
+    refused="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f() + __class__.__name__
+        return h()
+""",
+    lifted="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f()
+        return h()
+""",
+)
+rule(
+    "mangled",
+    "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
+    "there.",
+    "use a single underscore",
+    refused="""
+class C:
+    __k = 2
+    def f(self):
+        def h():
+            return self.__k
+        return h()
+""",
+    lifted="""
+class C:
+    _k = 2
+    def f(self):
+        def h():
+            return self._k
+        return h()
+""",
+)
+rule(
+    "not-understood",
+    "The program uses a construct here whose flow of control or scope this tool does not know.",
+    "write it with plainer statements, or lift by hand",
+    refused="""
+def outer():
+    n: h = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+    lifted="""
+def outer():
+    n: int = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+)
+
+
+def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing asks for variables of the outermost function, or of the module, by name."""
+    tree = lifting.tree
+    for name, allowed in _EVALUATORS.items():
+        for use in tree.uses.get((tree.module, name), []):
+            if (tree.module, name) in tree.binders:
+                continue
+            near = use.scope.inside(helper.root) or name == "globals" or use.scope.frame() is tree.module
+            if use.call is None or (near and not _harmless(tree, use, allowed)):
+                return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
+    for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
+        if path == "sys.modules" and not _may_list(tree, node):
+            continue
+        return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
+    return None
+
+
+def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+    """Attributes taken from, and names imported from, some modules."""
+    tree, found = lifting.tree, list[tuple[ast.AST, str]]()
+    if names & tree.attributes.keys():
+        for node in ast.walk(tree.source.tree):
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                base = dotted(tree, tree.module, node.value)
+                if base in modules:
+                    found.append((node, f"{base}.{node.attr}"))
+    for binders in tree.binders.values():
+        for binder in binders:
+            if isinstance(binder.node, ast.ImportFrom) and binder.node.module in modules:
+                for alias in binder.node.names:
+                    if alias.name in names:
+                        found.append((binder.node, f"{binder.node.module}.{alias.name}"))
+    return found
+
+
+def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether a use of ``sys.modules`` may list the names of this module.
+
+    It can't with a constant key or in a test of what is loaded, nor where it only looks up an attribute.
+    """
+    parent = tree.parents[node]
+    if isinstance(parent, ast.Compare):
+        return False
+    if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
+        call = tree.parents[parent]
+        return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
+    if not isinstance(parent, ast.Subscript):
+        return True
+    if isinstance(parent.slice, ast.Constant):
+        return False
+    around = tree.parents[parent]
+    if isinstance(around, ast.Attribute):
+        return around.attr == "__dict__"
+    lookup = (
+        isinstance(around, ast.Call)
+        and isinstance(around.func, ast.Name)
+        and around.func.id in ("getattr", "hasattr")
+    )
+    return not lookup
+
+
+def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
+    """Whether a use can't see variables; ``globals()`` may only be subscripted by a constant and read."""
+    assert use.call is not None
+    if allowed >= 0:
+        starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
+        return len(use.call.args) > allowed and not starred
+    parent = tree.parents[use.call]
+    return (
+        isinstance(parent, ast.Subscript)
+        and isinstance(parent.ctx, ast.Load)
+        and isinstance(parent.slice, ast.Constant)
+    )
+
+
+def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The file never looks at frames, code objects or source text."""
+    tree = lifting.tree
+    for name in sorted(_FRAME_ATTRIBUTES & tree.attributes.keys()):
+        return refuse("frame-introspection", tree.attributes[name], f"{name} is used here")
+    for text in sorted(_FRAME_ATTRIBUTES & tree.strings.keys()):
+        return refuse("frame-introspection", tree.strings[text], f"{text} is named here")
+    for node, path in _reached(lifting, {"inspect"}, {"stack", "trace", *_FRAME_ATTRIBUTES}):
+        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
+    for node, path in _reached(lifting, {"sys"}, set(_FRAME_ATTRIBUTES)):
+        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
+    return None
+
+
+def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No function around the helper is handed to a compiler that reads its source or bytecode."""
+    tree = lifting.tree
+    for scope in helper.scope.ancestors():
+        for decorator in getattr(scope.node, "decorator_list", []):
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if dotted(tree, scope.parent or tree.module, function) in _COMPILERS:
+                return refuse(
+                    "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
+                )
+    for use in tree.uses.get((tree.module, helper.root.name), []):
+        for node in ast.walk(tree.source.tree):
+            if (
+                isinstance(node, ast.Call)
+                and use.node in node.args
+                and dotted(tree, use.scope, node.func) in _COMPILERS
+            ):
+                return refuse(
+                    "compiled-outer", node.lineno, f"{helper.root.name} is compiled from its source here"
+                )
+    return None
+
+
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The helper has no need of a class around it."""
+    if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
+        return refuse(
+            "class-cell",
+            helper.node.lineno,
+            f"{helper.name} uses super() or __class__ of the class around it",
+        )
+    private = helper.scope.private
+    if private is None:
+        return None
+    for node in ast.walk(helper.node):
+        for name in _identifiers(node):
+            if mangle(name, private) != name:
+                line = getattr(node, "lineno", helper.node.lineno)
+                return refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+    return None
+
+
+def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
+    """Whether every super() in the helper is given its class, so that nothing reads the cell."""
+    tree = lifting.tree
+    reads = [use for (_, name), uses in tree.uses.items() if name == "__class__" for use in uses]
+    supers = tree.uses.get((tree.module, "super"), [])
+    return not any(use.scope.inside(helper.scope) for use in reads) and all(
+        use.call is not None and len(use.call.args) == 2 for use in supers if use.scope.inside(helper.scope)
+    )
+
+
+def _identifiers(node: ast.AST) -> list[str]:
+    """Names that the compiler may mangle in one node."""
+    found: list[str] = []
+    for field in ("id", "attr", "arg", "name", "asname", "rest"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            found.append(value)
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        found.extend(node.names)
+    return found
+
+
+def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """What the walk found to be free is what the compiler says."""
+    line = helper.node.lineno
+    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper) - {"__class__"}:
+        return refuse(
+            "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
+        )
+    for use in lifting.analysis.uses(helper):
+        if not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+            return refuse(
+                "not-understood",
+                use.node.lineno,
+                f"{helper.name} stands in an expression that is not evaluated",
+            )
+    return None
+
+
+def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
+    """Names that are free in the helper only because something in it assigns or declares them."""
+    tree = lifting.tree
+    written: set[str] = set()
+    for (owner, name), binders in tree.binders.items():
+        if owner.kind == "function" and not owner.inside(helper.scope):
+            written.update(name for binder in binders if binder.scope.inside(helper.scope))
+    for (owner, name), statements in tree.declared.items():
+        if owner.kind == "function" and not owner.inside(helper.scope):
+            written.update(name for _, scope in statements if scope.inside(helper.scope))
+    return frozenset(written - set(helper.captures))
+
+
+def _evaluated(lifting: Lifting, use: Use) -> bool:
+    """Whether a use is a place in the flow of its own frame."""
+    frame = use.scope.frame()
+    if frame.kind != "function":
+        return True
+    node = use.call or use.node
+    owner = lifting.tree.owner(use.scope, use.node.id)
+    return owner is not frame or lifting.analysis.flow(frame).knows(node)
+
+
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection, not_compiled)

@@ -1,0 +1,171 @@
+"""A Python source file: its bytes, its text, its tree, and the way from one to another."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import symtable
+import tokenize
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BOM = b"\xef\xbb\xbf"
+
+
+class SourceError(Exception):
+    """An input that can't be used; the message is one line with file, place, cause and way out."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, decoded as the interpreter would, with offsets from the syntax tree into its text."""
+
+    path: str
+    text: str
+    encoding: str
+    tree: ast.Module
+    bom: bool
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Lines with their own line ends, split as the tokenizer splits them."""
+        return split_lines(self.text)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Offset in ``text`` of every line, and of the end."""
+        starts, at = [], 0
+        for line in self.lines:
+            starts.append(at)
+            at += len(line)
+        starts.append(at)
+        return starts
+
+    @cached_property
+    def table(self) -> symtable.SymbolTable:
+        """CPython's own symbol table of the file."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return symtable.symtable(self.text, self.path, "exec")
+
+    @cached_property
+    def future_flags(self) -> tuple[str, ...]:
+        """Names imported from ``__future__``, in order."""
+        return tuple(
+            alias.name
+            for node in self.tree.body
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__" and not node.level
+            for alias in node.names
+        )
+
+    @cached_property
+    def newline(self) -> str:
+        """The file's first line end, which added lines use."""
+        for line in self.lines:
+            for end in ("\r\n", "\n", "\r"):
+                if line.endswith(end):
+                    return end
+        return "\n"
+
+    def offset(self, line: int, utf8_column: int) -> int:
+        """Offset in ``text`` of a place of the syntax tree (line from 1, column in UTF-8 bytes)."""
+        row = self.lines[line - 1]
+        if not row.isascii():
+            utf8_column = len(
+                row.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "surrogatepass")
+            )
+        return self.starts[line - 1] + utf8_column
+
+    def span(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> tuple[int, int]:
+        """Start and end offset of a node."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
+
+    def segment(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def encode(self, text: str) -> bytes:
+        """A text in this file's encoding, with its byte order mark if it has one."""
+        return (_BOM if self.bom else b"") + text.encode(self.encoding)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, split as the tokenizer does: at CR LF, CR and LF only."""
+    return _LINE.findall(text)
+
+
+def parse_source(text: str, path: str, *, encoding: str = "utf-8", bom: bool = False) -> Source:
+    """Parse a text.
+
+    Raises:
+        SourceError: if it is not Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, path)
+    except SyntaxError as error:
+        raise SourceError(f"{path}:{error.lineno or 1}: not valid Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SourceError(f"{path}:1: not readable as Python: {error or type(error).__name__}") from None
+    return Source(path=path, text=text, encoding=encoding, tree=tree, bom=bom)
+
+
+def read_source(path: Path, shown: str | None = None) -> Source:
+    """Read and parse a file.
+
+    Raises:
+        SourceError: if it can't be read, decoded or parsed.
+    """
+    name = shown if shown is not None else str(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SourceError(f"{name}: no such file") from None
+    except IsADirectoryError:
+        raise SourceError(f"{name}: is a folder, not a Python file") from None
+    except OSError as error:
+        raise SourceError(f"{name}: can't be read: {error.strerror}") from None
+    return decode_source(data, name)
+
+
+def _declared_encoding(data: bytes, name: str) -> str:
+    """The encoding that a file's first two lines declare, else UTF-8."""
+    head = data.removeprefix(_BOM).split(b"\n", 2)[:2]
+    try:
+        # The declaration's own line may hold characters of the declared encoding.
+        plain = (
+            b"\n".join(line.decode("ascii", "replace").encode("ascii", "replace") for line in head) + b"\n"
+        )
+        encoding, _ = tokenize.detect_encoding(
+            io.BytesIO((_BOM if data.startswith(_BOM) else b"") + plain).readline
+        )
+    except SyntaxError as error:
+        raise SourceError(f"{name}:1: not valid Python: {error.msg}") from None
+    return encoding
+
+
+def decode_source(data: bytes, name: str) -> Source:
+    """Decode and parse a file's bytes.
+
+    Raises:
+        SourceError: if they can't be decoded or parsed.
+    """
+    encoding = _declared_encoding(data, name)
+    bom = data.startswith(_BOM)
+    plain = "utf-8" if encoding == "utf-8-sig" else encoding
+    try:
+        text = data[len(_BOM) if bom else 0 :].decode(plain)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SourceError(f"{name}:{line}: not valid {plain}: {error.reason}") from None
+    if plain != "utf-8" and text.encode(plain) != data[len(_BOM) if bom else 0 :]:
+        raise SourceError(f"{name}:1: does not survive a round trip through {plain}; save it as UTF-8")
+    return parse_source(text, name, encoding=plain, bom=bom)

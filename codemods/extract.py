@@ -1,0 +1,182 @@
+"""``codemods extract``: lift helpers out of functions, or say why not."""
+
+from __future__ import annotations
+
+import enum
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from codemods.plans.run import Report
+
+
+class Exit(enum.IntEnum):
+    """Exit statuses."""
+
+    DONE = 0
+    FOUND = 1
+    UNUSABLE = 2
+
+
+class _Unusable(click.ClickException):
+    """Input that can't be used: one line, exit status 2."""
+
+    exit_code = int(Exit.UNUSABLE)
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"codemods extract: {self.message}", err=True)
+
+
+@click.command(name="extract", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--function", metavar="QUALNAME", help="Only helpers defined directly in this function.")
+@click.option("--helper", "helpers", metavar="NAME", multiple=True, help="Only this helper; may be repeated.")
+@click.option("--to", type=click.Path(path_type=Path), help="Put the lifted functions into this new file.")
+@click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
+@click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
+@click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would be written.")
+@click.option(
+    "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
+)
+@click.option("--statistics", is_flag=True, help="Count outcomes by code.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
+@click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
+def command(
+    file: Path | None,
+    function: str | None,
+    helpers: tuple[str, ...],
+    to: Path | None,
+    plan: Path | None,
+    root: Path | None,
+    write: bool,
+    check: bool,
+    output_format: str,
+    output: Path | None,
+    statistics: bool,
+    quiet: bool,
+    exit_zero: bool,
+    explain: str | None,
+) -> int:
+    """Lift the helpers of FILE to module level, their captures made explicit parameters.
+
+    What can't be proven to keep the program's meaning is refused, with the line that forbids it and a way
+    out. Without --write nothing is changed.
+    """
+    if explain is not None:
+        return _explain(explain)
+    if (file is None) == (plan is None):
+        raise click.UsageError("give either a FILE or --plan PLAN.toml")
+    if write and check:
+        raise click.UsageError("--write and --check exclude each other")
+    if plan is not None and (function or helpers or to):
+        raise click.UsageError(
+            "--function, --helper and --to are what a plan says; leave them out with --plan"
+        )
+    report = _run(file, function, helpers, to, plan, root)
+    stopped = plan is not None and bool(report.refused)
+    changed = any(change.changed for change in report.files)
+    if write and changed and not stopped:
+        _write(report)
+    if not quiet or output is not None:
+        _print(_rendered(report, output_format, statistics, show_diff=not write), output)
+    if report.refused and not exit_zero:
+        return Exit.FOUND
+    if check and changed:
+        if not quiet:
+            names = ", ".join(change.shown for change in report.files if change.changed)
+            click.echo(f"codemods extract: would change {names}", err=True)
+        return Exit.FOUND
+    return Exit.DONE
+
+
+def _explain(code: str) -> int:
+    import codemods.analysis.rules
+    import codemods.plans.compose  # noqa: F401  (registers its codes too)
+    from codemods.analysis.refusals import RULES, explain
+
+    text = explain(code)
+    if text is None:
+        raise _Unusable(f"unknown code {code}; known are {', '.join(sorted(RULES))}")
+    click.echo(text, nl=False)
+    return Exit.DONE
+
+
+def _run(
+    file: Path | None,
+    function: str | None,
+    helpers: tuple[str, ...],
+    to: Path | None,
+    plan: Path | None,
+    root: Path | None,
+) -> Report:
+    from codemods.plans import run
+
+    try:
+        if plan is not None:
+            return run.run_plan(plan, root)
+        assert file is not None
+        return run.extract_file(file, function, helpers, to)
+    except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
+        raise _Unusable(str(error)) from None
+
+
+def _write(report: Report) -> None:
+    from codemods.plans.write import WriteError, write_all
+
+    try:
+        write_all({change.path: change.after for change in report.files if change.changed})
+    except WriteError as error:
+        raise _Unusable(str(error)) from None
+
+
+def _rendered(report: Report, output_format: str, statistics: bool, *, show_diff: bool) -> str:
+    from codemods import render
+
+    if output_format == "json":
+        return render.as_json(report)
+    if output_format == "diff":
+        return render.as_diff(report)
+    text = render.as_text(
+        report, statistics=statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
+    )
+    return (render.as_diff(report) if show_diff else "") + text
+
+
+def _print(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise _Unusable(f"{output}: can't be written: {error.strerror}") from None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status."""
+    try:
+        result = command.main(
+            args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        return 130
+    return int(result or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""A plan file: what moves where. Unknown keys are refused."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+Captures = Literal["params"]
+
+
+class PlanError(Exception):
+    """A plan that can't be carried out; the message is one line."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _below(value: str) -> str:
+    path = PurePosixPath(value)
+    if not value.endswith(".py") or path.is_absolute() or ".." in path.parts:
+        raise ValueError("must be a relative path of a .py file, without '..'")
+    return value
+
+
+class Move(_Strict):
+    """Some helpers that go to one file."""
+
+    to: str
+    names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+    docstring: str | None = None
+    captures: Captures = "params"
+    rename: dict[str, str] = {}
+
+    @field_validator("to")
+    @classmethod
+    def _relative(cls, value: str) -> str:
+        return _below(value)
+
+    @field_validator("rename")
+    @classmethod
+    def _identifiers(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value.values():
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} is not a Python name")
+        return value
+
+
+class Seams(_Strict):
+    """Names that tests replace in the source module, and where the tests are."""
+
+    keep: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    tests: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+
+class Plan(_Strict):
+    """What becomes of one source module."""
+
+    version: Literal[1]
+    source: str
+    function: str | None = None
+    root: str = "."
+    rest: str | None = None
+    move: Annotated[tuple[Move, ...], Field(min_length=1, strict=False)]
+    seams: Seams = Seams()
+
+    @field_validator("rest")
+    @classmethod
+    def _rest_relative(cls, value: str | None) -> str | None:
+        return None if value is None else _below(value)
+
+
+def load_plan(path: Path, shown: str) -> tuple[Plan, str]:
+    """Read a plan; also its text, for the lines of later messages.
+
+    Raises:
+        PlanError: if it is missing, not TOML, or not a plan.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlanError(f"{shown}: no such plan") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"{shown}: can't be read: {error}") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise PlanError(f"{shown}:{line.group(1) if line else 1}: not valid TOML: {error}") from None
+    try:
+        return Plan.model_validate(data), text
+    except ValidationError as error:
+        raise PlanError(_message(shown, text, error)) from None
+
+
+def _message(shown: str, text: str, error: ValidationError) -> str:
+    first: Any = error.errors()[0]
+    place = [part for part in first["loc"] if isinstance(part, (str, int))]
+    key = next((part for part in reversed(place) if isinstance(part, str)), "")
+    index = next((part for part in place if isinstance(part, int)), 0)
+    name = ".".join(f"[{part}]" if isinstance(part, int) else part for part in place).replace(".[", "[")
+    if first["type"] == "extra_forbidden":
+        what = f"unknown key {name!r}; known are {', '.join(_known(place))}"
+    elif first["type"] == "missing":
+        what = f"key {name!r} is missing"
+    else:
+        what = f"{name}: {first['msg']}"
+    return f"{shown}:{line_of(text, key, index)}: {what}"
+
+
+def _known(place: list[str | int]) -> list[str]:
+    model: type[BaseModel] = Plan
+    if place[0] == "move" and len(place) > 1:
+        model = Move
+    elif place[0] == "seams" and len(place) > 1:
+        model = Seams
+    return list(model.model_fields)
+
+
+def line_of(text: str, key: str, index: int = 0) -> int:
+    """The line of a plan's text where a key, table or quoted name stands; ``index`` counts ``[[move]]``
+    tables.
+    """
+    lines = text.splitlines()
+    start, seen = 0, -1
+    for number, line in enumerate(lines):
+        if line.strip().startswith("[[move]]"):
+            seen += 1
+            if seen == index:
+                start = number
+                break
+    pattern = re.compile(
+        rf"^\s*\[*\s*{re.escape(key)}\s*[\]=.]|[\"']{re.escape(key)}[\"']|\b{re.escape(key)}\s*="
+    )
+    for number in (*range(start, len(lines)), *range(start)):
+        if pattern.search(lines[number]):
+            return int(number) + 1
+    return 1

@@ -1,0 +1,72 @@
+"""Files as modules: what a file is imported as, seen from the files around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the source module's text comes from, where what is left of it goes, and what both are imported
+    as.
+    """
+
+    root: Path
+    source: Path
+    rest: Path
+
+    @property
+    def base(self) -> Path:
+        """The folder from which the rest's dotted name starts: above its outermost package."""
+        return import_base(self.rest)
+
+    def dotted(self, path: Path) -> str:
+        """What a file below the base is imported as.
+
+        Raises:
+            ValueError: if it is not below the base.
+        """
+        return dotted_name(path, self.base)
+
+    @property
+    def source_package(self) -> str | None:
+        """The package of the source as it was, for its relative imports."""
+        base = import_base(self.source)
+        if base == self.source.parent:
+            return None
+        name = dotted_name(self.source.parent, base)
+        return name or None
+
+    def shown(self, path: Path) -> str:
+        """A path as reports print it: relative to the root where it lies below it."""
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+
+def import_base(path: Path) -> Path:
+    """The folder above the outermost package around a file."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def dotted_name(path: Path, base: Path) -> str:
+    """A file's or folder's dotted name below a base."""
+    relative = path.relative_to(base)
+    parts = list(relative.with_suffix("").parts if relative.suffix == ".py" else relative.parts)
+    if parts and parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts)
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder upwards with a pyproject.toml or .git, else the current folder."""
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / "pyproject.toml").is_file() or (candidate / ".git").exists():
+            return candidate
+    return Path.cwd()

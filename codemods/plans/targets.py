@@ -1,0 +1,243 @@
+"""The files that lifted helpers go to: their imports, the names in them, their text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codemods.analysis.annotations import annotation_names, stated_annotation
+from codemods.analysis.decide import Decision
+from codemods.analysis.globals import Globals
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Analysis
+from codemods.analysis.walk import all_arguments
+from codemods.plans.imports import Import, ImportSection, imports_of
+from codemods.plans.modules import Layout
+from codemods.transforms.edits import Edit
+from codemods.transforms.items import line_limit
+from codemods.transforms.lift import Lifted, Names
+from codemods.transforms.naming import FileNames, usable_in
+from codemods.transforms.proof import resolve_relative
+
+
+class TargetError(Exception):
+    """Targets that can't be made; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which helpers to lift; to which files (none: next to the outer function), under which names.
+
+    Unless ``strict``, a name that is taken in a file is replaced by another.
+    """
+
+    wanted: Collection[Helper]
+    targets: Mapping[Helper, Path]
+    renames: Mapping[Helper, str]
+    docstrings: Mapping[Path, str]
+    seams: frozenset[str] = frozenset()
+    strict: bool = True
+
+
+@dataclass(eq=False)
+class Target:
+    """One file to be made."""
+
+    path: Path
+    module: str
+    docstring: str
+    helpers: list[Helper]
+    imports: ImportSection
+    newline: str
+    width: int
+    names: dict[Helper, Names] = field(default_factory=dict)
+    needs: set[str] = field(default_factory=set)
+
+    def render(self, lifted: Lifted) -> str:
+        """The file's text."""
+        newline = self.newline
+        parts = [_docstring(self.docstring, newline)]
+        section = self.imports.render(newline, self.width)
+        if section:
+            parts.append(newline + section + newline)
+        for helper in self.helpers:
+            parts.append(newline * 2 + lifted.function(helper))
+        return "".join(parts)
+
+
+def _docstring(text: str, newline: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if escaped.endswith('"'):
+        escaped = escaped[:-1] + '\\"'
+    return '"""' + newline.join(escaped.split("\n")) + '"""' + newline
+
+
+def build_targets(analysis: Analysis, layout: Layout, decision: Decision, request: Request) -> list[Target]:
+    """One target for each file that gets a helper, with names and imports worked out.
+
+    Raises:
+        TargetError: if names collide or the files would have to import each other.
+    """
+    source = analysis.source
+    roots = (layout.root, layout.root / "src", layout.base)
+    targets: dict[Path, Target] = {}
+    for helper in decision.lifted:
+        path = request.targets[helper]
+        if path not in targets:
+            try:
+                module = layout.dotted(path)
+            except ValueError:
+                where = layout.shown(path)
+                raise TargetError(
+                    f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
+                ) from None
+            title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
+            section = ImportSection(roots, source.future_flags)
+            targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
+        targets[path].helpers.append(helper)
+    made = list(targets.values())
+    of = {helper: target for target in made for helper in target.helpers}
+    _name(analysis, decision, made, request)
+    for target in made:
+        for helper in target.helpers:
+            _import_globals(analysis, layout, decision, target, helper)
+            for callee, _ in decision.lifting.calls_in(helper):
+                other = of[callee]
+                if other is not target:
+                    names = other.names[callee]
+                    alias = names.calls[helper]
+                    target.imports.runtime.add(
+                        Import(other.module, names.definition, None if alias == names.definition else alias)
+                    )
+                    target.needs.add(other.module)
+    _no_cycle(layout, made)
+    return made
+
+
+def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
+    """The name of a definition in a target; where nobody asked for names, one that is not taken."""
+    wanted = request.renames.get(helper, helper.name)
+    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
+    others = () if request.strict else (outer, *(f"{outer}_{number}" for number in range(2, 1000)))
+    for name in (wanted, *others):
+        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
+            return name
+    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+
+
+def _name(
+    analysis: Analysis,
+    decision: Decision,
+    targets: Sequence[Target],
+    request: Request,
+) -> None:
+    """Choose definition names, and the names under which callers know them."""
+    in_source = FileNames(analysis)
+    for target in targets:
+        taken: set[str] = set()
+        for helper in target.helpers:
+            definition = _definition(target, helper, request, taken)
+            taken.add(definition)
+            calls: dict[Helper | None, str] = {None: in_source.choose(helper, definition)}
+            for caller in decision.lifted:
+                if any(callee is helper for callee, _ in decision.lifting.calls_in(caller)):
+                    calls[caller] = _name_in(decision, target, caller, helper, definition)
+            target.names[helper] = Names(definition, calls)
+
+
+def _name_in(decision: Decision, target: Target, caller: Helper, callee: Helper, definition: str) -> str:
+    """The name under which a lifted caller knows a lifted callee."""
+    for name in (definition, f"_{definition}", f"_lifted_{definition}"):
+        if usable_in(decision.lifting, caller, name, callee) and (
+            caller not in target.helpers or name == definition
+        ):
+            return name
+    raise TargetError(f"{target.module}: {definition} means something else inside {caller.name}; rename it")
+
+
+def _import_globals(
+    analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
+) -> None:
+    """Imports for what a helper reads from its module: at run time, and for its annotations only."""
+    known, passed = Globals(analysis), decision.lifting.foreign[helper]
+    package = layout.source_package or ""
+
+    def absolute(level: int, module: str | None) -> str:
+        return resolve_relative(package, level, module)
+
+    runtime = set(known.read_in(helper.scope)) - passed
+    for decorator in helper.node.decorator_list:
+        runtime.update(node.id for node in ast.walk(decorator) if isinstance(node, ast.Name))
+    typing = annotation_names(_annotations(analysis, decision, helper))
+    for name in runtime | typing:
+        found = known.look_up(name)
+        section = target.imports.typing if found.origin == "typing" else target.imports.runtime
+        for node in found.imports:
+            section.update(imports_of(node, name, absolute))
+        if found.origin == "own" and name not in runtime and name in typing:
+            target.imports.typing.add(Import(layout.dotted(layout.rest), name))
+
+
+def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list[ast.expr]:
+    """Annotations in a helper's text, its new parameters' included."""
+    found: list[ast.expr | None] = [
+        stated_annotation(analysis, need) for need in decision.lifting.needs[helper]
+    ]
+    for node in ast.walk(helper.node):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.extend(argument.annotation for argument in all_arguments(node.args))
+            found.append(node.returns)
+        elif isinstance(node, ast.AnnAssign):
+            found.append(node.annotation)
+    return [annotation for annotation in found if annotation is not None]
+
+
+def _no_cycle(layout: Layout, targets: Sequence[Target]) -> None:
+    """Targets may import each other only in one direction."""
+    waiting = {target.module: set(target.needs) for target in targets}
+    while waiting:
+        ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
+        if not ready:
+            raise TargetError(
+                f"{' and '.join(sorted(waiting))} would import each other; move their helpers to one file"
+            )
+        for module in ready:
+            del waiting[module]
+
+
+def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> Edit:
+    """The edit that makes what is left import the lifted functions that it calls.
+
+    It stands after the last import before the outer function: the new files import the same modules, and so
+    find them loaded as the source did.
+    """
+    source = analysis.source
+    first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
+    last = 0
+    for statement in source.tree.body:
+        plain = isinstance(statement, (ast.Import, ast.ImportFrom))
+        docstring = statement is source.tree.body[0] and isinstance(statement, ast.Expr)
+        if statement.lineno < first_root and (plain or (docstring and last == 0)):
+            assert statement.end_lineno is not None
+            last = statement.end_lineno
+    called = {
+        helper
+        for helper in decision.lifted
+        for use in decision.lifting.analysis.uses(helper)
+        if decision.lifting.enclosing(use.scope) is None
+    }
+    section = ImportSection(())
+    for target in targets:
+        for helper in target.helpers:
+            if helper in called:
+                names = target.names[helper]
+                alias = names.calls[None]
+                section.runtime.add(
+                    Import(target.module, names.definition, None if alias == names.definition else alias)
+                )
+    text = section.render(source.newline, line_limit(source))
+    at = source.starts[last]
+    after = source.newline if source.text[:at].endswith(("\n", "\r")) or not at else ""
+    return Edit(at, at, (text + after) if text else "")

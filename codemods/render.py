@@ -1,0 +1,155 @@
+"""Reports as text, JSON and diffs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING
+
+from codemods.analysis.source import split_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemods.plans.run import FileChange, HelperReport, Report
+
+
+def line_count(data: bytes | None) -> int:
+    """Lines of a file; none where there is no file."""
+    return len(split_lines(data.decode("utf-8", "replace"))) if data is not None else 0
+
+
+def as_json(report: Report) -> str:
+    """The report as one JSON object."""
+    document = {
+        "version": 1,
+        "files": [
+            {"path": f.shown, "lines_before": line_count(f.before), "lines_after": line_count(f.after)}
+            for f in report.files
+        ],
+        "helpers": [
+            {
+                "name": helper.name,
+                "qualname": helper.qualname,
+                "path": helper.path,
+                "line": helper.line,
+                "status": helper.status,
+                "code": helper.refusal.code if helper.refusal else None,
+                "reason": _reason(helper) if helper.refusal else None,
+                "captures": list(helper.captures),
+                "target": helper.target,
+                "call_sites": helper.call_sites,
+            }
+            for helper in report.helpers
+        ],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _reason(helper: HelperReport) -> str:
+    assert helper.refusal is not None
+    return f"line {helper.refusal.line}: {helper.refusal.reason}; {helper.refusal.way_out}"
+
+
+def as_diff(report: Report) -> str:
+    """A unified diff of all files that ``git apply`` takes."""
+    return "".join(_diff(change) for change in report.files if change.changed)
+
+
+def _diff(change: FileChange) -> str:
+    before = split_lf(change.before or b"")
+    after = split_lf(change.after)
+    created = change.before is None
+    head = f"diff --git a/{change.shown} b/{change.shown}\n"
+    if created:
+        head += "new file mode 100644\n"
+    lines = list(
+        difflib.unified_diff(
+            before, after, "/dev/null" if created else f"a/{change.shown}", f"b/{change.shown}", lineterm="\n"
+        )
+    )
+    body = "".join(
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+    )
+    return head + body
+
+
+def split_lf(data: bytes) -> list[str]:
+    """Lines as git sees them: ended by LF alone."""
+    text = data.decode("utf-8", "surrogateescape")
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def as_text(report: Report, *, statistics: bool, width: int) -> str:
+    """A table of helpers, the reasons of the refused ones, and the line counts."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+
+    out = StringIO()
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
+    if report.helpers:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("helper", "line", "status", "captures", "calls", "to"):
+            table.add_column(
+                column, justify="right" if column in ("line", "calls") else "left", overflow="fold"
+            )
+        shared = _shared_prefix([helper.qualname for helper in report.helpers])
+        for helper in report.helpers:
+            status = helper.refusal.code if helper.refusal else helper.status
+            captures = ", ".join(helper.captures) or "-"
+            table.add_row(
+                helper.qualname.removeprefix(shared),
+                str(helper.line),
+                status,
+                captures,
+                str(helper.call_sites),
+                helper.target.rpartition("/")[2] if helper.target else "-",
+            )
+        console.print(table)
+    else:
+        console.print("no helpers")
+    for helper in report.refused:
+        assert helper.refusal is not None
+        console.print(
+            f"{helper.path}:{helper.refusal.line}: {helper.refusal.code}: {helper.qualname}: "
+            f"{helper.refusal.reason}",
+            soft_wrap=True,
+        )
+        console.print(f"    way out: {helper.refusal.way_out}", soft_wrap=True)
+    for seam in report.seams:
+        console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}", soft_wrap=True)
+    if report.files:
+        console.print(_line_table(report.files))
+    if statistics:
+        console.print(_statistics(report))
+    return out.getvalue()
+
+
+def _shared_prefix(qualnames: list[str]) -> str:
+    """The outer function's name with a dot, if all helpers are inside the same one."""
+    outer = {name.rpartition(".")[0] for name in qualnames}
+    return f"{outer.pop()}." if len(outer) == 1 else ""
+
+
+def _line_table(files: Sequence[FileChange]) -> object:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("file", overflow="fold")
+    table.add_column("lines before", justify="right")
+    table.add_column("lines after", justify="right")
+    for change in files:
+        table.add_row(change.shown, str(line_count(change.before)), str(line_count(change.after)))
+    return table
+
+
+def _statistics(report: Report) -> str:
+    counts: dict[str, int] = {}
+    for helper in report.helpers:
+        key = helper.refusal.code if helper.refusal else helper.status
+        counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(f"{count:6} {code}" for code, count in ordered)

@@ -1,0 +1,69 @@
+"""Names for lifted functions that mean nothing else where they are defined or called."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Analysis, Lifting
+
+
+class FileNames:
+    """The names that occur in a file, and those given out so far."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.tree = analysis.tree
+        self._owners: dict[str, set[object]] = {}
+        for owner, name in (*self.tree.uses, *self.tree.binders, *self.tree.declared):
+            self._owners.setdefault(name, set()).add(owner)
+        self.exports = (self.tree.module, "__all__") in self.tree.binders
+        self._taken: set[str] = set()
+
+    def free(self, name: str, helper: Helper) -> bool:
+        """Whether a module-level name would mean the lifted helper and nothing else."""
+        if name in self._taken or hasattr(builtins, name):
+            return False
+        return self._owners.get(name, set()) <= {helper.outer} if name == helper.name else self._unused(name)
+
+    def _unused(self, name: str) -> bool:
+        return name not in self._owners and name not in self.tree.strings
+
+    def choose(self, helper: Helper, wanted: str | None) -> str:
+        """The wanted name if it is free, else one like it that is; it is taken from now on."""
+        for name in self._candidates(helper, wanted):
+            if self.free(name, helper):
+                self._taken.add(name)
+                return name
+        raise AssertionError("no free name")
+
+    def _candidates(self, helper: Helper, wanted: str | None) -> Iterator[str]:
+        """Private unless the module says itself what it exports: a star import must not spread the name."""
+        if wanted is not None:
+            yield wanted
+        plain = helper.name if helper.name.startswith("_") or self.exports else f"_{helper.name}"
+        yield plain
+        outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
+        yield outer
+        number = 2
+        while True:
+            yield f"{outer}_{number}"
+            number += 1
+
+
+def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bool:
+    """Whether a global name can be used inside a lifted caller to mean the callee."""
+    if any(need == name for need, _ in lifting.needs[caller]):
+        return False
+    own = (callee.outer, callee.scope.name)
+    for key in (*lifting.tree.binders, *lifting.tree.uses):
+        if key[1] != name or key == own:
+            continue
+        owner = key[0]
+        if owner.inside(caller.scope):
+            return False
+        if owner is lifting.tree.module and any(
+            use.scope.inside(caller.scope) for use in lifting.tree.uses.get(key, [])
+        ):
+            return False
+    return not hasattr(builtins, name)

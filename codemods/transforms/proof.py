@@ -1,0 +1,275 @@
+"""Proof that lifting kept the meaning: what CPython compiles before and after is the same instructions.
+
+A capture becomes a keyword-only parameter of the same name, so a lifted helper compiles to the closure's
+instructions with each read of a captured cell replaced by a read of a local. To compare calls as well, they
+are first turned back in the new tree: the added keywords are checked and taken off, the callee gets its old
+name.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import types
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from codemods.analysis.helpers import Helper
+from codemods.analysis.scopes import FunctionNode
+
+_CELL = {"LOAD_DEREF": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST"}
+_PRELUDE = {"MAKE_CELL", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "CACHE"}
+
+
+class NotProven(Exception):
+    """Something is not the same; says what."""
+
+    def __init__(self, what: str, helper: Helper | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.helper = helper
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """How one module calls a lifted helper: by which name, with which captures, for which helper."""
+
+    helper: Helper
+    passed: tuple[str, ...]
+
+
+class _TurnBack(ast.NodeTransformer):
+    """Undo the rewriting of calls; counts them."""
+
+    def __init__(self, calls: Mapping[str, NewCall]) -> None:
+        self.calls = calls
+        self.count: dict[Helper, int] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id not in self.calls:
+            return node
+        new = self.calls[node.func.id]
+        added = node.keywords[len(node.keywords) - len(new.passed) :] if new.passed else []
+        for keyword, name in zip(added, new.passed, strict=False):
+            if keyword.arg != name or not isinstance(keyword.value, ast.Name) or keyword.value.id != name:
+                raise NotProven(f"a call passes {keyword.arg} where {name} was expected", new.helper)
+        if len(added) != len(new.passed):
+            raise NotProven("a call passes too few captures", new.helper)
+        self.count[new.helper] = self.count.get(new.helper, 0) + 1
+        if new.passed:
+            node.keywords = node.keywords[: -len(new.passed)]
+        node.func.id = new.helper.name
+        return node
+
+
+def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> dict[Helper, int]:
+    """Undo the rewriting of calls in a tree; how many calls of each helper there were."""
+    visitor = _TurnBack(calls)
+    visitor.visit(tree)
+    return visitor.count
+
+
+def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
+    """Compile a tree under future flags."""
+    import __future__
+
+    bits = 0
+    for flag in flags:
+        bits |= getattr(__future__, flag).compiler_flag
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code: types.CodeType = compile(
+            ast.fix_missing_locations(tree), "<proof>", "exec", flags=bits, dont_inherit=True
+        )
+        return code
+
+
+def nested_code(code: types.CodeType) -> list[types.CodeType]:
+    """Code objects among a code object's constants."""
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+
+
+def same_code(
+    old: types.CodeType, new: types.CodeType, passed: frozenset[str], helper: Helper | None = None
+) -> None:
+    """Check that two code objects do the same, where ``passed`` are parameters that used to be captures.
+
+    Raises:
+        NotProven: at the first difference.
+    """
+    if (old.co_flags ^ new.co_flags) & ~0x0010:  # nested or not is no difference
+        raise NotProven(f"{old.co_name}: the kind of function differs", helper)
+    if (old.co_argcount, old.co_posonlyargcount) != (new.co_argcount, new.co_posonlyargcount):
+        raise NotProven(f"{old.co_name}: the parameters differ", helper)
+    if new.co_kwonlyargcount != old.co_kwonlyargcount + len(passed):
+        raise NotProven(f"{old.co_name}: the keyword-only parameters differ", helper)
+    before, after = _instructions(old), _instructions(new)
+    if _handlers(old) != _handlers(new):
+        raise NotProven(f"{old.co_name}: the exception handlers differ", helper)
+    if len(before) != len(after):
+        raise NotProven(f"{old.co_name}: {len(before)} instructions became {len(after)}", helper)
+    for (line, *left), (_, *right) in zip(before, after, strict=True):
+        if not _same(left, right):
+            raise NotProven(f"{old.co_name}, line {line}: {left} became {right}", helper)
+    inner_old, inner_new = nested_code(old), nested_code(new)
+    if len(inner_old) != len(inner_new):
+        raise NotProven(f"{old.co_name}: functions inside it differ", helper)
+    for one, other in zip(inner_old, inner_new, strict=True):
+        if set(one.co_freevars) != set(other.co_freevars):
+            raise NotProven(f"{one.co_name}: what it captures differs", helper)
+        same_code(one, other, frozenset(), helper)
+
+
+def _numbers(code: types.CodeType) -> dict[int, int]:
+    """Number of the instruction at, or next after, every offset; encoding aids don't count."""
+    number, count = {}, 0
+    for item in dis.get_instructions(code, show_caches=True):
+        number[item.offset] = count
+        if item.opname not in _PRELUDE:
+            count += 1
+    number[len(code.co_code)] = count
+    return number
+
+
+def _handlers(code: types.CodeType) -> list[tuple[int, int, int, int, bool]]:
+    """The exception table by instruction numbers, without entries that cover no instruction."""
+    number = _numbers(code)
+    return [
+        (number[entry.start], number[entry.end], number[entry.target], entry.depth, entry.lasti)
+        for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+        if number[entry.start] != number[entry.end]
+    ]
+
+
+def _same(left: list[object], right: list[object]) -> bool:
+    """Instructions are equal, code constants being compared elsewhere."""
+    if isinstance(left[1], types.CodeType) and isinstance(right[1], types.CodeType):
+        return left[0] == right[0] and left[1].co_name == right[1].co_name
+    return left == right and type(left[1]) is type(right[1])
+
+
+def _instructions(code: types.CodeType) -> list[tuple[int | None, str, object]]:
+    """Instructions without their encoding: cells like locals, jumps by the number of the instruction they
+    lead to.
+    """
+    raw = list(dis.get_instructions(code))
+    number = _numbers(code)
+    found: list[tuple[int | None, str, object]] = []
+    line: int | None = None
+    for item in raw:
+        if isinstance(item.starts_line, int) and not isinstance(item.starts_line, bool):
+            line = item.starts_line
+        if item.opname in _PRELUDE:
+            continue
+        if item.opname == "STORE_NAME" and item.argval == "__qualname__":
+            found[-1] = (line, "LOAD_CONST", "where it is defined")
+        argument: object = item.argval
+        if item.opcode in dis.hasjrel or item.opcode in dis.hasjabs:
+            argument = ("to", number.get(item.argval))
+        elif item.opname in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_SUPER_ATTR"):
+            argument = (item.argval, (item.arg or 0) & 1)
+        elif isinstance(argument, frozenset):
+            argument = frozenset(map(repr, argument))
+        elif not isinstance(argument, types.CodeType) and item.opname == "LOAD_CONST":
+            argument = (type(argument).__name__, repr(argument))
+        elif item.opname == "MAKE_FUNCTION":
+            argument = item.arg
+        name = _CELL.get(item.opname, item.opname)
+        if name == "LOAD_CLOSURE":
+            argument = item.argval
+        if name.startswith(("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST")):
+            for part, value in zip(name.replace("_FAST_", "_FAST ").split(" "), item.argval, strict=False):
+                found.append((line, part, value))
+            continue
+        found.append((line, name, argument))
+    return found
+
+
+def prove_helper(
+    helper: Helper,
+    moved: FunctionNode,
+    calls: Mapping[str, NewCall],
+    captures: Sequence[str],
+    passed_globals: Sequence[str],
+    inside: Sequence[Helper],
+    flags: Sequence[str],
+    package: str | None,
+) -> dict[Helper, int]:
+    """Check that a lifted definition does what the helper did; the calls in it, by helper.
+
+    ``captures`` and ``passed_globals`` are its new parameters; ``inside`` are helpers in it that were lifted
+    too.
+
+    Raises:
+        NotProven: if it can't be shown.
+    """
+    old = copy.deepcopy(helper.node)
+    places = {(h.node.lineno, h.node.col_offset) for h in inside}
+    drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
+    new = copy.deepcopy(moved)
+    count = turn_back(new, calls)
+    absolute(old, package)
+    new.name = helper.name
+    added = [*captures, *passed_globals]
+    names = [argument.arg for argument in new.args.kwonlyargs]
+    start = len(names) - len(added)
+    if start < 0 or sorted(names[start:]) != sorted(added) or any(new.args.kw_defaults[start:]):
+        raise NotProven(f"{helper.name}: the added parameters are not the captures", helper)
+    del new.args.kwonlyargs[start:], new.args.kw_defaults[start:]
+    for part in ("args", "decorator_list", "returns"):
+        if _dumped(getattr(old, part)) != _dumped(getattr(new, part)):
+            raise NotProven(f"{helper.name}: its {part} changed", helper)
+    if ast.get_docstring(old) != ast.get_docstring(new):
+        raise NotProven(f"{helper.name}: its docstring changed", helper)
+    old.decorator_list, new.decorator_list = [], []
+    gone = {h.name for h in inside}
+    local = sorted({*captures, *(helper.scope.free - gone - {"__class__"})})
+    around = ast.parse("def around(): pass").body[0]
+    assert isinstance(around, ast.FunctionDef)
+    around.args.args = [ast.arg(arg=name) for name in local]
+    around.body = [old]
+    new.args.kwonlyargs += [ast.arg(arg=name) for name in local]
+    new.args.kw_defaults += [None] * len(local)
+    closure = nested_code(nested_code(compile_tree(ast.Module([around], []), flags))[-1])[-1]
+    lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
+    same_code(closure, lifted, frozenset(local), helper)
+    return count
+
+
+def _dumped(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(map(_dumped, value))
+    return ast.dump(value) if isinstance(value, ast.AST) else repr(value)
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def drop_statements(tree: ast.AST, gone: Callable[[ast.stmt], bool]) -> None:
+    """Take statements out of every block of a tree."""
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                block[:] = [statement for statement in block if not gone(statement)] or _empty(block)
+
+
+def _empty(block: list[ast.stmt]) -> list[ast.stmt]:
+    return [ast.Pass()] if block else []
+
+
+def absolute(tree: ast.AST, package: str | None) -> None:
+    """Write relative imports as absolute ones."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and package is not None:
+            node.module, node.level = resolve_relative(package, node.level, node.module), 0
+
+
+def resolve_relative(package: str, level: int, module: str | None) -> str:
+    """The absolute name of a relative import made in a package."""
+    parts = package.split(".")
+    base = parts[: len(parts) - level + 1]
+    return ".".join([*base, module] if module else base)

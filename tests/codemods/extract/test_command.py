@@ -1,0 +1,182 @@
+"""The command line: its errors, its exit statuses, and files whose bytes are unusual."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codemods.__main__ import main as codemods
+from tests.codemods.extract.conftest import Command
+
+PROGRAM = """\
+def outer(n):
+    def h(x):
+        return x + n
+
+    def g():
+        return h
+
+    return h(1), g
+"""
+LIFTABLE = """\
+def outer(n):
+    def h(x):
+        return x + n
+
+    return h(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (None, [], "program.py: no such file"),
+        ("def f(:\n", [], "program.py:1: not valid Python"),
+        ("x = 1\n", ["--function", "nobody"], "there is no function nobody"),
+        (PROGRAM, ["--helper", "k"], "there is no helper k; there are h, g"),
+        (PROGRAM, ["--to", "program.py"], "is the source itself"),
+        ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
+    ],
+)
+def test_unusable_input_is_one_line_and_status_2(
+    text: str | None,
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    extract: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("program.py").write_text(text)
+    ran = extract("program.py", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert ran.out == ""
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path, extract: Command) -> None:
+    ran = extract(tmp_path)
+    assert (ran.code, "is a folder" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--no-such-option"], ["x.py", "--write", "--check"], ["x.py", "--plan", "p"]]
+)
+def test_wrong_usage_is_status_2(arguments: list[str], extract: Command) -> None:
+    ran = extract(*arguments)
+    assert ran.code == 2
+    assert ran.err
+
+
+def test_a_refusal_is_status_1_and_the_others_are_lifted(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM + LIFTABLE.replace("outer", "second"))
+    ran = extract(path, "--write", "--output-format", "json")
+    assert ran.code == 1
+    statuses = [(h["qualname"], h["status"], h["code"]) for h in ran.json["helpers"]]
+    assert statuses == [
+        ("outer.h", "refused", "value-use"),
+        ("outer.g", "refused", "value-use"),
+        ("second.h", "lifted", None),
+    ]
+    assert "line 6" in ran.json["helpers"][0]["reason"]
+    assert "residual" in ran.json["helpers"][0]["reason"]
+    assert "def _h(x, *, n):" in path.read_text()
+
+
+def test_exit_zero_and_quiet(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    ran = extract(path, "--exit-zero", "--quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_a_named_helper_leaves_the_others_alone(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        LIFTABLE.replace("    return h(1)", "    def k():\n        return n\n\n    return h(1), k()")
+    )
+    ran = extract(path, "--helper", "k", "--output-format", "json", "--write")
+    assert {name: helper["status"] for name, helper in ran.helpers.items()} == {"h": "kept", "k": "lifted"}
+
+
+def test_check_tells_whether_anything_would_change(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(LIFTABLE)
+    assert extract(path, "--check").code == 1
+    assert path.read_text() == LIFTABLE
+    assert extract(path, "--write").code == 0
+    written = path.read_bytes()
+    assert extract(path, "--check").code == 0
+    assert extract(path, "--write").code == 0
+    assert path.read_bytes() == written
+
+
+def test_the_report_can_go_to_a_file(tmp_path: Path, extract: Command) -> None:
+    path, report = tmp_path / "program.py", tmp_path / "report.json"
+    path.write_text(LIFTABLE)
+    ran = extract(path, "--output-format", "json", "-o", report)
+    assert ran.out == ""
+    assert '"lifted"' in report.read_text()
+    ran = extract(path, "-o", tmp_path / "none" / "report.json")
+    assert (ran.code, "can't be written" in ran.err) == (2, True)
+
+
+def test_statistics_count_codes(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    assert "2 value-use" in extract(path, "--statistics").out
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r", "\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_line_ends_and_encodings_survive(
+    newline: str, encoding: str, tmp_path: Path, extract: Command
+) -> None:
+    cookie = "# coding: latin-1" if encoding == "latin-1" else "# é"
+    body = "\n\tx = 'é'  # ü\n\tdef h(y):\n\t\treturn y + n, 'ö', x\n\treturn h(1)\n"
+    text = f"{cookie}\ndef outer(n):{body}print(ascii(outer(2)))\n"
+    path = tmp_path / "program.py"
+    path.write_bytes(text.replace("\n", newline).encode(encoding))
+    before = subprocess.run([sys.executable, path], capture_output=True, check=True).stdout
+    assert extract(path, "--write").code == 0
+    written = path.read_bytes()
+    assert written.startswith(b"\xef\xbb\xbf") == (encoding == "utf-8-sig")
+    assert written.decode(encoding).replace(newline, "").count("\n") == 0 or newline == "\n"
+    assert b"_h" in written
+    assert subprocess.run([sys.executable, path], capture_output=True, check=True).stdout == before
+
+
+def test_bytes_outside_the_touched_statements_stay(tmp_path: Path, extract: Command) -> None:
+    head = "import os\r\n\n\x0c\nX = [1,\n     2 ]   # odd   \n"
+    tail = "\n\nclass   K( object ) :\n\tdef m ( self ):  return  1\r\n"
+    path = tmp_path / "program.py"
+    path.write_bytes((head + LIFTABLE + tail).encode())
+    assert extract(path, "--write").code == 0
+    written = path.read_bytes().decode()
+    assert written.startswith(head)
+    assert written.endswith(tail)
+
+
+def test_the_console_script_runs_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(LIFTABLE)
+    assert codemods(["extract", str(path), "--check", "--quiet"]) == 1
+    assert codemods(["--help"]) == 0
+    assert "extract" in capsys.readouterr().out
+    assert codemods(["nothing"]) == 2
+    assert "unknown command nothing" in capsys.readouterr().err
+
+
+def test_start_up_loads_neither_torch_nor_libcst() -> None:
+    heavy = "{'torch', 'libcst', 'rich'}"
+    program = (
+        f"import sys, codemods.extract as e; e.main(['--help']); print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

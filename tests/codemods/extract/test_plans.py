@@ -1,0 +1,230 @@
+"""Plans: helpers of one function to several files."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract import monolith
+from tests.codemods.extract.conftest import Command
+
+MODULES = ("env_factory", "batch_ops", "evaluation", "actions", "vectorized")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with the trainer and a plan for it."""
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "vectorized.py").write_text(monolith.SOURCE)
+    (package / "parts.py").write_text(monolith.PARTS)
+    (package / "models.py").write_text(monolith.MODELS)
+    (tmp_path / "plan.toml").write_text(monolith.PLAN)
+    (tmp_path / "run.py").write_text(monolith.RUN)
+    return tmp_path
+
+
+def edit_plan(project: Path, old: str, new: str) -> Path:
+    """Change the plan's text."""
+    path = project / "plan.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    return path
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_program_does_the_same_after_the_plan(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    before = execute(project, "run.py")
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert "def process_train_batch" not in (project / "pkg" / "vectorized.py").read_text()
+    assert "def collect_telemetry(" in (project / "pkg" / "batch_ops.py").read_text()
+    assert execute(project, "run.py") == before
+
+
+@pytest.mark.parametrize("first", MODULES)
+def test_new_modules_load_in_any_order(
+    first: str, project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    assert extract("--plan", project / "plan.toml", "--write").code == 0
+    for rest in itertools.islice(itertools.permutations([m for m in MODULES if m != first]), 2):
+        execute(project, "-c", "".join(f"import pkg.{module}\n" for module in (first, *rest)))
+
+
+def test_the_report_has_captures_as_symtable_gives_them(project: Path, extract: Command) -> None:
+    ran = extract(project / "pkg" / "vectorized.py", "--function", "train", "--output-format", "json")
+    assert ran.json["version"] == 1
+    helpers = ran.helpers
+    assert set(helpers["process_train_batch"]["captures"]) == {"_collect_telemetry_for_batch", "task"}
+    assert helpers["_parse_sampled_action"]["captures"] == ["slots", "maths"]
+    assert helpers["create_env_state"]["captures"] == [
+        "create_model",
+        "task",
+        "dtype",
+        "configure_slot_telemetry",
+    ]
+    assert helpers["process_fused_val_batch"]["call_sites"] == 1
+    assert {helper["status"] for helper in helpers.values()} == {"lifted"}
+    assert len(helpers) == 9
+    assert ran.code == 0
+    inner = extract(project / "pkg" / "vectorized.py", "--output-format", "json").helpers["on_event"]
+    assert (inner["status"], inner["code"]) == ("refused", "value-use")
+
+
+def test_nothing_is_written_without_write(project: Path, extract: Command) -> None:
+    before = tree(project)
+    assert extract("--plan", project / "plan.toml").code == 0
+    assert extract("--plan", project / "plan.toml", "--check").code == 1
+    assert tree(project) == before
+
+
+def test_the_diff_is_one_that_git_applies(project: Path, extract: Command) -> None:
+    patch = extract("--plan", project / "plan.toml", "--output-format", "diff").out
+    (project / "change.patch").write_text(patch)
+    applied = project / "applied"
+    subprocess.run(["git", "init", "-q", "."], cwd=project, check=True)
+    subprocess.run(["git", "apply", "change.patch"], cwd=project, check=True)
+    (project / "change.patch").unlink()
+    by_git = {name: data for name, data in tree(project).items() if name.startswith("pkg/")}
+    applied.mkdir()
+    (project / "pkg" / "vectorized.py").write_text(monolith.SOURCE)
+    for name in MODULES[:-1]:
+        (project / "pkg" / f"{name}.py").unlink()
+    assert extract("--plan", project / "plan.toml", "--write").code == 0
+    assert {name: data for name, data in tree(project).items() if name.startswith("pkg/")} == by_git
+
+
+def test_with_rest_the_source_stays_and_check_is_clean(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    before = execute(project, "run.py")
+    frozen = project / "frozen"
+    frozen.mkdir()
+    (frozen / "single.py").write_text(monolith.SOURCE)
+    (project / "pkg" / "vectorized.py").unlink()
+    plan = edit_plan(
+        project, 'source = "pkg/vectorized.py"', 'source = "frozen/single.py"\nrest = "vectorized.py"'
+    )
+    assert extract("--plan", plan, "--check").code == 1
+    assert extract("--plan", plan, "--write").code == 0
+    assert (frozen / "single.py").read_text() == monolith.SOURCE
+    assert execute(project, "run.py") == before
+    written = tree(project)
+    assert extract("--plan", plan, "--check").code == 0
+    assert extract("--plan", plan, "--write").code == 0
+    assert tree(project) == written
+    (project / "pkg" / "actions.py").write_text("# changed by hand\n")
+    assert extract("--plan", plan, "--check").code == 1
+
+
+def test_a_seam_that_a_test_patches_keeps_working(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    source = project / "pkg" / "vectorized.py"
+    source.write_text(
+        source.read_text()
+        .replace("json.dumps([signal", "encode([signal")
+        .replace(
+            "from pkg.parts import Hub, Signals, get_hub",
+            "from json import dumps as encode\n\nfrom pkg.parts import Hub, Signals, get_hub",
+        )
+    )
+    tests = project / "tests"
+    tests.mkdir()
+    test = (
+        "from unittest import mock\n"
+        "from pkg.parts import Task\n"
+        "from pkg.vectorized import train\n"
+        "with mock.patch('pkg.vectorized.encode', lambda values: 'patched'):\n"
+        "    assert 'patched' in train(Task())\n"
+        "print('passed')\n"
+    )
+    (tests / "test_seam.py").write_text(test)
+    edit_plan(project, 'root = "pkg"', 'root = "pkg"\nseams = { tests = ["tests"] }')
+    assert execute(project, "-c", test) == "passed\n"
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert "seam encode" in ran.out
+    assert execute(project, "-c", test) == "passed\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('root = "pkg"', 'root = "pkg"\nroute = 1', 5, "unknown key 'route'"),
+        ('docstring = "Make envs."', 'docs = "Make envs."', 8, "unknown key 'move[0].docs'"),
+        ("version = 1", "version = 2", 1, "version"),
+        ('function = "train"', 'function = "training"', 3, "no function training"),
+        ('"create_env_state"]', '"make_env"]', 9, "there is no helper make_env"),
+        ('"process_val_batch"', '"create_env_state"', 16, "create_env_state is moved twice"),
+        ('to = "actions.py"', 'to = "../actions.py"', 25, "without '..'"),
+        ('to = "actions.py"', 'to = "vectorized.py"', 25, "the source itself"),
+        (
+            '"collect_telemetry"',
+            '"process_train_batch"',
+            6,
+            "two definitions would be called process_train_batch",
+        ),
+        ("_collect_telemetry_for_batch =", "other =", 18, "other is renamed but not among the names moved"),
+        ("version = 1", "version = ", 1, "not valid TOML"),
+        ('root = "pkg"', 'root = "pkg"\nseams = { tests = ["none"] }', 5, "no such folder: none"),
+    ],
+)
+def test_a_faulty_plan_is_one_line_with_its_place(
+    old: str, new: str, line: int, message: str, project: Path, extract: Command
+) -> None:
+    plan = edit_plan(project, old, new)
+    before = tree(project)
+    ran = extract("--plan", plan, "--write")
+    assert ran.code == 2
+    assert ran.err.startswith(f"codemods extract: {plan}:{line}: "), ran.err
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert tree(project) == before
+
+
+def test_targets_that_would_import_each_other_are_an_error(project: Path, extract: Command) -> None:
+    plan = edit_plan(project, '"process_val_batch", ', "")
+    plan = edit_plan(project, '"_parse_sampled_action"]', '"_parse_sampled_action", "process_val_batch"]')
+    plan = edit_plan(
+        project, '["process_fused_val_batch"]', '["process_fused_val_batch", "create_env_state"]'
+    )
+    plan = edit_plan(
+        project, ', "create_env_state"]\n\n[[move]]\nto = "batch_ops', ']\n\n[[move]]\nto = "batch_ops'
+    )
+    assert extract("--plan", plan).code == 0
+    plan = edit_plan(project, '"make_telemetry_callback", ', "")
+    plan = edit_plan(
+        project, '["process_fused_val_batch", ', '["process_fused_val_batch", "make_telemetry_callback", '
+    )
+    ran = extract("--plan", plan)
+    assert ran.code == 2
+    assert "would import each other" in ran.err
+
+
+def test_a_refused_helper_of_a_plan_stops_it(project: Path, extract: Command) -> None:
+    source = project / "pkg" / "vectorized.py"
+    source.write_text(
+        source.read_text().replace("    results = []\n", "    results = [make_telemetry_callback]\n")
+    )
+    before = tree(project)
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 1
+    assert "value-use" in ran.out
+    assert tree(project) == before
