@@ -208,8 +208,9 @@ class Observer:
         )
 
     def _on_death(self, number: int, pid: int) -> None:
-        if pid == os.getpid() and number in self._finals:
-            self._finals.pop(number)()
+        final = self._finals.pop(number, None)
+        if final is not None and pid == os.getpid():
+            final()
 
     def _superseded(self, watched: Watched, params: list[torch.Tensor]) -> bool:
         # Parameters handed on to a later optimizer are final there, not when the first one is collected.
@@ -247,7 +248,8 @@ class Observer:
         if os.getpid() != self._pid or self._finished:
             return
         for number in sorted(self._finals):
-            self._finals.pop(number)()
+            # Saving one may set off a collection in which the next one dies, and is saved.
+            self._on_death(number, self._pid)
         # The canary's own optimizers and models are nobody's.
         self._finished = True
         rng = rng_digests()
