@@ -18,7 +18,7 @@ from codemods.plans.modules import Layout
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import Lifted, Names
-from codemods.transforms.naming import FileNames, usable_in
+from codemods.transforms.naming import FileNames, is_special, qualified_names, usable_in
 from codemods.transforms.proof import resolve_relative
 
 
@@ -119,12 +119,13 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
 def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
-    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
-    others = () if request.strict else (outer, *(f"{outer}_{number}" for number in range(2, 1000)))
-    for name in (wanted, *others):
-        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
-            return name
-    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+    if wanted not in taken and not is_special(wanted):
+        return wanted
+    if request.strict and wanted in taken:
+        raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+    if request.strict:
+        raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
+    return next(name for name in qualified_names(helper) if name not in taken)
 
 
 def _name(
