@@ -223,6 +223,9 @@ def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Tar
         if statement.lineno < first_root and (plain or (docstring and last == 0)):
             assert statement.end_lineno is not None
             last = statement.end_lineno
+    # Comments at the top may say how the file is encoded or run.
+    while last < len(source.lines) and last < first_root - 1 and source.lines[last].startswith("#"):
+        last += 1
     called = {
         helper
         for helper in decision.lifted
