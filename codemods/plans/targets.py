@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,8 @@ class TargetError(Exception):
 class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
-    Unless ``strict``, a name that is taken in a file is replaced by another.
+    Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
+    ``star_imported``, it gets no new public names.
     """
 
     wanted: Collection[Helper]
@@ -39,6 +41,7 @@ class Request:
     docstrings: Mapping[Path, str]
     seams: frozenset[str] = frozenset()
     strict: bool = True
+    star_imported: bool = False
 
 
 @dataclass(eq=False)
@@ -93,6 +96,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 raise TargetError(
                     f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
                 ) from None
+            _not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
@@ -114,6 +118,18 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                     target.needs.add(other.module)
     _no_cycle(layout, made)
     return made
+
+
+def _not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+    """A new top-level module must not take the place of one that is imported."""
+    imported = set(sys.stdlib_module_names)
+    for node in ast.walk(analysis.source.tree):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            imported.add((node.module or "").partition(".")[0])
+    if "." not in module and module in imported and not path.exists():
+        raise TargetError(f"{layout.shown(path)}: would hide the module {module}; choose another name")
 
 
 def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
@@ -141,7 +157,8 @@ def _name(
         for helper in target.helpers:
             definition = _definition(target, helper, request, taken)
             taken.add(definition)
-            calls: dict[Helper | None, str] = {None: in_source.choose(helper, definition)}
+            wanted = definition if definition.startswith("_") or not request.star_imported else None
+            calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
             for caller in decision.lifted:
                 if any(callee is helper for callee, _ in decision.lifting.calls_in(caller)):
                     calls[caller] = _name_in(decision, target, caller, helper, definition)
