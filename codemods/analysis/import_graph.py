@@ -58,13 +58,15 @@ class LazyImport:
         target: the module it comes from, or is.
         line: of the import statement.
         cycle: modules from the target back to the importing one, each importing the next at import time;
-            empty if there is no such cycle.
+            empty if there is no such cycle, None if the repository was not searched.
+        deferred: whether importing the module does not import the target anyway; None if not searched.
     """
 
     name: str
     target: str
     line: int
-    cycle: tuple[str, ...]
+    cycle: tuple[str, ...] | None
+    deferred: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +180,12 @@ def _is_main(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def lazy_imports(function: ast.AST, module: str, package: str, graph: ImportGraph) -> tuple[LazyImport, ...]:
+def lazy_imports(
+    function: ast.AST, module: str, package: str, graph: ImportGraph | None
+) -> tuple[LazyImport, ...]:
     """Every name imported anywhere inside a function, with the cycle that importing it on top would close."""
     found = []
+    anyway = {} if graph is None else graph.chains(module)
     for node in ast.walk(function):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
@@ -188,11 +193,12 @@ def lazy_imports(function: ast.AST, module: str, package: str, graph: ImportGrap
         for alias in node.names:
             target = alias.name if base is None else base
             below = None if base is None else f"{base}.{alias.name}"
-            if below is not None and graph.file(below) is not None:
+            if graph is not None and below is not None and graph.file(below) is not None:
                 target = below
-            cycle = graph.chain(target, module) if graph.file(target) is not None else ()
+            cycle = None if graph is None else graph.chain(target, module) if graph.file(target) else ()
             name = alias.asname or (alias.name.partition(".")[0] if base is None else alias.name)
-            found.append(LazyImport(name, target, node.lineno, cycle))
+            deferred = None if graph is None else target not in anyway
+            found.append(LazyImport(name, target, node.lineno, cycle, deferred))
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
 

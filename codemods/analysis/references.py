@@ -49,15 +49,6 @@ class Taken:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a scan of a repository tells about one function and its module."""
-
-    files: int
-    references: tuple[Reference, ...]
-    taken: tuple[Taken, ...]
-
-
 _INSPECTORS = {
     "getsource",
     "getsourcelines",
@@ -78,30 +69,44 @@ class _File:
     tree: ast.Module
 
 
-def find_references(root: Path, module: ModuleName, function: str) -> Found:
-    """Every use below ``root`` of ``module``'s ``function``, through imports, aliases and re-exports.
+class Usage:
+    """Where the files below a root use one module; each file is read and parsed at most once.
 
-    Files that can't be parsed have none: they can't be run either.
+    Files that can't be parsed use nothing: they can't be run either.
     """
-    owners = {f"{spelling}.{function}" for spelling in module.spellings}
-    paths = list(python_files(root))
-    last, name = module.name.rpartition(".")[2], function.rpartition(".")[2]
-    first = function.partition(".")[0]
-    parsed: dict[Path, _File] = {}
-    words = {last, name, first}
-    while True:
-        for path, data in mentioning((path for path in paths if path not in parsed), words):
-            file = _parse(path, data, root)
-            if file is not None:
-                parsed[path] = file
-        exported = {item for file in parsed.values() for item in _reexports(file, owners)}
-        if exported <= owners:
-            break
-        owners |= exported
-        words |= {item.rpartition(".")[2] for item in exported}
-    references = [ref for file in parsed.values() for ref in _references(file, owners, function, module)]
-    taken = [item for file in parsed.values() for item in _taken(file, module)]
-    return Found(len(paths), tuple(sorted(set(references))), tuple(sorted(set(taken))))
+
+    def __init__(self, root: Path, module: ModuleName) -> None:
+        self.root = root
+        self.module = module
+        self.paths = tuple(python_files(root))
+        self._parsed: dict[Path, _File | None] = {}
+
+    def _mentioning(self, words: Iterable[str]) -> list[_File]:
+        """Parsed files that contain one of the words."""
+        for path, data in mentioning(self.paths, words):
+            if path not in self._parsed:
+                self._parsed[path] = _parse(path, data, self.root)
+        return [file for file in self._parsed.values() if file is not None]
+
+    def references(self, function: str) -> tuple[Reference, ...]:
+        """Every use of one of the module's functions, through imports, aliases and re-exports."""
+        owners = {f"{spelling}.{function}" for spelling in self.module.spellings}
+        words = {self.module.name.rpartition(".")[2], *function.split(".")}
+        while True:
+            files = self._mentioning(words)
+            exported = {name for file in files for name in _reexports(file, owners)} - owners
+            if not exported:
+                break
+            owners |= exported
+            words |= {name.rpartition(".")[2] for name in exported}
+        return tuple(
+            sorted({ref for file in files for ref in _references(file, owners, function, self.module)})
+        )
+
+    def taken(self) -> tuple[Taken, ...]:
+        """Every name of the module that another file imports or reads as its attribute."""
+        files = self._mentioning([self.module.name.rpartition(".")[2]])
+        return tuple(sorted({item for file in files for item in _taken(file, self.module)}))
 
 
 def _parse(path: Path, data: bytes, root: Path) -> _File | None:
@@ -182,11 +187,3 @@ def _taken(file: _File, module: ModuleName) -> Iterator[Taken]:
 
 def _is_getattr(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "getattr"
-
-
-def by_name(taken: Iterable[Taken]) -> dict[str, tuple[Taken, ...]]:
-    """The uses of each name."""
-    grouped: dict[str, list[Taken]] = {}
-    for item in taken:
-        grouped.setdefault(item.name, []).append(item)
-    return {name: tuple(items) for name, items in sorted(grouped.items())}

@@ -18,8 +18,8 @@ SYNC_METHODS = {
 }
 """Methods without arguments that wait for the device."""
 
-FENCES = frozenset({"synchronize"})
-"""Calls after which everything that was queued on the stream, event or device is done."""
+FENCE = "synchroni"
+"""How the names of calls begin after which everything queued on streams, events or devices is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class SyncCall:
         line: of the call.
         text: the call, shortened.
         method: what waits (``item``, ``cpu``, ``to``, ``synchronize``).
+        is_fence: whether everything queued before it is done after it.
         function: qualified name of the function, of those inside the analysed one, that it stands in.
         loops: headers of the loops around it inside that function, outermost first.
         fence: line of the last fence before it in that function, or None; one under a condition (there is a
@@ -39,6 +40,7 @@ class SyncCall:
     line: int
     text: str
     method: str
+    is_fence: bool
     function: str
     loops: tuple[str, ...]
     fence: int | None
@@ -47,10 +49,11 @@ class SyncCall:
 def sync_method(node: ast.Call) -> str | None:
     """Which of the known methods a call is, if any."""
     function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name.startswith(FENCE):
+        return str(name)
     if not isinstance(function, ast.Attribute):
         return None
-    if function.attr in FENCES:
-        return function.attr
     if function.attr in SYNC_METHODS and not node.args:
         return function.attr
     if function.attr == "to" and any(
@@ -114,9 +117,11 @@ class _Scan:
         if isinstance(node, ast.Call):
             method = sync_method(node)
             if method is not None:
-                found.append(SyncCall(node.lineno, _short(node), method, self.qualname, loops, fence))
-                if method in FENCES:
-                    fence = node.lineno
+                is_fence = method.startswith(FENCE)
+                line = node.func.end_lineno or node.lineno
+                found.append(SyncCall(line, _short(node), method, is_fence, self.qualname, loops, fence))
+                if is_fence:
+                    fence = line
         return found, fence
 
 
@@ -158,6 +163,13 @@ def _clause(generator: ast.comprehension) -> str:
     return f"for {ast.unparse(generator.target)} in {ast.unparse(generator.iter)}"
 
 
-def _short(node: ast.expr, limit: int = 60) -> str:
+def _short(node: ast.Call, limit: int = 60) -> str:
+    """A call, with the middle of a long receiver left out."""
     text = ast.unparse(node).replace("\n", " ")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    if len(text) <= limit or not isinstance(node.func, ast.Attribute):
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+    receiver = ast.unparse(node.func.value).replace("\n", " ")
+    call = text[len(receiver) :]
+    return (
+        text if len(receiver) <= limit - len(call) else receiver[: max(1, limit - len(call) - 1)] + "…" + call
+    )
