@@ -11,8 +11,8 @@ from codemods.analysis.graph import NotUnderstood
 from codemods.analysis.helpers import Helper, is_generator
 from codemods.analysis.lifting import Analysis, Lifting
 from codemods.analysis.names import imported_path
-from codemods.analysis.rebinding import rebinding_lines
 from codemods.analysis.scopes import Binder, FunctionNode, Scope, Use
+from codemods.analysis.variables import Variables
 from codemods.audit.report import (
     Bound,
     Capture,
@@ -51,7 +51,7 @@ class HelperReporter:
         self.within = within
         self.across = across
         self._nothing_lifted = Lifting(analysis, set(), {})
-        self._rebound: dict[tuple[Scope, str], tuple[int, ...]] = {}
+        self.variables = Variables(analysis)
 
     def report(self, helper: Helper) -> HelperReport:
         """Everything about one helper."""
@@ -76,18 +76,16 @@ class HelperReporter:
         )
 
     def _capture(self, helper: Helper, name: str, owner: Scope, uses: list[Use]) -> Capture:
-        binders = sorted(self.tree.binders.get((owner, name), []), key=lambda binder: binder.line)
-        if (owner, name) not in self._rebound:
-            self._rebound[owner, name] = rebinding_lines(self.analysis, owner, name)
+        binders = self.variables.binders(owner, name)
         reads = {use.node.lineno for read, scope, use in helper.reads if (read, scope) == (name, owner)}
         return Capture(
             name=name,
             owner=owner.qualname,
             bound_as=self._bound_as(name, binders, owner),
             origin=imported_path(binders[0].node, name) if binders else None,
-            annotation=_annotation(name, binders, owner),
+            annotation=self.variables.annotation(owner, name),
             bound=tuple(dict.fromkeys(binder.line for binder in binders)),
-            rebound=self._rebound[owner, name],
+            rebound=self.variables.rebound(owner, name),
             reads=tuple(sorted(reads)),
             unbound_at=self._unbound_at(name, owner, uses),
         )
@@ -145,17 +143,6 @@ def _strategy(decision: Decision, helper: Helper) -> Lifted | Refused:
     if refusal is not None:
         return Refused(refusal.code, refusal.line, refusal.reason, refusal.way_out)
     return Lifted(tuple(name for name, _ in decision.lifting.needs[helper]))
-
-
-def _annotation(name: str, binders: list[Binder], owner: Scope) -> str | None:
-    """What the program states as a variable's type: at the parameter, or at one of its assignments."""
-    for binder in binders:
-        if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
-            return ast.unparse(binder.node.annotation)
-    for node in ast.walk(owner.node):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-            return ast.unparse(node.annotation)
-    return None
 
 
 def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
