@@ -9,7 +9,7 @@ from typing import Literal
 
 from codemods.analysis.scopes import Scope, ScopeTree
 
-Via = Literal["attribute", "element", "method", "del"]
+Via = Literal["attribute", "element", "method", "del", "rebinding"]
 Of = Literal["capture", "parameter", "global"]
 
 MUTATORS = frozenset(
@@ -51,7 +51,7 @@ class Mutation:
     Attributes:
         line: where.
         target: what is changed, as the program spells it (``env_state.seed_opt``, ``scores[]``).
-        via: attribute or element stored, deleted, or a method known to mutate.
+        via: attribute or element stored, deleted, a method known to mutate, or the variable itself rebound.
         name: the variable through which the object is reached.
         of: whose variable that is.
     """
@@ -68,7 +68,7 @@ def mutations(tree: ScopeTree, function: Scope) -> tuple[Mutation, ...]:
 
     Objects that the function makes itself don't count; nor do those only reached through its local aliases.
     """
-    found: set[Mutation] = set()
+    found = set(_rebound(tree, function))
     for node, scope in _nodes(tree, function.node, function):
         for target, via in _changed(node):
             root = _root(target)
@@ -78,6 +78,17 @@ def mutations(tree: ScopeTree, function: Scope) -> tuple[Mutation, ...]:
             if of is not None:
                 found.add(Mutation(target.lineno, _spelled(target), via, root.id, of))
     return tuple(sorted(found))
+
+
+def _rebound(tree: ScopeTree, function: Scope) -> Iterator[Mutation]:
+    """Variables outside the function that it declares nonlocal or global, and binds or unbinds."""
+    for (owner, name), statements in tree.declared.items():
+        if owner.inside(function) or not any(scope.inside(function) for _, scope in statements):
+            continue
+        of: Of = "global" if owner is tree.module else "capture"
+        for binder in tree.binders.get((owner, name), []):
+            if binder.scope.inside(function):
+                yield Mutation(binder.line, name, "rebinding", name, of)
 
 
 def _nodes(tree: ScopeTree, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:

@@ -72,7 +72,7 @@ class _File:
 class Usage:
     """Where the files below a root use one module; each file is read and parsed at most once.
 
-    Files that can't be parsed use nothing: they can't be run either.
+    Files that can't be parsed are told by `unread`.
     """
 
     def __init__(self, root: Path, module: ModuleName) -> None:
@@ -101,6 +101,12 @@ class Usage:
             words |= {name.rpartition(".")[2] for name in exported}
         return tuple(
             sorted({ref for file in files for ref in _references(file, owners, function, self.module)})
+        )
+
+    def unread(self) -> tuple[str, ...]:
+        """Files that mention what was asked for but are not valid Python."""
+        return tuple(
+            shown_path(path, self.root) for path, file in sorted(self._parsed.items()) if file is None
         )
 
     def taken(self) -> tuple[Taken, ...]:

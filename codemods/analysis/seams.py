@@ -58,18 +58,19 @@ class Seam:
 def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple[Seam, ...]:
     """Every place below some folders where a name of the module is replaced, sorted by name, file and line.
 
-    Files that can't be parsed have no seams: they can't be run either.
+    Raises:
+        SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
     """
     files = dict.fromkeys(path for folder in folders for path in python_files(folder))
     word = module.name.rpartition(".")[2]
     found: set[Seam] = set()
     for path, data in mentioning(files, [word]):
-        try:
-            tree = decode_source(data, str(path)).tree
-        except SourceError:
-            continue
-        package = package_of(path, module_name(path, root).name)
         shown = shown_path(path, root)
+        try:
+            tree = decode_source(data, shown).tree
+        except SourceError as error:
+            raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
+        package = package_of(path, module_name(path, root).name)
         for name, line, test, how in _replaced(tree, package, module):
             found.add(Seam(name, shown, line, test, how))
     return tuple(sorted(found))

@@ -34,7 +34,7 @@ class Variables:
         """What the program states as a variable's type: at the parameter, or at one of its assignments."""
         for binder in self.binders(owner, name):
             if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
-                return ast.unparse(binder.node.annotation)
+                return _collected(owner.node, binder.node, ast.unparse(binder.node.annotation))
         found = self._frame(owner).annotations.get(name)
         return None if found is None else ast.unparse(found)
 
@@ -88,3 +88,14 @@ class Variables:
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                     frame.annotations[node.target.id] = node.annotation
         return self._frames[owner]
+
+
+def _collected(function: ast.AST, parameter: ast.arg, annotation: str) -> str:
+    """The type of a parameter's variable; a starred one's annotation is that of its items."""
+    arguments = getattr(function, "args", None)
+    if isinstance(arguments, ast.arguments):
+        if parameter is arguments.vararg:
+            return f"tuple[{annotation}, ...]"
+        if parameter is arguments.kwarg:
+            return f"dict[str, {annotation}]"
+    return annotation

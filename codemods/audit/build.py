@@ -39,7 +39,7 @@ def build_report(
     chosen = _choose(analysis, function)
     name = module_name(path, base)
     seams = find_seams(tests, name, base) if tests else None
-    replaced = frozenset(seam.root for seam in seams or () if seam.rebinds)
+    replaced = _replaced(analysis, seams or ())
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced))
     context = _Context(analysis, reporter, path, base, name, seams, root is not None)
     functions = tuple(context.function(scope) for scope in chosen)
@@ -54,6 +54,7 @@ def build_report(
         taken=None if context.usage is None else context.usage.taken(),
         other_seams=None if seams is None else context.seams(s for s in seams if s.name not in told),
         searched=None if context.usage is None else len(context.usage.paths),
+        unread=None if context.usage is None else context.usage.unread(),
         tests=tuple(shown_path(folder, base) for folder in tests),
     )
 
@@ -162,8 +163,16 @@ def _decisions(
     """What a lift of all helpers of these functions does: within the file, and into another one."""
     helpers = [h for h in analysis.helpers if any(h.outer.inside(scope) for scope in chosen)]
     globals_ = Globals(analysis)
-    foreign = {helper: globals_.passed_to(helper.scope, seams) for helper in helpers}
+    foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
     return decide(analysis, helpers), decide(analysis, helpers, foreign, seams)
+
+
+def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:
+    """Globals that tests replace; all of them, if a test replaces one whose name only a run would tell."""
+    names = {seam.root for seam in seams if seam.rebinds}
+    if ANY_NAME in names:
+        names |= {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
+    return frozenset(names)
 
 
 def _own_lines(node: FunctionNode, helpers: Sequence[Helper]) -> int:

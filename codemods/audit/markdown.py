@@ -271,6 +271,9 @@ def _module(report: Report) -> Iterator[str]:
         if report.pulled.third_party:
             yield f"Further distributions: {_names(report.pulled.third_party)}."
             yield ""
+    for path in report.unread or ():
+        yield f"Not read, because it is not valid Python: {code(path)}."
+        yield ""
     yield "### Names that other files take from it"
     yield ""
     if not report.taken:

@@ -188,6 +188,7 @@ class Report:
         taken: its names that other files of the repository use; None if that was not searched.
         other_seams: seams that none of the reported functions reads; None if no tests were searched.
         searched: how many files of the repository were searched; None if it was not.
+        unread: those that mention the module or function but are not valid Python; None if not searched.
         tests: folders that were searched for seams.
     """
 
@@ -200,6 +201,7 @@ class Report:
     taken: tuple[Taken, ...] | None
     other_seams: tuple[SeamReport, ...] | None
     searched: int | None
+    unread: tuple[str, ...] | None
     tests: tuple[str, ...]
 
     @property

@@ -159,6 +159,9 @@ def _module(report: Report) -> Iterator[str]:
             yield f"  heavy: {chain[-1]}, by {' -> '.join(chain[:-1])}"
         if report.pulled.third_party:
             yield f"  also: {', '.join(report.pulled.third_party)}"
+    for path in report.unread or ():
+        yield ""
+        yield f"not read: {path} is not valid Python"
     if report.taken:
         yield ""
         yield "names that other files take from this one"

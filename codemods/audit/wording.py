@@ -118,6 +118,8 @@ def why_lazy(lazy: LazyImport) -> str:
 def moved(helper: HelperReport) -> str:
     """What a lift into another file does beyond one within the file."""
     if isinstance(helper.moved, Refused):
+        if helper.moved == helper.strategy:
+            return "refused for the same reason"
         return f"refused: {helper.moved.code}, line {helper.moved.line}: {helper.moved.reason}"
     if isinstance(helper.strategy, Refused):
         return "lift"

@@ -94,3 +94,10 @@ def test_environments_and_hidden_folders_are_not_searched(make_tree: Tree) -> No
         "src/pkg/__init__.py",
         "src/pkg/sub/loop.py",
     }
+
+
+def test_files_that_cannot_be_parsed_are_told(make_tree: Tree) -> None:
+    root = make_tree(PACKAGE | {"app.py": "train((", "other.py": "nothing(("})
+    found = usage(root)
+    found.references("train")
+    assert found.unread() == ("app.py",)

@@ -46,6 +46,7 @@ def test_how_captures_are_bound(report: Report) -> None:
     assert capture(report, "make", "create").bound_as == "import"
     assert capture(report, "make", "create").origin == "pkg.model.create"
     assert capture(report, "make", "envs").bound_as == "parameter"
+    assert capture(report, "make", "envs").annotation == "tuple[str, ...]"
     assert capture(report, "note", "scores").bound_as == "local"
     assert capture(report, "note", "scores").annotation == "list[float]"
     assert capture(report, "report", "note").bound_as == "helper"
@@ -88,6 +89,28 @@ def test_what_helpers_change(report: Report) -> None:
     ]
     assert [(m.target, m.via, m.of) for m in helper(report, "report").mutates] == [
         ("sink.total", "attribute", "parameter")
+    ]
+
+
+def test_what_helpers_rebind(report: Report, make_tree: Tree) -> None:
+    assert [(m.target, m.via, m.of) for m in helper(report, "make").mutates] == [
+        ("rate", "rebinding", "capture")
+    ]
+    text = """
+        total = 0
+        def outer(n):
+            def h():
+                global total
+                import json as total
+                def deeper():
+                    nonlocal n
+                    for n in range(3): pass
+            return h()
+        """
+    h = one(make_tree, text).helpers[0]
+    assert [(m.target, m.via, m.of) for m in h.mutates] == [
+        ("total", "rebinding", "global"),
+        ("n", "rebinding", "capture"),
     ]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from codemods.analysis.repository import module_name
 from codemods.analysis.seams import find_seams
+from codemods.analysis.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
 
@@ -165,6 +166,9 @@ def test_names_given_by_parametrize_and_by_a_helper_of_the_tests(make_tree: Tree
     assert names(root) == ["a", "b", "c", "d"]
 
 
-def test_a_broken_test_file_has_no_seams(make_tree: Tree) -> None:
-    root = make_tree(PACKAGE | {"tests/test_loop.py": "import pkg.sub.loop as (\n"})
-    assert names(root) == []
+def test_a_seam_could_hide_in_a_file_that_cannot_be_parsed(make_tree: Tree) -> None:
+    root = make_tree(
+        PACKAGE | {"tests/test_loop.py": "\nimport pkg.sub.loop as (\n", "tests/other.py": "x = ("}
+    )
+    with pytest.raises(SourceError, match=r"^tests/test_loop\.py:2: not valid Python"):
+        names(root)
