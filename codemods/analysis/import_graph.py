@@ -91,6 +91,7 @@ class ImportGraph:
         self.folders = folders
         self._files: dict[str, Path | None] = {}
         self._imports: dict[str, tuple[str, ...]] = {}
+        self._chains: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def file(self, module: str) -> Path | None:
         """The file of a module, or None if it is not of this repository."""
@@ -138,6 +139,8 @@ class ImportGraph:
 
     def chains(self, start: str) -> dict[str, tuple[str, ...]]:
         """Every module that importing ``start`` imports, with a shortest chain that leads there."""
+        if start in self._chains:
+            return self._chains[start]
         found: dict[str, tuple[str, ...]] = {start: (start,)}
         waiting = deque([start])
         while waiting:
@@ -146,6 +149,7 @@ class ImportGraph:
                 if target not in found:
                     found[target] = (*found[module], target)
                     waiting.append(target)
+        self._chains[start] = found
         return found
 
 

@@ -55,27 +55,23 @@ def walk(tree: ast.Module, package: str) -> Iterator[tuple[ast.AST, Names]]:
 
     Decorators and defaults see the scope around their function; ``function`` names the one they belong to.
     """
-    top = _collect(tree, tree.body, None, "", package)
-    yield tree, top
-    yield from _walk(tree, top, package)
-
-
-def _walk(node: ast.AST, scope: Names, package: str) -> Iterator[tuple[ast.AST, Names]]:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        qualname = f"{scope.function}.{node.name}" if scope.function else node.name
-        inner = _collect(node, node.body, scope, qualname, package)
-        outside = Names(node, scope, qualname)
-        body = set(map(id, node.body))
-        for child in ast.iter_child_nodes(node):
-            where = inner if id(child) in body else outside
-            yield child, where
-            yield from _walk(child, where, package)
-        return
-    if isinstance(node, ast.Lambda):
-        scope = Names(node, scope, scope.function, others=_arguments(node.args))
-    for child in ast.iter_child_nodes(node):
-        yield child, scope
-        yield from _walk(child, scope, package)
+    stack: list[tuple[ast.AST, Names]] = [(tree, _collect(tree, tree.body, None, "", package))]
+    while stack:
+        node, scope = stack.pop()
+        yield node, scope
+        children = list(ast.iter_child_nodes(node))
+        children.reverse()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            qualname = f"{scope.function}.{node.name}" if scope.function else node.name
+            inner = _collect(node, node.body, scope, qualname, package)
+            outside = Names(node, scope, qualname)
+            body = set(map(id, node.body))
+            stack.extend((child, inner if id(child) in body else outside) for child in children)
+        elif isinstance(node, ast.Lambda):
+            inner = Names(node, scope, scope.function, others=_arguments(node.args))
+            stack.extend((child, inner) for child in children)
+        else:
+            stack.extend((child, scope) for child in children)
 
 
 def _arguments(arguments: ast.arguments) -> set[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.analysis.origins import absolute, resolve, single, walk
+from codemods.analysis.origins import Names, absolute, resolve, single, walk
 from codemods.analysis.repository import (
     ModuleName,
     mentioning,
@@ -69,50 +70,71 @@ class _File:
     tree: ast.Module
 
 
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Where the files below a root use one module; each file is read and parsed at most once.
+    """Where the files below a root use one module.
 
-    Files that can't be parsed are told by `unread`.
+    Attributes:
+        files: how many files were searched.
+        references: the uses of each function that was asked for, through imports, aliases and re-exports.
+        taken: names of the module that other files import or read.
+        unread: files that seem to import the module but are not valid Python.
     """
 
-    def __init__(self, root: Path, module: ModuleName) -> None:
-        self.root = root
-        self.module = module
-        self.paths = tuple(python_files(root))
-        self._parsed: dict[Path, _File | None] = {}
+    files: int
+    references: dict[str, tuple[Reference, ...]]
+    taken: tuple[Taken, ...]
+    unread: tuple[str, ...]
 
-    def _mentioning(self, words: Iterable[str]) -> list[_File]:
-        """Parsed files that contain one of the words."""
-        for path, data in mentioning(self.paths, words):
-            if path not in self._parsed:
-                self._parsed[path] = _parse(path, data, self.root)
-        return [file for file in self._parsed.values() if file is not None]
 
-    def references(self, function: str) -> tuple[Reference, ...]:
-        """Every use of one of the module's functions, through imports, aliases and re-exports."""
-        owners = {f"{spelling}.{function}" for spelling in self.module.spellings}
-        words = {self.module.name.rpartition(".")[2], *function.split(".")}
-        while True:
-            files = self._mentioning(words)
-            exported = {name for file in files for name in _reexports(file, owners)} - owners
-            if not exported:
-                break
-            owners |= exported
-            words |= {name.rpartition(".")[2] for name in exported}
-        return tuple(
-            sorted({ref for file in files for ref in _references(file, owners, function, self.module)})
-        )
+def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Usage:
+    """Search all files below ``root``; each is read and parsed at most once.
 
-    def unread(self) -> tuple[str, ...]:
-        """Files that mention what was asked for but are not valid Python."""
-        return tuple(
-            shown_path(path, self.root) for path, file in sorted(self._parsed.items()) if file is None
-        )
+    Calls of a method are told by its name, and only in files that import the module or what it exports.
+    """
+    paths = tuple(python_files(root))
+    owners = {f"{spelling}.{name}": name for spelling in module.spellings for name in functions}
+    words = {module.name.rpartition(".")[2], *(part for name in functions for part in name.split("."))}
+    parsed: dict[Path, _File | None] = {}
+    own = {module.name.rpartition(".")[2], "__init__"}
+    while True:
+        importing = _import_pattern([*owners, *(f"{spelling}.*" for spelling in module.spellings)])
+        for path, data in mentioning(paths, words):
+            if path not in parsed and (path.stem in own or importing.search(data) is not None):
+                parsed[path] = _parse(path, data, root)
+        files = [file for file in parsed.values() if file is not None]
+        exported = {
+            new: name for file in files for new, name in _reexports(file, owners) if new not in owners
+        }
+        if not exported:
+            break
+        owners |= exported
+        words |= {name.rpartition(".")[2] for name in exported}
+    references: dict[str, set[Reference]] = {name: set() for name in functions}
+    taken: set[Taken] = set()
+    for file in files:
+        for item in _uses(file, owners, module):
+            if isinstance(item, Taken):
+                taken.add(item)
+            else:
+                references[item[0]].add(item[1])
+    return Usage(
+        files=len(paths),
+        references={name: tuple(sorted(found)) for name, found in references.items()},
+        taken=tuple(sorted(taken)),
+        unread=tuple(shown_path(path, root) for path, file in sorted(parsed.items()) if file is None),
+    )
 
-    def taken(self) -> tuple[Taken, ...]:
-        """Every name of the module that another file imports or reads as its attribute."""
-        files = self._mentioning([self.module.name.rpartition(".")[2]])
-        return tuple(sorted({item for file in files for item in _taken(file, self.module)}))
+
+def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
+    """What a file must contain to import, in any way, something from which an owner can be reached."""
+    prefixes = set()
+    for owner in owners:
+        parts = owner.split(".")[:-1]
+        prefixes.update(".".join(parts[: count + 1]) for count in range(len(parts)))
+    names = "|".join(re.escape(prefix) for prefix in sorted(prefixes))
+    dynamic = r"import_module|importorskip|__import__|sys\.modules"
+    return re.compile(rf"(?:\b(?:from|import)[\s\\]+|,\s*)(?:{names})\b|\bfrom[\s\\]+\.|{dynamic}".encode())
 
 
 def _parse(path: Path, data: bytes, root: Path) -> _File | None:
@@ -124,71 +146,75 @@ def _parse(path: Path, data: bytes, root: Path) -> _File | None:
     return _File(shown_path(path, root), name, package_of(path, name), tree)
 
 
-def _reexports(file: _File, owners: set[str]) -> Iterator[str]:
-    """Names under which a file's top level makes the function importable from itself."""
+def _reexports(file: _File, owners: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names under which a file's top level makes the functions importable from itself."""
     for node in file.tree.body:
         if isinstance(node, ast.ImportFrom):
             base = absolute(node, file.package)
             for alias in node.names:
                 if alias.name == "*":
-                    yield from (
-                        f"{file.module}.{owner.rpartition('.')[2]}"
-                        for owner in owners
-                        if owner.rpartition(".")[0] == base
-                    )
+                    for owner, name in owners.items():
+                        if owner.rpartition(".")[0] == base:
+                            yield f"{file.module}.{owner.rpartition('.')[2]}", name
                 elif f"{base}.{alias.name}" in owners:
-                    yield f"{file.module}.{alias.asname or alias.name}"
+                    yield f"{file.module}.{alias.asname or alias.name}", owners[f"{base}.{alias.name}"]
 
 
-def _references(file: _File, owners: set[str], function: str, module: ModuleName) -> Iterator[Reference]:
+def _uses(
+    file: _File, owners: Mapping[str, str], module: ModuleName
+) -> Iterator[Taken | tuple[str, Reference]]:
+    """One walk over a file for the functions' uses and the names taken from the module."""
     own = file.module in module.spellings
     called: set[int] = set()
     inspected: set[int] = set()
-    method = function.rpartition(".")[2] if "." in function else None
+    names = set(owners.values())
+    methods = {name.rpartition(".")[2]: name for name in names if "." in name}
+
+    def reference(name: str, node: ast.stmt | ast.expr, scope: Names, kind: Kind) -> tuple[str, Reference]:
+        return name, Reference(file.shown, node.end_lineno or node.lineno, scope.function, kind)
+
     for node, scope in walk(file.tree, file.package):
         if isinstance(node, ast.Call):
             called.add(id(node.func))
             if isinstance(node.func, (ast.Name, ast.Attribute)) and _last(node.func) in _INSPECTORS:
                 inspected.update(map(id, node.args))
-        elif isinstance(node, ast.Attribute) and node.attr in _CODE:
-            inspected.add(id(node.value))
-        if isinstance(node, ast.ImportFrom):
+            if not own and len(node.args) == 2 and _is_getattr(node):
+                name = single(node.args[1], scope)
+                if name is not None and resolve(node.args[0], scope) in module.spellings:
+                    yield Taken(name, file.shown, node.lineno)
+        elif isinstance(node, ast.ImportFrom):
             base = absolute(node, file.package)
-            if any(f"{base}.{alias.name}" in owners for alias in node.names):
-                yield Reference(file.shown, node.lineno, scope.function, "import")
-        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
-            continue
-        dotted = resolve(node, scope)
-        if own and dotted is None and isinstance(node, ast.Name) and node.id == function:
-            owner = scope.owner(node.id)
-            dotted = f"{module.name}.{function}" if owner is not None and owner.parent is None else None
-        if dotted in owners:
-            kind: Kind = "call" if id(node) in called else "source" if id(node) in inspected else "value"
-            yield Reference(file.shown, node.lineno, scope.function, kind)
-        elif isinstance(node, ast.Attribute) and node.attr == method and id(node) in called:
-            yield Reference(file.shown, node.end_lineno or node.lineno, scope.function, "method")
+            for alias in node.names:
+                if base in module.spellings and not own:
+                    yield Taken(alias.name, file.shown, node.lineno)
+                if f"{base}.{alias.name}" in owners:
+                    name = owners[f"{base}.{alias.name}"]
+                    yield name, Reference(file.shown, node.lineno, scope.function, "import")
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Attribute) and node.attr in _CODE:
+                inspected.add(id(node.value))
+            dotted = _own(node, scope, module, names) if own else None
+            dotted = dotted or resolve(node, scope)
+            if dotted in owners:
+                kind: Kind = "call" if id(node) in called else "source" if id(node) in inspected else "value"
+                yield reference(owners[dotted], node, scope, kind)
+            elif isinstance(node, ast.Attribute):
+                if node.attr in methods and id(node) in called:
+                    yield reference(methods[node.attr], node, scope, "method")
+                if not own and dotted is not None and dotted.rpartition(".")[0] in module.spellings:
+                    yield Taken(node.attr, file.shown, node.lineno)
+
+
+def _own(node: ast.Name | ast.Attribute, scope: Names, module: ModuleName, names: set[str]) -> str | None:
+    """The dotted name of one of the functions, used in the file that defines it."""
+    if not isinstance(node, ast.Name) or node.id not in names:
+        return None
+    owner = scope.owner(node.id)
+    return f"{module.name}.{node.id}" if owner is not None and owner.parent is None else None
 
 
 def _last(node: ast.Name | ast.Attribute) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id
-
-
-def _taken(file: _File, module: ModuleName) -> Iterator[Taken]:
-    """Names of the module that a file imports or reads, by its own text."""
-    if file.module in module.spellings:
-        return
-    for node, scope in walk(file.tree, file.package):
-        if isinstance(node, ast.ImportFrom) and absolute(node, file.package) in module.spellings:
-            for alias in node.names:
-                yield Taken(alias.name, file.shown, node.lineno)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            base = resolve(node.value, scope)
-            if base in module.spellings:
-                yield Taken(node.attr, file.shown, node.lineno)
-        elif isinstance(node, ast.Call) and len(node.args) == 2 and _is_getattr(node):
-            name = single(node.args[1], scope)
-            if name is not None and resolve(node.args[0], scope) in module.spellings:
-                yield Taken(name, file.shown, node.lineno)
 
 
 def _is_getattr(node: ast.Call) -> bool:

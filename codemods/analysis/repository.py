@@ -43,10 +43,13 @@ def project_root(path: Path) -> Path:
 
 
 def module_name(path: Path, root: Path) -> ModuleName:
-    """The dotted name of a file: from the outermost package folder below ``root`` on, however deep."""
+    """The dotted name of a file: from the outermost package folder on, ``root`` itself included."""
     path, root = path.resolve(), root.resolve()
     folders = [path.parent, *path.parent.parents]
-    folders = folders[: folders.index(root)] if root in folders else _packages_around(path)
+    if root in folders:
+        folders = folders[: folders.index(root)] + _packages_around(root / "__init__.py")
+    else:
+        folders = _packages_around(path)
     tail = [] if path.stem == "__init__" else [path.stem]
     dotted, proper = [], 0
     for depth in range(len(folders) + 1):

@@ -11,7 +11,7 @@ from codemods.analysis.globals import Globals
 from codemods.analysis.helpers import Helper
 from codemods.analysis.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.references import Reference, Usage
+from codemods.analysis.references import Reference, Usage, find_usage
 from codemods.analysis.repository import ModuleName, module_name, package_of, project_root, shown_path
 from codemods.analysis.scopes import FunctionNode, Scope
 from codemods.analysis.seams import ANY_NAME, Seam, find_seams
@@ -39,9 +39,10 @@ def build_report(
     chosen = _choose(analysis, function)
     name = module_name(path, base)
     seams = find_seams(tests, name, base) if tests else None
+    usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
     replaced = _replaced(analysis, seams or ())
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced))
-    context = _Context(analysis, reporter, path, base, name, seams, root is not None)
+    context = _Context(analysis, reporter, path, base, name, seams, usage)
     functions = tuple(context.function(scope) for scope in chosen)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
@@ -51,10 +52,10 @@ def build_report(
         lines=len(source.lines),
         functions=functions,
         pulled=None if context.graph is None else pulled_in(name.name, context.graph),
-        taken=None if context.usage is None else context.usage.taken(),
+        taken=None if context.usage is None else context.usage.taken,
         other_seams=None if seams is None else context.seams(s for s in seams if s.name not in told),
-        searched=None if context.usage is None else len(context.usage.paths),
-        unread=None if context.usage is None else context.usage.unread(),
+        searched=None if context.usage is None else context.usage.files,
+        unread=None if context.usage is None else context.usage.unread,
         tests=tuple(shown_path(folder, base) for folder in tests),
     )
 
@@ -94,15 +95,15 @@ class _Context:
         base: Path,
         name: ModuleName,
         found_seams: tuple[Seam, ...] | None,
-        search: bool,
+        usage: Usage | None,
     ) -> None:
         self.analysis = analysis
         self.reporter = reporter
         self.name = name
         self.package = package_of(path, name.name)
         self.found_seams = found_seams
-        self.graph = ImportGraph(source_folders(path, name.name, base)) if search else None
-        self.usage = Usage(base, name) if search else None
+        self.graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
+        self.usage = usage
 
     def function(self, scope: Scope) -> FunctionReport:
         """The report of one function."""
@@ -125,8 +126,8 @@ class _Context:
         )
 
     def _references(self, scope: Scope) -> tuple[Reference, ...] | None:
-        """Uses in the repository; a function inside a function has none outside the file."""
-        return None if self.usage is None else self.usage.references(scope.qualname)
+        """Uses in the repository, outside the function's own text."""
+        return None if self.usage is None else self.usage.references[scope.qualname]
 
     def _seams_of(self, scope: Scope) -> tuple[SeamReport, ...] | None:
         """Seams that code in a function reads, and those whose name is not known."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.analysis.references import Usage
+from codemods.analysis.references import Usage, find_usage
 from codemods.analysis.repository import module_name
 
 Tree = Callable[[dict[str, str]], Path]
@@ -37,20 +37,20 @@ USES = {
 
 
 def usage(root: Path) -> Usage:
-    return Usage(root, module_name(root / "src/pkg/sub/loop.py", root))
+    return find_usage(root, module_name(root / "src/pkg/sub/loop.py", root), ["train"])
 
 
 @pytest.mark.parametrize("case", USES)
 def test_uses(case: str, make_tree: Tree) -> None:
     text, expected = USES[case]
     root = make_tree(PACKAGE | {"app.py": text + "\n"})
-    found = [use for use in usage(root).references("train") if use.path == "app.py"]
+    found = [use for use in usage(root).references["train"] if use.path == "app.py"]
     assert [f"{use.kind} {use.line}" for use in found] == expected
 
 
 def test_uses_in_the_own_file_have_their_function(make_tree: Tree) -> None:
     root = make_tree(PACKAGE)
-    (use,) = [u for u in usage(root).references("train") if u.path == "src/pkg/sub/loop.py"]
+    (use,) = [u for u in usage(root).references["train"] if u.path == "src/pkg/sub/loop.py"]
     assert (use.function, use.kind, use.line) == ("again", "call", 6)
 
 
@@ -61,7 +61,7 @@ def test_calls_of_a_method_may_be_anybodys(make_tree: Tree) -> None:
             "app.py": "from m import Trainer\nTrainer().train()\n",
         }
     )
-    found = Usage(root, module_name(root / "m.py", root)).references("Trainer.train")
+    found = find_usage(root, module_name(root / "m.py", root), ["Trainer.train"]).references["Trainer.train"]
     assert [(use.path, use.line, use.kind) for use in found] == [("app.py", 2, "method")]
 
 
@@ -69,7 +69,7 @@ def test_names_taken_from_the_module(make_tree: Tree) -> None:
     root = make_tree(
         PACKAGE | {"app.py": "from pkg.sub import loop\nloop.LIMIT\ngetattr(loop, 'train')\nloop.LIMIT = 4\n"}
     )
-    taken = [(item.name, item.path, item.line) for item in usage(root).taken()]
+    taken = [(item.name, item.path, item.line) for item in usage(root).taken]
     assert taken == [
         ("*", "src/pkg/sub/__init__.py", 1),
         ("LIMIT", "app.py", 2),
@@ -90,14 +90,12 @@ def test_environments_and_hidden_folders_are_not_searched(make_tree: Tree) -> No
             "broken.py": "fit((",
         }
     )
-    assert {use.path for use in usage(root).references("train")} == {
+    assert {use.path for use in usage(root).references["train"]} == {
         "src/pkg/__init__.py",
         "src/pkg/sub/loop.py",
     }
 
 
 def test_files_that_cannot_be_parsed_are_told(make_tree: Tree) -> None:
-    root = make_tree(PACKAGE | {"app.py": "train((", "other.py": "nothing(("})
-    found = usage(root)
-    found.references("train")
-    assert found.unread() == ("app.py",)
+    root = make_tree(PACKAGE | {"app.py": "from pkg import fit as train\ntrain((", "other.py": "nothing(("})
+    assert usage(root).unread == ("app.py",)
