@@ -128,7 +128,7 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
 
 def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
     """What a file must contain to import, in any way, something from which an owner can be reached."""
-    prefixes = set()
+    prefixes: set[str] = set()
     for owner in owners:
         parts = owner.split(".")[:-1]
         prefixes.update(".".join(parts[: count + 1]) for count in range(len(parts)))
@@ -195,7 +195,7 @@ def _uses(
                 inspected.add(id(node.value))
             dotted = _own(node, scope, module, names) if own else None
             dotted = dotted or resolve(node, scope)
-            if dotted in owners:
+            if dotted is not None and dotted in owners:
                 kind: Kind = "call" if id(node) in called else "source" if id(node) in inspected else "value"
                 yield reference(owners[dotted], node, scope, kind)
             elif isinstance(node, ast.Attribute):
