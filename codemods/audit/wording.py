@@ -129,9 +129,10 @@ def moved(helper: HelperReport) -> str:
 
 def searched(report: Report) -> str:
     """What was read besides the file."""
-    files = "" if report.searched is None else f"{count(report.searched, 'file')} of the repository"
-    tests = "" if not report.tests else "seams in " + ", ".join(report.tests)
-    return "; ".join(part for part in (files, tests) if part) or "this file alone"
+    parts = [] if report.searched is None else ["the repository"]
+    if report.tests:
+        parts.append("for seams, " + ", ".join(report.tests))
+    return "; ".join(parts) or "this file alone"
 
 
 def statistics(report: Report) -> list[tuple[str, int]]:
@@ -148,6 +149,7 @@ def statistics(report: Report) -> list[tuple[str, int]]:
         ("lazy imports", sum(len(function.lazy_imports) for function in functions)),
     ]
     if report.searched is not None:
+        rows.append(("files searched", report.searched))
         rows.append(("uses in the repository", sum(len(f.references or ()) for f in functions)))
     if report.other_seams is not None:
         seams = [*report.other_seams, *(seam for f in functions for seam in f.seams or ())]
