@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from codemods.analysis.origins import Names, resolve, strings, walk
@@ -22,6 +23,23 @@ ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""
 
 _SETTERS = {"setattr": 1, "delattr": 1, "setitem": 1, "delitem": 1, "spy": 1, "stub": 1}
+_READERS = frozenset(
+    (
+        *(
+            "getattr",
+            "hasattr",
+            "import_module",
+            "importorskip",
+            "find_spec",
+            "reload",
+            "getLogger",
+            "get_logger",
+        ),
+        *("dict", "print", "raises", "match", "fullmatch", "search", "startswith", "endswith", "format"),
+    )
+)
+"""Calls that take a module or a dotted name and replace nothing."""
+
 _DOTTED_SETTERS = {"setattr", "delattr"}
 
 
@@ -57,6 +75,8 @@ class Seam:
 
 def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple[Seam, ...]:
     """Every place below some folders where a name of the module is replaced, sorted by name, file and line.
+
+    A call of something unknown that is handed the module and a name, or both as a dotted string, counts.
 
     Raises:
         SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
@@ -151,6 +171,22 @@ def _call_targets(node: ast.Call, scope: Names) -> Iterator[tuple[str, str]]:
         attribute = _argument(node, 1, "name")
         if base is not None and attribute is not None:
             yield from ((target, name) for target in _joined(base, attribute, scope))
+    elif name not in _READERS:
+        yield from ((target, name or "call") for target in _handed_over(node, scope))
+
+
+def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
+    """Names that an unknown call could replace: a dotted string, or an object and then a string."""
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    for value in values:
+        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+        if "." in text and all(part.isidentifier() for part in text.split(".")):
+            yield text
+    for value, following in pairwise(node.args):
+        if isinstance(following, ast.Constant) and isinstance(following.value, str):
+            base = resolve(value, scope) if following.value.isidentifier() else None
+            if base is not None:
+                yield f"{base}.{following.value}"
 
 
 def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:

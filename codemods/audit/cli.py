@@ -8,8 +8,6 @@ from pathlib import Path
 
 import click
 
-from codemods.analysis.refusals import explain
-from codemods.analysis.rules import CHECKS
 from codemods.analysis.source import SourceError
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
@@ -24,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
     except click.ClickException as error:
-        click.echo(f"codemods.audit: {error.format_message()}", err=True)
+        click.echo(f"codemods audit: {error.format_message()}", err=True)
         return 2
     except click.Abort:
         return 130
@@ -32,7 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @click.command(
-    name="codemods.audit",
+    name="audit",
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Report what helpers capture and change, who calls and patches their function, what can be lifted.",
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -46,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     help="Search this repository for uses and imports; paths are relative to it.",
 )
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
-@click.option("-o", "output", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
@@ -103,11 +102,12 @@ def _render(report: Report, output_format: str, *, statistics: bool, quiet: bool
 
 def _explain(code: str) -> int:
     """Print what a refusal code means."""
-    assert CHECKS
+    import codemods.analysis.rules
+    import codemods.plans.compose  # noqa: F401  (registers its codes too)
+    from codemods.analysis.refusals import RULES, explain
+
     text = explain(code)
     if text is None:
-        from codemods.analysis.refusals import RULES
-
         raise click.UsageError(f"no refusal code {code}; the codes: {', '.join(sorted(RULES))}")
     click.echo(text, nl=False)
     return 0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codemods.__main__ import main as codemods_main
 from codemods.audit import main
 
 Tree = Callable[[dict[str, str]], Path]
@@ -123,6 +124,17 @@ def test_not_utf8_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "m.py").write_bytes(b"x = 1\ny = '\xff'\n")
     assert main([str(tmp_path / "m.py")]) == 2
     assert "m.py:2: not valid utf-8" in capsys.readouterr().err
+
+
+def test_under_the_common_command(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert codemods_main(["audit", bad, "--quiet"]) == 1
+    assert "value-use" in capsys.readouterr().out
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("-h", "--help"):
+        assert main([option]) == 0
+        assert "--function QUALNAME" in capsys.readouterr().out
 
 
 def test_nothing_of_the_subject_is_imported(make_tree: Tree) -> None:
