@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
+from golden.check.fixtures import write_whole
 from golden.check.git import worktree
+from golden.check.localize import localize
 from golden.check.shard import parse_shard, read_durations, shard
-from golden.compare import compare
+from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_verdict
+from golden.report import html_page, junit, markdown, render, render_localized, render_verdict
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput
 from golden.trace.trace import load_trace
 
@@ -167,6 +169,9 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@click.option(
+    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
+)
 @_data
 @_workers
 @_out
@@ -175,6 +180,7 @@ def ab_command(
     root: Path | None,
     base: str | None,
     head: str | None,
+    closely: bool,
     data: Path | None,
     workers: int,
     out: Path | None,
@@ -196,10 +202,22 @@ def ab_command(
                 else Side(f"{run.name} [base]", run.base_variant(), root)
             )
             right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
-            codes.append(
-                _show(ab(left, right, out=folder / run.name, data=run.data_folder(data), notify=_notify))
-            )
+            place, given = folder / run.name, run.data_folder(data)
+            result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+            codes.append(_show(result))
+            if closely and isinstance(result.comparison, Different):
+                _localize(result, left, right, place, given)
     return worst(codes)
+
+
+def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
+    found = localize(result, base, head, out=out, data=data, notify=_notify)
+    if found is None:
+        click.echo(
+            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+        )
+    else:
+        click.echo(render_localized(found))
 
 
 def worst(codes: list[int]) -> int:
@@ -222,6 +240,31 @@ def diff(left: Path, right: Path) -> int:
         click.echo(render(found, left=str(a), right=str(b)))
         codes.append(int(found.code))
     return worst(codes)
+
+
+@cli.command()
+@click.argument("left", type=click.Path(path_type=Path))
+@click.argument("right", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page (one run only).")
+@click.option("--markdown", "summary", type=click.Path(path_type=Path), help="Write a Markdown summary.")
+@click.option("--junit", "xml", type=click.Path(path_type=Path), help="Write JUnit XML.")
+def report(left: Path, right: Path, html: Path | None, summary: Path | None, xml: Path | None) -> int:
+    """Compare two traces, or two folders of traces by run, and write the result to files."""
+    if not (html or summary or xml):
+        raise UnusableInput("name at least one of --html, --markdown and --junit")
+    pairs = [(load_trace(a), load_trace(b)) for a, b in _trace_pairs(left, right)]
+    if html and len(pairs) > 1:
+        raise UnusableInput(f"--html shows one run; {left} holds {len(pairs)}: name the folder of one")
+    found = [(a, b, compare(a, b)) for a, b in pairs]
+    if html:
+        write_whole(html, html_page(*found[0]))
+    if summary:
+        write_whole(summary, "\n".join(markdown(*item) for item in found))
+    if xml:
+        write_whole(xml, junit([(b.about.run, result, b.about.seconds) for _, b, result in found]))
+    for a, b, result in found:
+        click.echo(f"{b.about.run}: {render(result, left=a.title, right=b.title).splitlines()[0]}")
+    return worst([int(result.code) for _, _, result in found])
 
 
 def _trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:

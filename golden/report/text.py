@@ -23,7 +23,7 @@ from golden.compare.outcome import (
     TensorChange,
 )
 
-_KIND_TITLES = {
+KIND_TITLES = {
     "layout": "names or shapes",
     "buffers": "buffer",
     "loss": "loss",
@@ -135,7 +135,7 @@ def describe(divergence: Divergence) -> list[str]:
 
 
 def _kind(change: KindChange) -> str:
-    name = _KIND_TITLES[change.kind]
+    name = KIND_TITLES[change.kind]
     if not change.tensors:
         return name
     first = change.tensors[0]
@@ -147,9 +147,9 @@ def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
     lines = []
     for change in kinds:
         if not change.tensors:
-            lines.append(f"{_KIND_TITLES[change.kind]}: differs")
+            lines.append(f"{KIND_TITLES[change.kind]}: differs")
             continue
-        lines.append(f"{_KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
+        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
         lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
         if len(change.tensors) > _SHOWN:
             lines.append(f"  and {len(change.tensors) - _SHOWN} more")
