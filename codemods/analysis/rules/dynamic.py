@@ -262,15 +262,13 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
                     "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
                 )
     for use in tree.uses.get((tree.module, helper.root.name), []):
-        for node in ast.walk(tree.source.tree):
-            if (
-                isinstance(node, ast.Call)
-                and use.node in node.args
-                and dotted(tree, use.scope, node.func) in _COMPILERS
-            ):
-                return refuse(
-                    "compiled-outer", node.lineno, f"{helper.root.name} is compiled from its source here"
-                )
+        call = tree.parents.get(use.node)
+        if not isinstance(call, ast.Call) or use.node not in call.args:
+            continue
+        if dotted(tree, use.scope, call.func) in _COMPILERS:
+            return refuse(
+                "compiled-outer", call.lineno, f"{helper.root.name} is compiled from its source here"
+            )
     return None
 
 
