@@ -17,7 +17,9 @@ from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import render, render_verdict
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.report.command import report_command
+from golden.report.pairs import trace_pairs
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.trace import load_trace
 
 _root = click.option(
@@ -202,21 +204,13 @@ def ab_command(
     return worst(codes)
 
 
-def worst(codes: list[int]) -> int:
-    """The exit status of several comparisons: that of the worst one."""
-    for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
-        if code in codes:
-            return code
-    return ExitCode.IDENTICAL
-
-
 @cli.command()
 @click.argument("left", type=click.Path(path_type=Path))
 @click.argument("right", type=click.Path(path_type=Path))
 def diff(left: Path, right: Path) -> int:
     """Compare two traces, or two folders of traces by run."""
     codes = []
-    for a, b in _trace_pairs(left, right):
+    for a, b in trace_pairs(left, right):
         x, y = load_trace(a), load_trace(b)
         found = compare(x, y)
         click.echo(render(found, left=str(a), right=str(b)))
@@ -224,20 +218,7 @@ def diff(left: Path, right: Path) -> int:
     return worst(codes)
 
 
-def _trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
-    for side in (left, right):
-        if not side.is_dir():
-            raise UnusableInput(f"no folder {side}")
-    if (left / "trace.json").exists() or (right / "trace.json").exists():
-        return [(left, right)]
-    names = {side: {p.parent.name for p in side.glob("*/trace.json")} for side in (left, right)}
-    if not names[left] or not names[right]:
-        empty = left if not names[left] else right
-        raise UnusableInput(f"{empty} is not a trace and holds none")
-    if names[left] != names[right]:
-        odd = ", ".join(sorted(names[left] ^ names[right]))
-        raise UnusableInput(f"{left} and {right} don't hold the same runs: {odd} is on one side only")
-    return [(left / name, right / name) for name in sorted(names[left])]
+cli.add_command(report_command)
 
 
 def _show(result: AbResult) -> int:

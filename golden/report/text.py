@@ -23,7 +23,7 @@ from golden.compare.outcome import (
     TensorChange,
 )
 
-_KIND_TITLES = {
+KIND_TITLES = {
     "layout": "names or shapes",
     "buffers": "buffer",
     "loss": "loss",
@@ -53,7 +53,7 @@ def amounts(compared: Compared) -> str:
     parts = [
         _many(compared.events, "event"),
         _many(compared.steps, "optimizer step"),
-        f"{_many(compared.tensors, 'tensor')} ({_size(compared.bytes)})",
+        f"{_many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
         _many(compared.scalars, "scalar"),
         _many(compared.rng_states, "random state"),
     ]
@@ -64,7 +64,8 @@ def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """An amount of bytes with its unit."""
     size = float(count)
     for unit in ("B", "kB", "MB"):
         if size < 1000:
@@ -135,7 +136,7 @@ def describe(divergence: Divergence) -> list[str]:
 
 
 def _kind(change: KindChange) -> str:
-    name = _KIND_TITLES[change.kind]
+    name = KIND_TITLES[change.kind]
     if not change.tensors:
         return name
     first = change.tensors[0]
@@ -147,9 +148,9 @@ def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
     lines = []
     for change in kinds:
         if not change.tensors:
-            lines.append(f"{_KIND_TITLES[change.kind]}: differs")
+            lines.append(f"{KIND_TITLES[change.kind]}: differs")
             continue
-        lines.append(f"{_KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
+        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
         lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
         if len(change.tensors) > _SHOWN:
             lines.append(f"  and {len(change.tensors) - _SHOWN} more")
@@ -187,13 +188,14 @@ def _event(change: EventChange) -> list[str]:
         case "moved":
             head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
         case "changed":
-            head = f"event {change.left} ({change.kind}){env}: {_field(change.fields[0])}"
+            head = f"event {change.left} ({change.kind}){env}: {field_text(change.fields[0])}"
     lines = [head]
-    lines += [_field(field) for field in change.fields[1:_SHOWN]]
+    lines += [field_text(field) for field in change.fields[1:_SHOWN]]
     return [*lines, f"last identical: {change.before}"]
 
 
-def _field(field: FieldChange) -> str:
+def field_text(field: FieldChange) -> str:
+    """One changed field in words."""
     if field.left is None:
         return f"field {field.path} is extra ({field.right})"
     if field.right is None:

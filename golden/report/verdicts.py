@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
-from golden.report.text import amounts, render
+from golden.compare.outcome import Comparison
+from golden.report.text import amounts, describe, render
 
 
 def render_verdict(verdict: Verdict) -> str:
     """One line for a run that is as it was; the divergence, or the way out, for another."""
     match verdict:
-        case Judged(run=run, comparison=Identical(compared=compared)):
-            return f"{run}: identical ({amounts(compared)})"
+        case Judged(run=run, comparison=Identical() as same):
+            return render_comparison_line(run, same)
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
@@ -42,3 +45,30 @@ def _no_golden(verdict: NoGolden) -> str:
         case Different():
             text = render(verdict.common, left="what holds everywhere", right="this run")
             return f"no golden for this machine{known}; {text}"
+
+
+def headline(found: Sequence[Comparison]) -> str:
+    """The verdict over several comparisons in a few words; the worst one first."""
+    counts = [
+        (sum(isinstance(c, kind) for c in found), word)
+        for kind, word in (
+            (Different, "different"),
+            (NotComparable, "not comparable"),
+            (Identical, "identical"),
+        )
+    ]
+    said = [(count, word) for count, word in counts if count]
+    if len(found) == 1:
+        return said[0][1]
+    return ", ".join(f"{count} {word}" for count, word in said) + f" of {len(found)} runs"
+
+
+def render_comparison_line(run: str, found: Comparison) -> str:
+    """The verdict on a run in one line."""
+    match found:
+        case Identical(compared=compared):
+            return f"{run}: identical ({amounts(compared)})"
+        case NotComparable(reason=reason):
+            return f"{run}: not comparable: {reason}"
+        case Different(first=first):
+            return f"{run}: different: {describe(first)[0]}"

@@ -33,13 +33,26 @@ def readable(number: str) -> str:
 
 
 def ulps(left: float, right: float) -> int | None:
-    """How many representable float64 values lie between two numbers; None if either is not finite."""
+    """How many representable numbers lie between two; None if either is not finite.
+
+    Counted in float32 where float32 holds both: a float32 result printed as a Python float is still one.
+    """
     if not (math.isfinite(left) and math.isfinite(right)):
         return None
-    return abs(_ordinal(left) - _ordinal(right))
+    if _single(left) and _single(right):
+        return abs(_ordinal(left, "<f", "<i") - _ordinal(right, "<f", "<i"))
+    return abs(_ordinal(left, "<d", "<q") - _ordinal(right, "<d", "<q"))
 
 
-def _ordinal(value: float) -> int:
-    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+def _single(value: float) -> bool:
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
+
+
+def _ordinal(value: float, real: str, integer: str) -> int:
+    bits: int = struct.unpack(integer, struct.pack(real, value))[0]
     # Negative floats count downwards from minus zero, which lies one place below plus zero.
-    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF) - 1
+    magnitude = (1 << (8 * struct.calcsize(integer) - 1)) - 1
+    return bits if bits >= 0 else -(bits & magnitude) - 1
