@@ -13,10 +13,11 @@ from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
 from golden.check.git import worktree
+from golden.check.localize import localize
 from golden.check.shard import parse_shard, read_durations, shard
-from golden.compare import compare
+from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_verdict
+from golden.report import render, render_localized, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
@@ -169,6 +170,9 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@click.option(
+    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
+)
 @_data
 @_workers
 @_out
@@ -177,6 +181,7 @@ def ab_command(
     root: Path | None,
     base: str | None,
     head: str | None,
+    closely: bool,
     data: Path | None,
     workers: int,
     out: Path | None,
@@ -198,10 +203,22 @@ def ab_command(
                 else Side(f"{run.name} [base]", run.base_variant(), root)
             )
             right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
-            codes.append(
-                _show(ab(left, right, out=folder / run.name, data=run.data_folder(data), notify=_notify))
-            )
+            place, given = folder / run.name, run.data_folder(data)
+            result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+            codes.append(_show(result))
+            if closely and isinstance(result.comparison, Different):
+                _localize(result, left, right, place, given)
     return worst(codes)
+
+
+def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
+    found = localize(result, base, head, out=out, data=data, notify=_notify)
+    if found is None:
+        click.echo(
+            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+        )
+    else:
+        click.echo(render_localized(found))
 
 
 @cli.command()

@@ -30,6 +30,7 @@ from . import layout as layouts
 from .naming import ModuleRegistry
 from .plan import Plan
 from .randomness import rng_digests, seed_generators
+from .syncs import SyncCounter
 
 
 @dataclass
@@ -54,9 +55,11 @@ class Observer:
         self._spec = spec
         env = spec.get("env")
         self._rule = layouts.EnvRule(env["module"], env["count"]) if env else None
-        self._dense = range(*spec["dense"]) if spec.get("dense") else range(0)
+        self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
+        self._log: Any = None
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
+        self._syncs = SyncCounter()
         self._lock = threading.RLock()
         self._start()
 
@@ -76,6 +79,8 @@ class Observer:
     def install(self) -> None:
         """Register every hook."""
         self._registry.install()
+        if self._spec["syncs"]:
+            self._syncs.install()
         register_optimizer_step_post_hook(self._on_step)
         backward = torch.autograd.backward
 
@@ -89,6 +94,7 @@ class Observer:
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
         util.register_after_fork(self, Observer._finish_forked)
         self._write_process()
+        self._start_log()
 
     def _finish_forked(self) -> None:
         util.Finalize(self, self._finish_if_used, exitpriority=-100)
@@ -125,9 +131,24 @@ class Observer:
         if self._finished:
             return
         begun = time.perf_counter()
+        self._stop_log()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
+        self._start_log()
         self._seconds += time.perf_counter() - begun
+
+    def _start_log(self) -> None:
+        if self._steps == self._spec["operations"] and os.getpid() == self._pid:
+            from .operations import OperationLog
+
+            self._log = OperationLog(self._folder / "operations" / f"step-{self._steps:06d}.jsonl")
+            self._log.__enter__()
+
+    def _stop_log(self) -> None:
+        if self._log is not None:
+            log, self._log = self._log, None
+            log.__exit__(None, None, None)
+            log.close()
 
     def _step(self, optimizer: Optimizer) -> None:
         watched = self._watch(optimizer)
@@ -246,6 +267,7 @@ class Observer:
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
             return
+        self._stop_log()
         for number in sorted(self._finals):
             self._finals.pop(number)()
         # The canary's own optimizers and models are nobody's.
@@ -258,6 +280,7 @@ class Observer:
                 "left_out": sorted(self._left_out),
                 "seconds": time.perf_counter() - self._begun,
                 "observing": self._seconds,
+                "syncs": self._syncs.by_place(),
                 "canary": _canary(self._spec),
             }
         )

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,11 +22,19 @@ from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
 
 def record_run(
-    run: Run, *, root: Path, out: Path, data: Path | None = None, dense: range | None = None, label: str = ""
+    run: Run,
+    *,
+    root: Path,
+    out: Path,
+    data: Path | None = None,
+    dense: range | None = None,
+    operations: int | None = None,
+    label: str = "",
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
-    ``dense`` names optimizer steps whose tensors are kept in full. The folder appears complete or not at all.
+    ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
+    operation is logged. The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
     """
     root = root.resolve()
@@ -36,7 +45,8 @@ def record_run(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
-        about = _record(run, root=root, folder=folder, data=data, dense=dense, label=label)
+        closely = {"dense": [dense.start, dense.stop] if dense else None, "operations": operations}
+        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label)
         write_about(folder, about)
         if out.exists():
             out.rmdir()
@@ -60,7 +70,7 @@ def _partial(out: Path) -> Iterator[Path]:
 
 
 def _record(
-    run: Run, *, root: Path, folder: Path, data: Path | None, dense: range | None, label: str
+    run: Run, *, root: Path, folder: Path, data: Path | None, closely: dict[str, Any], label: str
 ) -> About:
     with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
         outputs = Path(scratch)
@@ -75,7 +85,8 @@ def _record(
             "deterministic": run.deterministic,
             "state_bytes": run.observe.state_mib << 20,
             "env": {"module": env.module, "count": env.count} if env and env.module else None,
-            "dense": [dense.start, dense.stop] if dense else None,
+            "syncs": run.observe.syncs,
+            **closely,
         }
         variables = environment(run, root=root, observe=observe)
         begun = time.monotonic()

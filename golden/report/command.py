@@ -9,10 +9,10 @@ import click
 from safetensors import SafetensorError
 
 from golden.report.build import RunReport, build
+from golden.report.headlines import verdict_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
 from golden.report.pairs import trace_pairs
-from golden.report.verdicts import render_comparison_line
 from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
 
@@ -46,7 +46,7 @@ def report_command(
             raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
     reports = [_report(a, b) for a, b in trace_pairs(left, right)]
     for report in reports:
-        click.echo(render_comparison_line(report.name, report.comparison))
+        click.echo(verdict_line(report.name, report.comparison))
     for path, render in files:
         _write(path, render(reports))
         click.echo(f"report -> {path}")

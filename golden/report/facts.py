@@ -84,7 +84,7 @@ def _kind(change: KindChange) -> tuple[Fact, ...]:
         return (("What", name),)
     first = change.tensors[0]
     if change.kind not in KINDS:
-        return (("What", name), (first.name.capitalize(), first.note))
+        return (("What", f"{name} {first.name}"), ("Change", first.note))
     found: list[Fact] = [("What", name), ("Layer", layer(change.kind, first.name)), ("Tensor", first.name)]
     if first.note:
         return (*found, ("Change", first.note))

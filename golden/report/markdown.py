@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from golden.report.build import RunReport
+from golden.report.headlines import headline
 from golden.report.plain import visible
 from golden.report.text import render
-from golden.report.verdicts import headline
 
 LIMIT = 1_000_000
 _LINE = 1000

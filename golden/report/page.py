@@ -12,14 +12,15 @@ from markupsafe import Markup
 
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport, around, final_layers, missing_values, tensor_rows
+from golden.report.cost import reads, timing
 from golden.report.facts import dense_command, facts
 from golden.report.growth import Growth
+from golden.report.headlines import headline
 from golden.report.lanes import Lane
 from golden.report.plain import visible
 from golden.report.plots import growth_svg
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.text import KIND_TITLES, describe, env_line, size_text
-from golden.report.verdicts import headline
 
 _WIDE, _NARROW = (9.4, 3.3), (4.3, 3.5)
 _RESTS = 40
@@ -85,7 +86,8 @@ def _section(report: RunReport, anchor: str) -> dict[str, Any]:
         "timeline": report.timeline,
         "event_strips": (event_strip(report.timeline.left), event_strip(report.timeline.right)),
         "sides": _sides(report),
-        "timing": _timing(report),
+        "timing": timing(report),
+        "reads": reads(report),
     }
 
 
@@ -182,18 +184,3 @@ def _sides(report: RunReport) -> list[tuple[str, str, str]]:
     ]
     names = dict.fromkeys([*a.fingerprint, *b.fingerprint])
     return [*rows, *((n, a.fingerprint.get(n, "unknown"), b.fingerprint.get(n, "unknown")) for n in names)]
-
-
-def _timing(report: RunReport) -> list[tuple[str, str, str, str]]:
-    a, b = report.left, report.right
-    rows = [("whole run", a.about.seconds, b.about.seconds)]
-    for x, y in zip(a.processes, b.processes, strict=False):
-        name = x.name.replace("-", " ")
-        rows += [
-            (f"{name}, training", x.seconds, y.seconds),
-            (f"{name}, observing", x.observing, y.observing),
-        ]
-    return [
-        (name, f"{x:.3g} s", f"{y:.3g} s", f"{y / x:.2f}" if x > 0 and y > 0 else "unknown")
-        for name, x, y in rows
-    ]

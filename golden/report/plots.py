@@ -9,9 +9,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from golden.report.growth import Growth
 from golden.report.text import KIND_TITLES
@@ -28,6 +29,7 @@ _LINES = {
 _VARIABLES = {_INK: "var(--ink)", _FAINT: "var(--line)"} | {
     color: f"var(--plot-{kind})" for kind, (color, _, _) in _LINES.items()
 }
+_HANDFUL, _LONG = 10, 1_000_000
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -65,8 +67,7 @@ def growth_svg(growth: Growth, *, name: str, size: tuple[float, float]) -> str:
                 linewidth=1.3,
                 label=KIND_TITLES[line.kind],
             )
-        axes.set_yscale("symlog", linthresh=1, linscale=0.4)
-        axes.set_ylim(bottom=-0.15)
+        _scale(axes, max(value or 0 for line in growth.lines for value in line.ulps))
         axes.set_xlabel("step")
         axes.set_ylabel("largest distance (ulps)")
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6 if size[0] < 5 else 12, integer=True))
@@ -75,6 +76,20 @@ def growth_svg(growth: Growth, *, name: str, size: tuple[float, float]) -> str:
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg", transparent=True)
     return _inline(drawn.getvalue(), name)
+
+
+def _scale(axes: Axes, furthest: int) -> None:
+    """Logarithmic above 1, with a place for 0; linear for a handful of ulps."""
+    if furthest <= _HANDFUL:
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        axes.set_yscale("symlog", linthresh=1, linscale=0.4)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axes.set_ylim(bottom=-0.15)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value < _LONG else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
 def _inline(document: str, name: str) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from golden.check.localize import Localized
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
-from golden.compare.outcome import Comparison
-from golden.report.text import amounts, describe, render
+from golden.compare.operations import Located, Operation
+from golden.report.text import amounts, render
 
 
 def render_verdict(verdict: Verdict) -> str:
     """One line for a run that is as it was; the divergence, or the way out, for another."""
     match verdict:
-        case Judged(run=run, comparison=Identical() as same):
-            return render_comparison_line(run, same)
+        case Judged(run=run, comparison=Identical(compared=compared)):
+            return f"{run}: identical ({amounts(compared)})"
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
@@ -24,6 +23,47 @@ def render_verdict(verdict: Verdict) -> str:
             return f"{run}: {_no_golden(verdict)}"
         case Failed(run=run, message=message):
             return f"{run}: failed: {message}"
+
+
+def render_localized(found: Localized) -> str:
+    """The step with its values, and the operation where the sides part."""
+    lines = [render(found.comparison, left=found.left.title, right=found.right.title)]
+    for process, located in found.operations:
+        prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
+        lines += [f"{prefix}: {line}" for line in _located(located)]
+    if not found.operations:
+        lines.append(f"no operation was logged before step {found.step} on both sides")
+    return "\n".join(lines)
+
+
+def _located(found: Located) -> list[str]:
+    left, right = found.left, found.right
+    match found.change:
+        case "nothing":
+            return [f"all {found.compared:,} agree; the difference arises outside torch's operations"]
+        case "missing" if left is not None:
+            return [f"{_operation(left)} is missing on the right"]
+        case "extra" if right is not None:
+            return [f"{_operation(right)} is extra on the right"]
+    assert left is not None
+    assert right is not None
+    at = f" (right: {right.place})" if right.place != left.place else ""
+    match found.change:
+        case "arguments":
+            pairs = zip(left.arguments, right.arguments, strict=False)
+            changed = ", ".join(f"{x} -> {y}" for x, y in pairs if x != y)
+            return [f"{_operation(left)}{at} has equal tensors and other arguments: {changed}"]
+        case "input":
+            return [
+                f"{_operation(left)}{at} reads a tensor that differs, and no operation before made it differ"
+            ]
+        case _:
+            return [f"{_operation(left)}{at} has equal inputs and another output"]
+
+
+def _operation(operation: Operation) -> str:
+    place = f" at {operation.place}" if operation.place else ""
+    return f"{operation.name} in {operation.where}{place}"
 
 
 def _no_golden(verdict: NoGolden) -> str:
@@ -45,30 +85,3 @@ def _no_golden(verdict: NoGolden) -> str:
         case Different():
             text = render(verdict.common, left="what holds everywhere", right="this run")
             return f"no golden for this machine{known}; {text}"
-
-
-def headline(found: Sequence[Comparison]) -> str:
-    """The verdict over several comparisons in a few words; the worst one first."""
-    counts = [
-        (sum(isinstance(c, kind) for c in found), word)
-        for kind, word in (
-            (Different, "different"),
-            (NotComparable, "not comparable"),
-            (Identical, "identical"),
-        )
-    ]
-    said = [(count, word) for count, word in counts if count]
-    if len(found) == 1:
-        return said[0][1]
-    return ", ".join(f"{count} {word}" for count, word in said) + f" of {len(found)} runs"
-
-
-def render_comparison_line(run: str, found: Comparison) -> str:
-    """The verdict on a run in one line."""
-    match found:
-        case Identical(compared=compared):
-            return f"{run}: identical ({amounts(compared)})"
-        case NotComparable(reason=reason):
-            return f"{run}: not comparable: {reason}"
-        case Different(first=first):
-            return f"{run}: different: {describe(first)[0]}"
