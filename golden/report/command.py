@@ -13,9 +13,11 @@ from golden.report.headlines import verdict_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
 from golden.report.pairs import trace_pairs
+from golden.report.plain import visible
 from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
 
+_LINE = 1000
 _file = click.Path(path_type=Path)
 
 
@@ -46,7 +48,7 @@ def report_command(
             raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
     reports = [_report(a, b) for a, b in trace_pairs(left, right)]
     for report in reports:
-        click.echo(verdict_line(report.name, report.comparison))
+        click.echo(visible(verdict_line(report.name, report.comparison), _LINE))
     for path, render in files:
         _write(path, render(reports))
         click.echo(f"report -> {path}")

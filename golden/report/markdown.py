@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from golden.report.build import RunReport
 from golden.report.headlines import headline
@@ -12,32 +12,33 @@ from golden.report.text import render
 
 LIMIT = 1_000_000
 _LINE = 1000
+_CLOSING = 100  # bytes for the line that counts what is left out
 
 
 def render_markdown(reports: Sequence[RunReport], *, limit: int = LIMIT) -> str:
     """The verdict, a table of runs and each run's findings; never above ``limit`` bytes of UTF-8."""
     head = [f"# golden: {headline([r.comparison for r in reports])}", ""]
-    rows = [f"| {_code(r.name)} | {headline([r.comparison])} |" for r in reports]
+    rows = (f"| {_code(r.name)} | {headline([r.comparison])} |" for r in reports)
     table = ["| run | verdict |", "|---|---|"]
     # A run's section is worth more than its row: rows may take a quarter.
-    shown, left = _within(rows, limit // 4)
+    shown, left = _within(rows, limit // 4, len(reports))
     lines = [*head, *table, *shown, *([f"\n{left:,} more runs are not listed."] if left else []), ""]
     text = "\n".join(lines)
-    sections, left = _within([_section(r) for r in reports], limit - len(text.encode()) - 100)
+    sections, left = _within(map(_section, reports), limit - len(text.encode()) - _CLOSING, len(reports))
     if left:
         sections.append(f"{left:,} of {len(reports):,} runs are left out here to keep this text short.\n")
     return "\n".join([text, *sections])
 
 
-def _within(parts: Sequence[str], limit: int) -> tuple[list[str], int]:
-    """As many parts as fit, and how many don't."""
+def _within(parts: Iterable[str], limit: int, count: int) -> tuple[list[str], int]:
+    """As many of ``count`` parts as fit, and how many don't."""
     kept: list[str] = []
     for part in parts:
         limit -= len(part.encode()) + 1
         if limit < 0:
             break
         kept.append(part)
-    return kept, len(parts) - len(kept)
+    return kept, count - len(kept)
 
 
 def _section(report: RunReport) -> str:

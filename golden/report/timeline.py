@@ -98,14 +98,11 @@ def _both(i: int, j: int, event: Event, change: EventChange | None) -> Row:
 def _around_changes(rows: Sequence[Row]) -> tuple[list[Row | Gap], int]:
     changed = [index for index, row in enumerate(rows) if row.mark != "same"]
     wanted: set[int] = set()
-    for count, index in enumerate(changed):
+    for index in changed:
         near = range(max(0, index - _CONTEXT), min(len(rows), index + _CONTEXT + 1))
         if len(wanted.union(near)) > _ROWS:
-            left_out = len(changed) - count
             break
         wanted.update(near)
-    else:
-        left_out = 0
     shown: list[Row | Gap] = []
     skipped = 0
     for index, row in enumerate(rows):
@@ -118,4 +115,4 @@ def _around_changes(rows: Sequence[Row]) -> tuple[list[Row | Gap], int]:
             skipped += 1
     if skipped:
         shown.append(Gap(skipped))
-    return shown, left_out
+    return shown, sum(index not in wanted for index in changed)
