@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from golden.compare.outcome import Comparison, Different, Identical, NotComparable
+from golden.compare.outcome import Comparison, Different, EventChange, Identical, NotComparable
 from golden.report.build import RunReport, around, final_layers, missing_values, tensor_rows
 from golden.report.cost import reads, timing
 from golden.report.facts import dense_command, facts
@@ -63,6 +63,8 @@ def _look(verdicts: Sequence[Comparison]) -> str:
 
 def _section(report: RunReport, anchor: str) -> dict[str, Any]:
     found = report.comparison
+    # The event timeline shows the changes of events.
+    rest = [describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)]
     return {
         "anchor": anchor,
         "name": report.name,
@@ -75,8 +77,8 @@ def _section(report: RunReport, anchor: str) -> dict[str, Any]:
         "around": around(report),
         "tensors": tensor_rows(report),
         "missing": missing_values(report),
-        "rest": [describe(divergence)[0] for divergence in report.divergences[1 : _RESTS + 1]],
-        "rest_left_out": max(0, len(report.divergences) - 1 - _RESTS),
+        "rest": rest[:_RESTS],
+        "rest_left_out": max(0, len(rest) - _RESTS),
         "envs": env_line(found.envs) if not isinstance(found, NotComparable) and found.envs else "",
         "lanes": _lane_rows(report)[:_LANES],
         "lanes_left_out": max(0, len(_lane_rows(report)) - _LANES),

@@ -34,6 +34,7 @@ KIND_TITLES = {
     "rng": "random state",
 }
 _SHOWN = 10
+_LONG_VALUE = 120
 
 
 def render(comparison: Comparison, *, left: str = "left", right: str = "right") -> str:
@@ -201,4 +202,22 @@ def field_text(field: FieldChange) -> str:
     if field.right is None:
         return f"field {field.path} is missing (was {field.left})"
     apart = f" ({field.ulps:,} ulps)" if field.ulps is not None else ""
-    return f"field {field.path}: {field.left} -> {field.right}{apart}"
+    left, right = _near_difference(field.left, field.right)
+    return f"field {field.path}: {left} -> {right}{apart}"
+
+
+def _near_difference(left: str, right: str) -> tuple[str, str]:
+    """Two values, long ones only from a little before the first character that differs."""
+    if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
+        return left, right
+    pairs = enumerate(zip(left, right, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+    start = max(0, same - _LONG_VALUE // 4)
+    return _from(left, start), _from(right, start)
+
+
+def _from(value: str, start: int) -> str:
+    stop = start + _LONG_VALUE
+    before = f"({start:,} characters) …" if start else ""
+    after = f"… ({len(value):,} in all)" if len(value) > stop else ""
+    return f"{before}{value[start:stop]}{after}"

@@ -113,6 +113,15 @@ def test_values_that_were_not_kept(tmp_path: Path) -> None:
     assert "loss 8,388,608 ulps at step 3" in page.said
 
 
+def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
+    long = "x" * 3000
+    left = write_trace(tmp_path / "a", steps=0, events=[("step", None, {"text": f"{long}left{long}"})])
+    right = write_trace(tmp_path / "b", steps=0, events=[("step", None, {"text": f"{long}right{long}"})])
+    page = report(left, right, tmp_path / "page.html")
+    assert re.search(r"\(2,971 characters\) …x{30}leftx+… \(6,006 in all\) -> ", page.said)
+    assert re.search(r"-> \(2,971 characters\) …x{30}rightx+… \(6,007 in all\)", page.said)
+
+
 def test_missing_extra_and_moved_events(tmp_path: Path) -> None:
     events = [(f"kind{n}", None, {"n": n}) for n in range(12)]
     other = [*events[:2], *events[3:6], events[7], events[6], *events[8:], ("late", None, {"x": 1})]
@@ -257,7 +266,7 @@ def test_size_does_not_grow_with_the_traces(tmp_path: Path) -> None:
     assert files["junit"].stat().st_size < 50_000
     page = Page(files["html"].read_text(encoding="utf-8"))
     assert "5,940 more changes are not shown" in page.said
-    assert "1,600 more characters" in page.said
+    assert "… (2,002 in all) -> " in page.said
 
 
 def test_markdown_counts_what_it_leaves_out(pair: tuple[Path, Path]) -> None:
