@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from safetensors import SafetensorError
 
+from golden.check.fixtures import write_whole
 from golden.report.build import RunReport, build
 from golden.report.headlines import verdict_line
 from golden.report.junit import render_junit
@@ -50,7 +51,7 @@ def report_command(
     for report in reports:
         click.echo(visible(verdict_line(report.name, report.comparison), _LINE))
     for path, render in files:
-        _write(path, render(reports))
+        write_whole(path, render(reports))
         click.echo(f"report -> {path}")
     return worst([int(report.comparison.code) for report in reports])
 
@@ -63,11 +64,3 @@ def _report(left: Path, right: Path) -> RunReport:
         raise UnusableInput(
             f"a file of tensors in {left} or {right} is damaged: {error}; record that side again"
         ) from None
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UnusableInput(f"can't write {path}: {error.strerror}") from None

@@ -9,7 +9,7 @@ import torch
 
 from golden.compare.values import distance, load_tensors
 from golden.report.lanes import Lane, StepPair
-from golden.trace.numbers import ulps
+from golden.trace.numbers import hex_ulps
 from golden.trace.streams import Stream
 from golden.trace.trace import KINDS
 
@@ -109,12 +109,5 @@ def _furthest(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor]) -> i
 
 
 def _loss_ulps(left: Sequence[str], right: Sequence[str]) -> int | None:
-    apart = []
-    for a, b in zip(left, right, strict=False):
-        try:
-            gap = ulps(float.fromhex(a), float.fromhex(b))
-        except ValueError:
-            continue  # a NaN or an integer has no distance
-        if gap is not None:
-            apart.append(gap)
-    return max(apart, default=None)
+    apart = [hex_ulps(a, b) for a, b in zip(left, right, strict=False)]
+    return max((gap for gap in apart if gap is not None), default=None)
