@@ -139,8 +139,8 @@ def _plot(growth: Growth, report: RunReport, name: str) -> dict[str, Any]:
     """One stream's plot in two shapes, and in words what of it is known."""
     said = []
     if growth.total > growth.kept:
-        of = f"{growth.kept:,} of {growth.total:,}"
-        said.append(f"Both sides kept the tensors of {of} steps that differ; the others count in no line.")
+        of = f"{growth.kept:,} of the {growth.total:,}"
+        said.append(f"Both sides kept the tensors of {of} steps whose tensors differ; others have no point.")
     if growth.stride > 1:
         said.append(f"Every {growth.stride}th step is read.")
     lane = next(lane for lane in report.lanes if lane.stream == growth.stream)

@@ -109,7 +109,7 @@ def test_values_that_were_not_kept(tmp_path: Path) -> None:
     page = report(left, write_trace(tmp_path / "b", change={(1, 3): 2.0}), tmp_path / "page.html")
     assert "how many elements differ and by how many ulps is not known" in page.said
     assert "golden record train --dense 5:27 -o OUT" in page.said
-    assert "Both sides kept the tensors of 0 of 3 steps that differ" in page.said
+    assert "Both sides kept the tensors of 0 of the 3 steps whose tensors differ" in page.said
     assert "loss 8,388,608 ulps at step 3" in page.said
 
 
