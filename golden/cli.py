@@ -12,14 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
-from golden.check.fixtures import write_whole
 from golden.check.git import worktree
 from golden.check.localize import localize
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import html_page, junit, markdown, render, render_localized, render_verdict
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.report import render, render_localized, render_verdict
+from golden.report.command import report_command
+from golden.report.pairs import trace_pairs
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.trace import load_trace
 
 _root = click.option(
@@ -220,21 +221,13 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
         click.echo(render_localized(found))
 
 
-def worst(codes: list[int]) -> int:
-    """The exit status of several comparisons: that of the worst one."""
-    for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
-        if code in codes:
-            return code
-    return ExitCode.IDENTICAL
-
-
 @cli.command()
 @click.argument("left", type=click.Path(path_type=Path))
 @click.argument("right", type=click.Path(path_type=Path))
 def diff(left: Path, right: Path) -> int:
     """Compare two traces, or two folders of traces by run."""
     codes = []
-    for a, b in _trace_pairs(left, right):
+    for a, b in trace_pairs(left, right):
         x, y = load_trace(a), load_trace(b)
         found = compare(x, y)
         click.echo(render(found, left=str(a), right=str(b)))
@@ -242,45 +235,7 @@ def diff(left: Path, right: Path) -> int:
     return worst(codes)
 
 
-@cli.command()
-@click.argument("left", type=click.Path(path_type=Path))
-@click.argument("right", type=click.Path(path_type=Path))
-@click.option("--html", type=click.Path(path_type=Path), help="Write one self-contained page (one run only).")
-@click.option("--markdown", "summary", type=click.Path(path_type=Path), help="Write a Markdown summary.")
-@click.option("--junit", "xml", type=click.Path(path_type=Path), help="Write JUnit XML.")
-def report(left: Path, right: Path, html: Path | None, summary: Path | None, xml: Path | None) -> int:
-    """Compare two traces, or two folders of traces by run, and write the result to files."""
-    if not (html or summary or xml):
-        raise UnusableInput("name at least one of --html, --markdown and --junit")
-    pairs = [(load_trace(a), load_trace(b)) for a, b in _trace_pairs(left, right)]
-    if html and len(pairs) > 1:
-        raise UnusableInput(f"--html shows one run; {left} holds {len(pairs)}: name the folder of one")
-    found = [(a, b, compare(a, b)) for a, b in pairs]
-    if html:
-        write_whole(html, html_page(*found[0]))
-    if summary:
-        write_whole(summary, "\n".join(markdown(*item) for item in found))
-    if xml:
-        write_whole(xml, junit([(b.about.run, result, b.about.seconds) for _, b, result in found]))
-    for a, b, result in found:
-        click.echo(f"{b.about.run}: {render(result, left=a.title, right=b.title).splitlines()[0]}")
-    return worst([int(result.code) for _, _, result in found])
-
-
-def _trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
-    for side in (left, right):
-        if not side.is_dir():
-            raise UnusableInput(f"no folder {side}")
-    if (left / "trace.json").exists() or (right / "trace.json").exists():
-        return [(left, right)]
-    names = {side: {p.parent.name for p in side.glob("*/trace.json")} for side in (left, right)}
-    if not names[left] or not names[right]:
-        empty = left if not names[left] else right
-        raise UnusableInput(f"{empty} is not a trace and holds none")
-    if names[left] != names[right]:
-        odd = ", ".join(sorted(names[left] ^ names[right]))
-        raise UnusableInput(f"{left} and {right} don't hold the same runs: {odd} is on one side only")
-    return [(left / name, right / name) for name in sorted(names[left])]
+cli.add_command(report_command)
 
 
 def _show(result: AbResult) -> int:

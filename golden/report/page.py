@@ -1,207 +1,188 @@
-"""One comparison as a self-contained page, as Markdown, and as JUnit XML."""
+"""Comparisons as one self-contained HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape, quoteattr
+from functools import lru_cache
+from typing import Any
 
-import jinja2
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
 
-from golden.compare import Comparison, Different
-from golden.compare.events import compare_events
-from golden.compare.growth import StepGap, gaps
-from golden.compare.outcome import EventChange
-from golden.report.plots import growth_plot
-from golden.report.text import amounts, describe, env_line, render
-from golden.trace.errors import ExitCode
-from golden.trace.events import Event
-from golden.trace.trace import Trace
+from golden.compare.outcome import Comparison, Different, EventChange, Identical, NotComparable
+from golden.report.build import RunReport, around, final_layers, missing_values, tensor_rows
+from golden.report.cost import reads, timing
+from golden.report.facts import dense_command, facts
+from golden.report.growth import Growth
+from golden.report.headlines import headline
+from golden.report.lanes import Lane
+from golden.report.plain import visible
+from golden.report.plots import growth_svg
+from golden.report.strips import Strip, event_strip, step_strip
+from golden.report.text import KIND_TITLES, describe, env_line, size_text
 
-_VERDICTS = {
-    ExitCode.IDENTICAL: "identical",
-    ExitCode.DIFFERENT: "different",
-    ExitCode.NOTHING_COMPARABLE: "not comparable",
-}
-_CELLS_AT_MOST = 160
-_EVENTS_AROUND = 6
-_PLACES_AT_MOST = 15
-_MARKDOWN_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """One stream as cells, each covering some steps: equal, different or missing."""
-
-    title: str
-    cells: tuple[str, ...]
-    note: str
+_WIDE, _NARROW = (9.4, 3.3), (4.3, 3.5)
+_RESTS = 40
+_LANES = 60
+_FEW = 2
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """One line of the timeline: an event on each side, and how they relate."""
-
-    left: str
-    right: str
-    mark: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A quantity on both sides."""
-
-    name: str
-    left: str
-    right: str
-    ratio: str
+def render_page(reports: Sequence[RunReport]) -> str:
+    """The page; equal traces give equal bytes. All text from traces is escaped."""
+    verdicts = [report.comparison for report in reports]
+    sections = [_section(report, f"run-{number}") for number, report in enumerate(reports)]
+    names = ", ".join(dict.fromkeys(report.name for report in reports))
+    return _template().render(title=names, headline=headline(verdicts), look=_look(verdicts), runs=sections)
 
 
-def html_page(left: Trace, right: Trace, found: Comparison) -> str:
-    """Everything on one page that needs no other file."""
-    pairs = list(zip(left.processes, right.processes, strict=False))
-    steps = [gap for a, b in pairs for gap in gaps(a, b)]
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("golden.report", ""),
+@lru_cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("golden.report", "."),
         autoescape=True,
+        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_finalize,
     )
-    different = found if isinstance(found, Different) else None
-    return environment.get_template("page.html.jinja").render(
-        verdict=_VERDICTS[found.code],
-        left=left,
-        right=right,
-        text=render(found, left=left.title, right=right.title),
-        compared=amounts(found.compared) if hasattr(found, "compared") else "",
-        first=describe(different.first) if different else [],
-        rest=[describe(d)[0] for d in different.rest[:40]] if different else [],
-        rest_count=len(different.rest) if different else 0,
-        env_line=env_line(different.envs) if different and different.envs else "",
-        strips=strips(steps),
-        plot=growth_plot(steps) if different and steps else "",
-        events=timeline(left.events, right.events),
-        counts=_counts(left, right),
-        ratios=ratios(left, right),
-        fingerprint=_fingerprints(left, right),
-    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    return environment.get_template("page.html.jinja")
 
 
-def strips(steps: Sequence[StepGap]) -> list[Strip]:
-    """The strip of every stream, environments first."""
-    by_stream: dict[str, list[StepGap]] = {}
-    for gap in sorted(steps, key=lambda g: (g.stream.process, g.stream.env is None, g.stream.env or 0)):
-        by_stream.setdefault(gap.stream.title, []).append(gap)
-    found = []
-    for title, mine in by_stream.items():
-        size = -(-len(mine) // _CELLS_AT_MOST)
-        chunks = [mine[start : start + size] for start in range(0, len(mine), size)]
-        cells = tuple("equal" if all(g.equal for g in chunk) else "different" for chunk in chunks)
-        first = next((gap.step for gap in mine if not gap.equal), None)
-        note = f"all {len(mine)} steps equal" if first is None else f"first at step {first} of {len(mine)}"
-        found.append(Strip(title, cells, note))
-    return found
+def _finalize(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def timeline(left: Sequence[Event], right: Sequence[Event]) -> list[EventRow]:
-    """Events of both sides around the first change; empty if nothing changed."""
-    changes = compare_events(left, right)
-    if not changes:
-        return []
-    first = changes[0]
-    i = first.left if first.left is not None else first.right or 0
-    j = first.right if first.right is not None else i
-    before = min(i, j, _EVENTS_AROUND)
-    removed = {c.left: c for c in changes if c.left is not None}
-    added = {c.right: c for c in changes if c.right is not None}
-    i, j = i - before, j - before
-    rows: list[EventRow] = []
-    while (i < len(left) or j < len(right)) and len(rows) < 3 * _EVENTS_AROUND:
-        gone, come = removed.get(i), added.get(j)
-        if gone is not None and gone.change in ("missing", "moved") and i < len(left):
-            rows.append(EventRow(_title(left, i), "", gone.change))
-            i += 1
-        elif come is not None and come.change in ("extra", "moved") and j < len(right):
-            rows.append(EventRow("", _title(right, j), come.change))
-            j += 1
-        else:
-            rows.append(EventRow(_title(left, i), _title(right, j), _mark(gone)))
-            i, j = i + 1, j + 1
-    return rows
+def _look(verdicts: Sequence[Comparison]) -> str:
+    for kind, look in ((Different, "different"), (NotComparable, "unknown"), (Identical, "identical")):
+        if any(isinstance(verdict, kind) for verdict in verdicts):
+            return look
+    return "unknown"
 
 
-def _mark(change: EventChange | None) -> str:
-    if change is None:
-        return ""
-    return "changed: " + ", ".join(field.path for field in change.fields[:4])
+def _section(report: RunReport, anchor: str) -> dict[str, Any]:
+    found = report.comparison
+    # The event timeline shows the changes of events.
+    rest = [describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)]
+    return {
+        "anchor": anchor,
+        "name": report.name,
+        "verdict": headline([found]),
+        "look": _look([found]),
+        "reason": found.reason if isinstance(found, NotComparable) else "",
+        "compared": [] if isinstance(found, NotComparable) else _amounts(found),
+        "first": describe(report.divergences[0])[0] if report.divergences else "",
+        "facts": facts(report.divergences[0]) if report.divergences else (),
+        "around": around(report),
+        "tensors": tensor_rows(report),
+        "missing": missing_values(report),
+        "rest": rest[:_RESTS],
+        "rest_left_out": max(0, len(rest) - _RESTS),
+        "envs": env_line(found.envs) if not isinstance(found, NotComparable) and found.envs else "",
+        "lanes": _lane_rows(report)[:_LANES],
+        "lanes_left_out": max(0, len(_lane_rows(report)) - _LANES),
+        "plots": [_plot(growth, report, f"{anchor}-plot-{n}") for n, growth in enumerate(report.growths)],
+        "plots_left_out": report.growths_left_out,
+        "layers": final_layers(report),
+        "timeline": report.timeline,
+        "event_strips": (event_strip(report.timeline.left), event_strip(report.timeline.right)),
+        "sides": _sides(report),
+        "timing": timing(report),
+        "reads": reads(report),
+    }
 
 
-def _title(events: Sequence[Event], index: int) -> str:
-    if index >= len(events):
-        return ""
-    event = events[index]
-    return f"{index} {event.kind}" + (f", env {event.env}" if event.env is not None else "")
-
-
-def _counts(left: Trace, right: Trace) -> list[tuple[str, int, int]]:
-    a, b = left.about.counts, right.about.counts
-    return [(kind, a.get(kind, 0), b.get(kind, 0)) for kind in sorted({*a, *b})]
-
-
-def ratios(left: Trace, right: Trace) -> list[Ratio]:
-    """Seconds, observing cost and host reads of both sides; they never decide a verdict."""
-    rows = [_ratio("whole run, s", left.about.seconds, right.about.seconds)]
-    a, b = (sum(p.seconds for p in t.processes) for t in (left, right))
-    rows.append(_ratio("since torch was imported, s", a, b))
-    a, b = (sum(p.observing for p in t.processes) for t in (left, right))
-    rows.append(_ratio("of it observing, s", a, b))
-    reads: list[dict[str, int]] = []
-    for trace in (left, right):
-        merged: dict[str, int] = {}
-        for process in trace.processes:
-            for place, count in process.syncs.items():
-                merged[place] = merged.get(place, 0) + count
-        reads.append(merged)
-    rows.append(_ratio("host reads, all", sum(reads[0].values()), sum(reads[1].values())))
-    places = sorted({*reads[0], *reads[1]}, key=lambda p: -max(reads[0].get(p, 0), reads[1].get(p, 0)))
-    rows += [
-        _ratio(f"host reads, {p}", reads[0].get(p, 0), reads[1].get(p, 0)) for p in places[:_PLACES_AT_MOST]
+def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
+    compared = found.compared
+    return [
+        ("events", f"{compared.events:,}"),
+        ("optimizer steps", f"{compared.steps:,}"),
+        ("tensors", f"{compared.tensors:,}"),
+        ("of tensors", size_text(compared.bytes)),
+        ("scalars", f"{compared.scalars:,}"),
+        ("random states", f"{compared.rng_states:,}"),
     ]
-    return rows
 
 
-def _ratio(name: str, left: float, right: float) -> Ratio:
-    shown = [f"{value:,}" if isinstance(value, int) else f"{value:.3f}" for value in (left, right)]
-    return Ratio(name, shown[0], shown[1], f"{right / left:.2f}" if left else "")
+@dataclass(frozen=True, slots=True)
+class _LaneRow:
+    title: str
+    what: str
+    strip: Strip
+    says: str
+    identical: bool
 
 
-def _fingerprints(left: Trace, right: Trace) -> list[tuple[str, str, str]]:
-    a, b = left.about.fingerprint, right.about.fingerprint
-    return [(name, a.get(name, ""), b.get(name, "")) for name in dict.fromkeys([*a, *b])]
+def _lane_rows(report: RunReport) -> list[_LaneRow]:
+    """Steps and events by environment, then what belongs to none; what diverges is never left out first."""
+    rows: list[tuple[tuple[bool, int], _LaneRow]] = []
+    for lane in report.lanes:
+        env = lane.stream.env
+        rows.append(((env is None, env or 0), _step_row(lane)))
+    for env, marks in report.timeline.by_env.items():
+        changed = sum(mark != "same" for mark in marks)
+        says = f"{changed:,} of {len(marks):,} differ" if changed else "identical"
+        rows.append(((False, env), _LaneRow(f"env {env}", "events", event_strip(marks), says, not changed)))
+    rows.sort(key=lambda row: row[0])
+    if len(rows) > _LANES:
+        rows.sort(key=lambda row: (row[1].identical, row[0]))
+    return [row for _, row in rows]
 
 
-def markdown(left: Trace, right: Trace, found: Comparison) -> str:
-    """A summary for a pull request, below the size that services accept."""
-    body = render(found, left=left.title, right=right.title)
-    text = f"### golden: {left.about.run}: {_VERDICTS[found.code]}\n\n```text\n{body}\n```\n"
-    if len(text.encode()) < _MARKDOWN_BYTES:
-        return text
-    return text.encode()[: _MARKDOWN_BYTES - 100].decode(errors="ignore") + "\n```\n\n(cut: too long)\n"
+def _step_row(lane: Lane) -> _LaneRow:
+    says = "identical" if lane.first is None else f"differs from step {lane.first}"
+    return _LaneRow(lane.stream.title, "steps", step_strip(lane), says, lane.first is None)
 
 
-def junit(results: Sequence[tuple[str, Comparison, float]]) -> str:
-    """JUnit XML of comparisons: name, verdict, seconds."""
-    failures = sum(found.code == ExitCode.DIFFERENT for _, found, _ in results)
-    errors = sum(found.code == ExitCode.NOTHING_COMPARABLE for _, found, _ in results)
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        f'<testsuite name="golden" tests="{len(results)}" failures="{failures}" errors="{errors}">',
+def _plot(growth: Growth, report: RunReport, name: str) -> dict[str, Any]:
+    """One stream's plot in two shapes, and in words what of it is known."""
+    said = []
+    if growth.total > growth.kept:
+        of = f"{growth.kept:,} of the {growth.total:,}"
+        said.append(f"Both sides kept the tensors of {of} steps whose tensors differ; others have no point.")
+    if growth.stride > 1:
+        said.append(f"Every {growth.stride}th step is read.")
+    lane = next(lane for lane in report.lanes if lane.stream == growth.stream)
+    pair = lane.pairs[lane.first or 0]
+    step = pair.left or pair.right
+    command = dense_command(report.name, step.number) if step and growth.kept < growth.total else ""
+    shapes = {"wide": _WIDE, "narrow": _NARROW} if growth.known and len(growth.steps) > _FEW else {}
+    return {
+        "title": growth.stream.title,
+        "said": " ".join(said),
+        "command": command,
+        # matplotlib sees numbers and our own words only, so its drawing holds nothing to escape.
+        "shapes": [
+            (shape, Markup(growth_svg(growth, name=f"{name}-{shape}", size=size)))
+            for shape, size in shapes.items()
+        ],
+        "summary": _growth_text(growth),
+    }
+
+
+def _growth_text(growth: Growth) -> str:
+    parts = []
+    for line in growth.lines:
+        known = [(step, ulps) for step, ulps in zip(growth.steps, line.ulps, strict=True) if ulps]
+        if not known:
+            continue
+        (first, start), (last, end) = known[0], known[-1]
+        until = f" to {end:,} at step {last}" if last > first else ""
+        parts.append(
+            f"{KIND_TITLES[line.kind]} {start:,} {'ulp' if start == 1 else 'ulps'} at step {first}{until}"
+        )
+    return f"Largest distance: {'; '.join(parts)}." if parts else "No distance in ulps is known."
+
+
+def _sides(report: RunReport) -> list[tuple[str, str, str]]:
+    a, b = report.left.about, report.right.about
+    rows = [
+        ("trace", report.left_title, report.right_title),
+        ("label", a.label, b.label),
+        ("command", " ".join(a.argv), " ".join(b.argv)),
+        ("seed", str(a.seed), str(b.seed)),
+        ("processes", str(len(a.processes)), str(len(b.processes))),
     ]
-    for name, found, seconds in results:
-        lines.append(f'  <testcase classname="golden" name={quoteattr(name)} time="{seconds:.3f}">')
-        if found.code != ExitCode.IDENTICAL:
-            tag = "failure" if found.code == ExitCode.DIFFERENT else "error"
-            text = render(found)
-            lines.append(f"    <{tag} message={quoteattr(text.splitlines()[0])}>{escape(text)}</{tag}>")
-        lines.append("  </testcase>")
-    return "\n".join([*lines, "</testsuite>", ""])
+    names = dict.fromkeys([*a.fingerprint, *b.fingerprint])
+    return [*rows, *((n, a.fingerprint.get(n, "unknown"), b.fingerprint.get(n, "unknown")) for n in names)]
