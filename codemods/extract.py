@@ -101,7 +101,7 @@ def command(
 
 def _explain(code: str) -> int:
     import codemods.analysis.rules
-    import codemods.plans.compose  # noqa: F401  (registers its codes too)
+    import codemods.plans.run  # noqa: F401  (registers all codes)
     from codemods.analysis.refusals import RULES, explain
 
     text = explain(code)

@@ -10,10 +10,13 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.source import Source, SourceError, read_source
-from codemods.plans.compose import Composed, Request, TargetError, compose
-from codemods.plans.model import Plan, PlanError, line_of, load_plan
+from codemods.plans.compose import Composed, Request, TargetError, compose, reread
+from codemods.plans.loop import compose_loop
+from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.seams import Seam, find_seams
+from codemods.transforms.edits import apply_edits
+from codemods.transforms.lift import absolute_imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,49 @@ def run_plan(path: Path, root: Path | None) -> Report:
         composed = compose(analysis, layout, request)
     except TargetError as error:
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
-    return _report(analysis, layout, scope, composed, seams)
+    report = _report(analysis, layout, scope, composed, seams)
+    if plan.loop is None or report.refused:
+        return report
+    try:
+        return _with_loop(plan, plan.loop, analysis.source, layout, composed, request, report)
+    except TargetError as error:
+        raise PlanError(f"{shown}:{line_of(text, 'loop')}: {error}") from None
+
+
+def _with_loop(
+    plan: Plan,
+    loop: Loop,
+    source: Source,
+    layout: Layout,
+    composed: Composed,
+    request: Request,
+    report: Report,
+) -> Report:
+    """Carry out a plan's loop on what the moves left."""
+    target = layout.root / plan.root / loop.to
+    if target in (layout.source, layout.rest, *composed.files):
+        raise TargetError(f"{loop.to} is the source or the target of a move")
+    assert plan.function is not None
+    left = composed.files.get(layout.rest)
+    if left is None:
+        package = layout.source_package if layout.rest != layout.source else None
+        edits = absolute_imports(source, source.tree, package) if package is not None else []
+        left = apply_edits(source.text, edits)
+    made = compose_loop(reread(source, left), layout, target, plan.function, loop, request.seams)
+    row = HelperReport(
+        name=loop.class_,
+        qualname=f"{plan.function} (loop)",
+        path=source.path if left == source.text else layout.shown(layout.rest),
+        line=made.line,
+        status="refused" if made.refusal else "lifted",
+        refusal=made.refusal,
+        captures=made.fields,
+        target=None if made.refusal else layout.shown(target),
+        call_sites=0 if made.refusal else 1,
+    )
+    files = {**composed.files, **made.files}
+    changes = tuple(_change(source, layout, path, text) for path, text in files.items())
+    return Report((*report.helpers, row), changes, report.seams)
 
 
 def _request(

@@ -58,7 +58,7 @@ class Target:
     def render(self, lifted: Lifted) -> str:
         """The file's text."""
         newline = self.newline
-        parts = [_docstring(self.docstring, newline)]
+        parts = [docstring_literal(self.docstring, newline)]
         section = self.imports.render(newline, self.width)
         if section:
             parts.append(newline + section + newline)
@@ -67,7 +67,7 @@ class Target:
         return "".join(parts)
 
 
-def _docstring(text: str, newline: str) -> str:
+def docstring_literal(text: str, newline: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     if escaped.endswith('"'):
         escaped = escaped[:-1] + '\\"'
