@@ -34,7 +34,7 @@ class _Unusable(click.ClickException):
 
 @click.command(name="extract", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--function", metavar="QUALNAME", help="Only helpers inside this function.")
+@click.option("--function", metavar="QUALNAME", help="Only helpers defined directly in this function.")
 @click.option("--helper", "helpers", metavar="NAME", multiple=True, help="Only this helper; may be repeated.")
 @click.option("--to", type=click.Path(path_type=Path), help="Put the lifted functions into this new file.")
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")

@@ -96,16 +96,17 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
             table.add_column(
                 column, justify="right" if column in ("line", "calls") else "left", overflow="fold"
             )
+        shared = _shared_prefix([helper.qualname for helper in report.helpers])
         for helper in report.helpers:
             status = helper.refusal.code if helper.refusal else helper.status
             captures = ", ".join(helper.captures) or "-"
             table.add_row(
-                helper.qualname,
+                helper.qualname.removeprefix(shared),
                 str(helper.line),
                 status,
                 captures,
                 str(helper.call_sites),
-                helper.target or "-",
+                helper.target.rpartition("/")[2] if helper.target else "-",
             )
         console.print(table)
     else:
@@ -125,6 +126,12 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
     if statistics:
         console.print(_statistics(report))
     return out.getvalue()
+
+
+def _shared_prefix(qualnames: list[str]) -> str:
+    """The outer function's name with a dot, if all helpers are inside the same one."""
+    outer = {name.rpartition(".")[0] for name in qualnames}
+    return f"{outer.pop()}." if len(outer) == 1 else ""
 
 
 def _line_table(files: Sequence[FileChange]) -> object:

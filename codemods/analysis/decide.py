@@ -48,9 +48,23 @@ def decide(
             if refusal is not None:
                 found[helper] = refusal
         if not found:
-            return Decision(lifting, refusals)
+            return _retried(lifting, refusals, refused or {})
         refusals.update(found)
         candidates = candidates - found.keys()
+
+
+def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[Helper, Refusal]) -> Decision:
+    """Try once more what may have been refused only because of another helper that was refused with it."""
+    for helper in sorted(refusals, key=lambda h: h.node.lineno):
+        calls_refused = any(
+            lifting.analysis.helper_at(owner, name) in refusals for name, owner, _ in helper.reads
+        )
+        if helper in final or not calls_refused:
+            continue
+        larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
+        if all(_check(larger, candidate) is None for candidate in larger.candidates):
+            lifting = larger
+    return Decision(lifting, {h: r for h, r in refusals.items() if h not in lifting.candidates})
 
 
 def _check(lifting: Lifting, helper: Helper) -> Refusal | None:

@@ -57,6 +57,14 @@ class Analysis:
             self._flows[frame] = Flow(graph.build())
         return self._flows[frame]
 
+    def helper_at(self, owner: Scope, name: str) -> Helper | None:
+        """The helper that a variable is bound to by definition."""
+        for binder in self.tree.binders.get((owner, name), []):
+            scope = self.tree.by_node.get(binder.node)
+            if scope is not None and scope in self.by_scope:
+                return self.by_scope[scope]
+        return None
+
     def uses(self, helper: Helper) -> list[Use]:
         """Every load of the helper's name."""
         return self.tree.uses.get((helper.outer, helper.scope.name), [])

@@ -12,6 +12,7 @@ import symtable
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from codemods.analysis.source import Source, SourceError
@@ -151,6 +152,11 @@ class ScopeTree:
             and not self.star_imports
             and hasattr(builtins, name)
         )
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around every node."""
+        return {child: node for node in ast.walk(self.source.tree) for child in ast.iter_child_nodes(node)}
 
     def scopes(self) -> Iterator[Scope]:
         """All scopes, outer before inner, in the order of the text."""

@@ -18,7 +18,7 @@ from codemods.plans.targets import Request, TargetError, build_targets, source_i
 from codemods.transforms.edits import Edit
 from codemods.transforms.lift import Lifted, Names, absolute_imports, first_line, indentation
 from codemods.transforms.naming import FileNames
-from codemods.transforms.proof import NotProven
+from codemods.transforms.proof import NotProven, compile_tree
 from codemods.transforms.prove import prove_all
 
 rule(
@@ -102,7 +102,20 @@ def reread(source: Source, text: str) -> Source:
         raise NotProven(f"what is left is not readable: {error}") from None
     if read.text != text:
         raise NotProven("what is left reads differently in the file's encoding")
+    must_compile(read)
     return read
+
+
+def must_compile(source: Source) -> None:
+    """Compile a file that was made.
+
+    Raises:
+        NotProven: if the compiler finds what the parser does not.
+    """
+    try:
+        compile_tree(ast.parse(source.text), ())
+    except SyntaxError as error:
+        raise NotProven(f"{source.path}:{error.lineno}: does not compile: {error.msg}") from None
 
 
 def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
@@ -123,7 +136,9 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     trees = {}
     for target in targets:
         files[target.path] = target.render(lifted)
-        trees[target.path] = parse_source(files[target.path], layout.shown(target.path)).tree
+        made = parse_source(files[target.path], layout.shown(target.path))
+        must_compile(made)
+        trees[target.path] = made.tree
     prove_all(decision, names, reread(source, text).tree, {t: trees[t.path] for t in targets}, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def compose_loop(
         layout.dotted(target)
     except ValueError:
         raise TargetError(
-            f"{layout.shown(target)}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
+            f"{layout.shown(target)}: can't be imported from {layout.shown(layout.rest)}: "
+            "not below its folder"
         ) from None
     analysis = Analysis(source)
     return _Writer(analysis, layout, _parts(analysis, function, loop), loop, target).made(seams)

@@ -14,7 +14,7 @@ from codemods.plans.compose import Composed, Request, TargetError, compose, rere
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modules import Layout, find_root
-from codemods.plans.seams import Seam, find_seams
+from codemods.plans.seams import Seam, find_seams, is_star_imported
 from codemods.transforms.edits import apply_edits
 from codemods.transforms.lift import absolute_imports
 
@@ -89,7 +89,9 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
             raise RequestError(f"{to}: exists already; name a file that does not")
         targets = dict.fromkeys(wanted, target)
         seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
-    request = Request(wanted, targets, {}, {}, frozenset(seam.name for seam in seams), strict=False)
+    request = Request(
+        wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
+    )
     composed = compose(analysis, layout, request)
     return _report(analysis, layout, scope, composed, seams)
 
@@ -195,13 +197,19 @@ def _request(
     modules = frozenset([layout.dotted(layout.rest)])
     seams = find_seams(tests, modules)
     names = frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
-    return Request(list(targets), targets, renames, docstrings, names), seams
+    star = not _has_all(analysis) and is_star_imported(layout.root, layout.dotted(layout.rest))
+    return Request(list(targets), targets, renames, docstrings, names, True, star), seams
+
+
+def _has_all(analysis: Analysis) -> bool:
+    """Whether a module says itself what a star import gets."""
+    return (analysis.tree.module, "__all__") in analysis.tree.binders
 
 
 def _of_function(
     analysis: Analysis, function: str | None, plan: str | None = None, text: str = ""
 ) -> list[Helper]:
-    """Helpers inside a function (of the whole file where none is named)."""
+    """Helpers defined directly in a function (all of the file where none is named)."""
     if function is None:
         return list(analysis.helpers)
     scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
@@ -209,7 +217,7 @@ def _of_function(
         where = f"{plan}:{line_of(text, 'function')}" if plan else analysis.source.path
         kind: type[Exception] = PlanError if plan else RequestError
         raise kind(f"{where}: there is no function {function} in {analysis.source.path}")
-    return [helper for helper in analysis.helpers if any(helper.outer.inside(scope) for scope in scopes)]
+    return [helper for helper in analysis.helpers if helper.outer in scopes]
 
 
 def _named(analysis: Analysis, scope: list[Helper], names: Iterable[str]) -> list[Helper]:

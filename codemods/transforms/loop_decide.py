@@ -95,7 +95,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse(
-                "loop-return", inner.lineno, f"this leaves {node.name}, and statements follow the loop"
+                "loop-return", inner.lineno, f"this leaves {node.name}, and more follows"
             )
 
 

@@ -24,7 +24,7 @@ from codemods.transforms.proof import NotProven, absolute, compile_tree, drop_st
 _END = "<end of the loop>"
 _STOPS = frozenset(["RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"])
 _JUMPS = frozenset(["JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"])
-# Instructions whose lowest bit of the argument also says whether to push a null.
+# The lowest bit of these instructions' argument says something; in Python 3.11, of LOAD_GLOBAL's only.
 _FLAGGED = frozenset(
     ["LOAD_GLOBAL", *(["LOAD_ATTR", "LOAD_SUPER_ATTR"] if sys.version_info >= (3, 12) else [])]
 )

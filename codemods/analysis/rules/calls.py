@@ -7,23 +7,6 @@ from codemods.analysis.lifting import Lifting
 from codemods.analysis.refusals import Refusal, refuse, rule
 
 rule(
-    "var-keyword",
-    "The helper takes **kwargs, which could receive a keyword of the same name as a capture.",
-    "name the keywords it takes, or pass a dict",
-    refused="""
-def outer(n):
-    def h(**kw):
-        return n, kw
-    return h(n=5)
-""",
-    lifted="""
-def outer(n):
-    def h(kw):
-        return n, kw
-    return h({'n': 5})
-""",
-)
-rule(
     "kwargs-at-call",
     "A call passes **kwargs, or a keyword of the same name as a capture, to the helper.",
     "write the keywords out at the call",
@@ -47,12 +30,6 @@ def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
     needs = lifting.needs[helper]
     if not needs:
         return None
-    if helper.node.args.kwarg is not None:
-        return refuse(
-            "var-keyword",
-            helper.node.lineno,
-            f"**{helper.node.args.kwarg.arg} of {helper.name} could receive a keyword named like a capture",
-        )
     names = {name for name, _ in needs}
     for use in lifting.analysis.uses(helper):
         if use.call is None:

@@ -8,7 +8,7 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.scopes import Use, mangle
+from codemods.analysis.scopes import ScopeTree, Use, mangle
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
@@ -170,10 +170,10 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
             if (tree.module, name) in tree.binders:
                 continue
             near = use.scope.inside(helper.root) or name == "globals" or use.scope.frame() is tree.module
-            if use.call is None or (near and not _harmless(tree.source.tree, use, allowed)):
+            if use.call is None or (near and not _harmless(tree, use, allowed)):
                 return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
     for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
-        if path == "sys.modules" and not _names_itself(tree.source.tree, node):
+        if path == "sys.modules" and not _may_list(tree, node):
             continue
         return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
     return None
@@ -197,26 +197,44 @@ def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple
     return found
 
 
-def _names_itself(module: ast.Module, node: ast.AST) -> bool:
-    """Whether ``sys.modules`` is used otherwise than with a constant or to ask what is loaded."""
-    for parent in ast.walk(module):
-        if isinstance(parent, ast.Subscript) and parent.value is node:
-            return not isinstance(parent.slice, ast.Constant)
-        if isinstance(parent, ast.Compare) and node in parent.comparators:
-            return False
-    return True
+def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether a use of ``sys.modules`` may list the names of this module.
+
+    It can't with a constant key or in a test of what is loaded, nor where it only looks up an attribute.
+    """
+    parent = tree.parents[node]
+    if isinstance(parent, ast.Compare):
+        return False
+    if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
+        call = tree.parents[parent]
+        return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
+    if not isinstance(parent, ast.Subscript):
+        return True
+    if isinstance(parent.slice, ast.Constant):
+        return False
+    around = tree.parents[parent]
+    if isinstance(around, ast.Attribute):
+        return around.attr == "__dict__"
+    lookup = (
+        isinstance(around, ast.Call)
+        and isinstance(around.func, ast.Name)
+        and around.func.id in ("getattr", "hasattr")
+    )
+    return not lookup
 
 
-def _harmless(module: ast.Module, use: Use, allowed: int) -> bool:
+def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
     """Whether a use can't see variables; ``globals()`` may only be subscripted by a constant and read."""
     assert use.call is not None
     if allowed >= 0:
         starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
         return len(use.call.args) > allowed and not starred
-    for node in ast.walk(module):
-        if isinstance(node, ast.Subscript) and node.value is use.call:
-            return isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant)
-    return False
+    parent = tree.parents[use.call]
+    return (
+        isinstance(parent, ast.Subscript)
+        and isinstance(parent.ctx, ast.Load)
+        and isinstance(parent.slice, ast.Constant)
+    )
 
 
 def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:

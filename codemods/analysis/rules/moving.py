@@ -227,6 +227,10 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
     for (owner, written), binders in lifting.tree.binders.items():
         if owner is lifting.tree.module and (inside := [b for b in binders if b.scope.inside(helper.scope)]):
             return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
+    for passed, owner in lifting.needs[helper]:
+        for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
+            if owner is lifting.tree.module and scope.inside(helper.scope):
+                return refuse("global-write", statement.lineno, f"{name} declares {passed} global")
     for read, line in reads.items():
         origin = known.look_up(read).origin
         if origin == "identity":
