@@ -94,9 +94,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
         yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
-            yield refuse(
-                "loop-return", inner.lineno, f"this leaves {node.name}, and more follows"
-            )
+            yield refuse("loop-return", inner.lineno, f"this leaves {node.name}, and more follows")
 
 
 def _module_names(parts: Parts) -> Iterator[Refusal]:
