@@ -12,12 +12,13 @@ from codemods.analysis.annotations import annotation_names, stated_annotation
 from codemods.analysis.globals import Globals
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse
-from codemods.analysis.source import Source, SourceError, decode_source, parse_source
+from codemods.analysis.source import Source, SourceError, parse_source
 from codemods.analysis.walk import all_arguments
+from codemods.plans.compose import must_compile, reread
 from codemods.plans.imports import Import, ImportSection, imports_of
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
-from codemods.plans.targets import TargetError, docstring_literal
+from codemods.plans.targets import TargetError, docstring_literal, not_hidden
 from codemods.transforms.edits import Edit, apply_edits, reindent
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import absolute_imports, first_line, indentation
@@ -50,13 +51,14 @@ def compose_loop(
         TargetError: if the plan asks for something that can't be made.
     """
     try:
-        layout.dotted(target)
+        module = layout.dotted(target)
     except ValueError:
         raise TargetError(
             f"{layout.shown(target)}: can't be imported from {layout.shown(layout.rest)}: "
             "not below its folder"
         ) from None
     analysis = Analysis(source)
+    not_hidden(analysis, layout, target, module)
     return _Writer(analysis, layout, _parts(analysis, function, loop), loop, target).made(seams)
 
 
@@ -101,9 +103,8 @@ class _Writer:
         self._check_groups(decision)
         rest, target = self._rest(decision), self._target(decision)
         try:
-            read = decode_source(self.source.encode(rest), self.source.path)
-            made = Made(
-                rest=read,
+                        made = Made(
+                rest=reread(self.source, rest),
                 target=parse_source(target, self.layout.shown(self.target)),
                 module=self.layout.dotted(self.target),
                 class_name=self.loop.class_,
@@ -111,10 +112,9 @@ class _Writer:
                 groups=self.loop.state,
                 package=self.package,
             )
-            if read.text != rest:
-                raise NotProven("what is left reads differently in the file's encoding")
+            must_compile(made.target)
             prove_loop(decision, made)
-        except (NotProven, SourceError, UnicodeEncodeError) as failure:
+        except (NotProven, SourceError) as failure:
             return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
         return LoopMade(line, None, decision.fields, {self.layout.rest: rest, self.target: target})
 
@@ -147,7 +147,7 @@ class _Writer:
 
     def _reserved(self) -> frozenset[str]:
         """Names that the target binds itself, unless the source imports the same thing under them."""
-        found = {"TYPE_CHECKING"}
+        found = {"TYPE_CHECKING", "tuple", *self.classes}
         for wanted in (_DATACLASS, _ANY):
             if self._imports(wanted.bound) != [wanted]:
                 found.add(wanted.bound)

@@ -96,7 +96,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 raise TargetError(
                     f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
                 ) from None
-            _not_hidden(analysis, layout, path, module)
+            not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
@@ -120,7 +120,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     return made
 
 
-def _not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
     imported = set(sys.stdlib_module_names)
     for node in ast.walk(analysis.source.tree):

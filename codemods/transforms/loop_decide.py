@@ -64,10 +64,8 @@ def _travelling(
     passed, imported = [], []
     for name in parts.globals:
         found = known.look_up(name)
-        late = any(node.lineno > parts.node.lineno for node in found.imports)
-        if found.origin == "own" or (
-            found.origin == "import" and (late or name in seams or name in reserved)
-        ):
+        kept = name in seams or name in reserved or not known.repeatable(found, parts.node.lineno)
+        if found.origin == "own" or (found.origin == "import" and kept):
             passed.append(name)
         elif found.origin == "import":
             imported.append(name)

@@ -186,7 +186,8 @@ class LoopFlow:
 
     def _anyhow(self, name: str, region: Region) -> bool:
         """Whether a part reads a variable in ways that the graph has no place for."""
-        if self.parts.captured(name, region) is not None:
+        parts = self.parts
+        if parts.captured(name, region) is not None or parts.shared_write(name, region) is not None:
             return True
         return any(
             isinstance(node, ast.Name) and node.id == name and _reads_too(node, augmented)
