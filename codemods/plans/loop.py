@@ -103,7 +103,7 @@ class _Writer:
         self._check_groups(decision)
         rest, target = self._rest(decision), self._target(decision)
         try:
-                        made = Made(
+            made = Made(
                 rest=reread(self.source, rest),
                 target=parse_source(target, self.layout.shown(self.target)),
                 module=self.layout.dotted(self.target),
@@ -112,6 +112,7 @@ class _Writer:
                 groups=self.loop.state,
                 package=self.package,
             )
+            must_compile(made.rest)
             must_compile(made.target)
             prove_loop(decision, made)
         except (NotProven, SourceError) as failure:
