@@ -155,6 +155,7 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         what = f"unknown key {name!r}; known are {', '.join(_known(place))}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"
+        key = str(place[0]) if len(place) > 1 else key
     else:
         what = f"{name}: {first['msg']}" if name else str(first["msg"])
     table = "[loop" if place[:1] == ["loop"] else "[[move]]"

@@ -16,6 +16,10 @@ from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.rules import dynamic, moving
 from codemods.transforms.loop_parts import LoopFlow, Parts, private_names
 
+# What tells where a function was made.
+_ORIGIN = ("__globals__", "__module__", "__qualname__")
+_MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
+
 
 @dataclass(frozen=True, slots=True)
 class LoopDecision:
@@ -113,6 +117,11 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
     for node in ast.walk(parts.loop):
         if isinstance(node, ast.Call) and dotted(tree, parts.scope, node.func) == "warnings.warn":
             yield refuse("loop-module", node.lineno, "warnings.warn shows where it is called from")
+    if any(isinstance(node, _MADE) for node in ast.walk(parts.loop)):
+        for name in _ORIGIN:
+            asked = tree.attributes.get(name) or tree.strings.get(name)
+            if asked is not None:
+                yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
 
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Iterator[Refusal]:

@@ -158,7 +158,7 @@ def train(n):
 rule(
     "loop-module",
     "The loop uses something that differs from module to module: __name__, globals(), warnings.warn, a star "
-    "import, or a name that is bound nowhere in the file.",
+    "import, a name that is bound nowhere in the file, or where a function was made.",
     "get the value before the loop",
     refused="""
 #% loop
