@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codemods.analysis.annotations import annotation_names, stated_annotation
 from codemods.analysis.decide import Decision
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.source import Source
@@ -181,7 +181,7 @@ def _import_globals(
     analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
 ) -> None:
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
-    known, passed = Globals(analysis), decision.lifting.foreign[helper]
+    known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
 
     def absolute(level: int, module: str | None) -> str:
