@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from codemods.plans.run import Report
+    from codemods.plans.report import Report
 
 
 class Exit(enum.IntEnum):

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.analysis.annotations import annotation_names, stated_annotation
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.source import Source, SourceError, parse_source
 from codemods.analysis.walk import all_arguments
+from codemods.plans.append import docstring_text, made_module
 from codemods.plans.compose import must_compile, reread
 from codemods.plans.imports import Import, ImportSection, imports_of
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
-from codemods.plans.targets import TargetError, docstring_literal, not_hidden
+from codemods.plans.targets import TargetError, not_hidden
 from codemods.transforms.edits import Edit, apply_edits, reindent
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import absolute_imports, first_line, indentation
@@ -84,7 +85,7 @@ class _Writer:
         self.parts = parts
         self.loop = loop
         self.target = target
-        self.known = Globals(analysis)
+        self.known = globals_of(analysis)
         self.width = line_limit(self.source)
         self.newline = self.source.newline
         self.package = _package(layout)
@@ -218,18 +219,16 @@ class _Writer:
         title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
         method = self._method(decision, grouped)
         classes.append(self._class(self.loop.class_, title, own) + newline + method)
-        head = docstring_literal(
-            f"The loop of `{self.parts.node.name}` in {self.layout.dotted(self.layout.rest)}.", newline
-        )
-        section = self.section.render(newline, self.width)
-        return head + newline + section + newline + "".join(newline * 2 + text for text in classes)
+        where = self.layout.dotted(self.layout.rest)
+        head = f"The loop of `{self.parts.node.name}` in {where}."
+        return made_module(head, self.section, classes, newline, self.width)
 
     def _class(self, name: str, title: str, fields: Mapping[str, str]) -> str:
         newline = self.newline
         lines = [f"{_INDENT}{field}: {annotation}{newline}" for field, annotation in fields.items()]
         gap = newline if lines else ""
         head = f"@dataclass(frozen=True, slots=True){newline}class {name}:{newline}"
-        docstring = _INDENT + docstring_literal(title, newline)
+        docstring = _INDENT + docstring_text(title, newline)
         return head + docstring + gap + "".join(lines)
 
     def _typed(self, names: Iterable[str]) -> dict[str, str]:
@@ -285,7 +284,7 @@ class _Writer:
         title = f"Run the loop; {returned} as it leaves them." if returned else "Run the loop."
         lines = [
             f"{_INDENT}def {self.loop.method}({receiver}) -> {kind}:{newline}",
-            inner + docstring_literal(title, newline),
+            inner + docstring_text(title, newline),
         ]
         for name in decision.fields:
             path = f"{field_of(grouped[name])}.{name}" if name in grouped else name

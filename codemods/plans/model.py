@@ -29,13 +29,15 @@ def _below(value: str) -> str:
 
 
 class Move(_Strict):
-    """Some helpers that go to one file."""
+    """Helpers and module-level names that go to one file; ``*`` is every helper not in ``except``."""
 
     to: str
     names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
     docstring: str | None = None
     captures: Captures = "params"
     rename: dict[str, str] = {}
+    reexport: bool = False
+    except_: Annotated[tuple[str, ...], Field(alias="except", strict=False)] = ()
 
     @field_validator("to")
     @classmethod
@@ -104,6 +106,7 @@ class Plan(_Strict):
     function: str | None = None
     root: str = "."
     rest: str | None = None
+    after: Annotated[tuple[str, ...], Field(strict=False)] = ()
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()

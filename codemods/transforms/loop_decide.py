@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import codemods.transforms.loop_rules  # noqa: F401  (registers its codes)
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.graph import NotUnderstood
 from codemods.analysis.helpers import Helper, is_generator, own_nodes
 from codemods.analysis.lifting import Lifting
@@ -64,7 +64,7 @@ def _travelling(
     parts: Parts, seams: frozenset[str], reserved: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Globals that the loop reads: those handed in, and those that the target imports itself."""
-    known = Globals(parts.analysis)
+    known = globals_of(parts.analysis)
     passed, imported = [], []
     for name in parts.globals:
         found = known.look_up(name)
@@ -101,7 +101,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
 
 def _module_names(parts: Parts) -> Iterator[Refusal]:
     """Globals that the loop reads are there in another module too."""
-    tree, known = parts.analysis.tree, Globals(parts.analysis)
+    tree, known = parts.analysis.tree, globals_of(parts.analysis)
     for (owner, name), binders in tree.binders.items():
         for binder in binders if owner is tree.module else ():
             if binder.scope.inside(parts.scope) and parts.region(binder.line) == "loop":

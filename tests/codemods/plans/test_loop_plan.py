@@ -116,6 +116,26 @@ def test_a_faulty_plan_is_one_line_with_its_place(
     assert tree(tmp_path) == before
 
 
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    write(tmp_path, PROGRAM)
+    (tmp_path / "looped.py").write_text("KEEP = 1\n")
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == 2
+    assert "looped.py exists already" in ran.err
+    assert (tmp_path / "looped.py").read_text() == "KEEP = 1\n"
+
+
+def test_a_name_that_a_star_import_would_spread_is_an_error(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    write(tmp_path, PROGRAM)
+    (tmp_path / "other.py").write_text("from program import *\n")
+    assert "would spread by a star import" in carry_out(tmp_path, extract).err
+    write(tmp_path, PROGRAM, PLAN.replace("Trainer", "_Trainer"))
+    assert carry_out(tmp_path, extract).code == 0
+
+
 def test_several_loops_need_a_choice(
     tmp_path: Path,
     extract: Command,  # noqa: F811
