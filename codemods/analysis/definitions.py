@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
@@ -128,7 +128,7 @@ class Definitions:
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.tree = analysis.tree
-        self.known = Globals(analysis)
+        self.known = globals_of(analysis)
 
     def names(self) -> list[str]:
         """Names that statements of the module define."""

@@ -10,9 +10,10 @@ from codemods.analysis.source import Source, decode_source, read_source
 
 @dataclass
 class Overlay:
-    """Made files by path, and where the rest of each taken-apart source went."""
+    """Made files by path; those of them that only refer to what moved; where the rest of each source went."""
 
     made: dict[Path, bytes] = field(default_factory=dict)
+    followers: set[Path] = field(default_factory=set)
     rests: dict[Path, Path] = field(default_factory=dict)
 
     def exists(self, path: Path) -> bool:
@@ -37,14 +38,16 @@ class Overlay:
         Raises:
             SourceError: if the file that is there is not Python.
         """
-        if path in self.made:
+        if path in self.made and not (fresh and path in self.followers):
             return decode_source(self.made[path], shown)
         return None if fresh or not path.exists() else read_source(path, shown)
 
     def put(self, path: Path, source: Source, text: str) -> None:
         """Make or replace a file, in a source's encoding."""
         self.made[path] = source.encode(text)
+        self.followers.discard(path)
 
     def put_utf8(self, path: Path, text: str) -> None:
         """Make or replace a file."""
         self.made[path] = text.encode("utf-8")
+        self.followers.discard(path)

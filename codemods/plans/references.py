@@ -74,6 +74,7 @@ def follow_references(
         text = _followed(source, path, module, {item.old: item for item in moved})
         if text != source.text:
             overlay.put(path, source, text)
+            overlay.followers.add(path)
 
 
 def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codemods.analysis.annotations import annotation_names, stated_annotation
 from codemods.analysis.decide import Decision
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.source import Source
@@ -95,7 +95,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 raise TargetError(
                     f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
                 ) from None
-            _not_hidden(analysis, layout, path, module)
+            not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
@@ -122,7 +122,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     return made
 
 
-def _not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
     imported = set(sys.stdlib_module_names)
     for node in ast.walk(analysis.source.tree):
@@ -181,7 +181,7 @@ def _import_globals(
     analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
 ) -> None:
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
-    known, passed = Globals(analysis), decision.lifting.foreign[helper]
+    known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
 
     def absolute(level: int, module: str | None) -> str:

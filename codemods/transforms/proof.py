@@ -211,7 +211,8 @@ def prove_helper(
     """
     old = copy.deepcopy(helper.node)
     places = {(h.node.lineno, h.node.col_offset) for h in inside}
-    drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
+    if places:
+        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
     new = copy.deepcopy(moved)
     count = turn_back(new, calls)
     absolute(old, package)
