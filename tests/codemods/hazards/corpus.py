@@ -1,7 +1,7 @@
 """The hazard corpus: programs whose helpers are dangerous to lift, and what a sound tool does with them.
 
-The cases are Markdown, one file per kind of hazard, so that they read as a catalogue. A case is a heading of the
-second level, `id: title`, then some prose, a list of settings, and fenced programs:
+The cases are Markdown, one file per kind of hazard, so that they read as a catalogue. A case is a heading of
+the second level, `id: title`, then some prose, a list of settings, and fenced programs:
 
     - expect: HELPER VERDICT [CODE...]   what becomes of a helper; `*` means every helper (may be repeated)
     - extract: FILE [OPTION...]          the tool's arguments; `main.py` if left out
@@ -12,9 +12,9 @@ second level, `id: title`, then some prose, a list of settings, and fenced progr
     ```python sound [PATH]               a rewrite that would be right, for the reader
     ```toml orig [PATH]                  a plan
 
-`main.py` is what is run. Verdicts: `sound` (lifted, and the program prints the same), `refused` (with one of the
-codes, or with any if none is given), `either` (refused or sound), `documented` (lifted, with a difference that
-the documentation lists, so that the output may differ).
+`main.py` is what is run. Verdicts: `sound` (lifted, and the program prints the same), `refused` (with one of
+the codes, or with any if none is given), `either` (refused or sound), `documented` (lifted, with a difference
+that the documentation lists, so that the output may differ).
 """
 
 from __future__ import annotations
