@@ -1,0 +1,84 @@
+"""A run of many seeds within a time: what came out, and the failures as cases ready for the hazard corpus."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tests.codemods.fuzz.check import Broken, Different, Same, Tool, Unusable, Verdict, check, reduce
+from tests.codemods.fuzz.programs import from_seed
+
+MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"), (), ("--captures", "context"))
+"""The tool's options, which take turns from seed to seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A program that the tool got wrong, as small as it could be made."""
+
+    seed: int
+    options: tuple[str, ...]
+    program: str
+    what: str
+
+    def as_case(self) -> str:
+        """Return the failure as text to be added to the corpus."""
+        arguments = " ".join(["program.py", *self.options])
+        fence = "```"
+        return (
+            f"## F{self.seed}: {self.what.splitlines()[-1]}\n\n- expect: * either\n- extract: {arguments}\n\n"
+            f"{fence}python orig program.py\n{self.program}{fence}\n\n"
+            f"{fence}python orig main.py\nimport program\n{fence}\n"
+        )
+
+
+@dataclass(slots=True)
+class Tally:
+    """Totals of a session; `statuses` counts helpers, `codes` refusals."""
+
+    programs: int = 0
+    unusable: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        helpers = max(1, self.statuses["lifted"] + self.statuses["refused"])
+        lines = [
+            f"{self.programs} programs ({self.unusable} unusable), {helpers} helpers,"
+            f" {100 * self.statuses['lifted'] / helpers:.0f} % lifted"
+        ]
+        return "\n".join(lines + [f"  {count:7} {code}" for code, count in self.codes.most_common()])
+
+
+def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterator[Failure]:
+    """Check one seed after the other until the time is over; yield each failure when it has been reduced."""
+    end = time.monotonic() + seconds
+    seed = first_seed
+    while time.monotonic() < end:
+        options = MODES[seed % len(MODES)]
+        program = from_seed(seed)
+        verdict = check(program, tool, options)
+        tally.programs += 1
+        match verdict:
+            case Unusable():
+                tally.unusable += 1
+            case Same(lifted):
+                tally.statuses.update(status for _, status, _ in lifted.helpers)
+                tally.codes.update(code for _, status, code in lifted.helpers if status == "refused")
+            case Different(what) | Broken(what):
+                small = reduce(program, lambda text: alike(check(text, tool, options), verdict))
+                yield Failure(seed, options, small, what)
+        seed += 1
+
+
+def alike(one: Verdict, other: Verdict) -> bool:
+    """Tell whether two failures are of one kind."""
+    match one, other:
+        case Different(first), Different(second):
+            return first.split()[:3:2] == second.split()[:3:2]
+        case Broken(first), Broken(second):
+            return first.splitlines()[-1].split()[0] == second.splitlines()[-1].split()[0]
+        case _:
+            return False
