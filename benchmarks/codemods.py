@@ -2,9 +2,9 @@
 
     python benchmarks/codemods.py [--lines N]... [--repeat N]
 
-Each figure is the least of the repeats, so that a busy machine counts less. The ratio compares with what cannot
-be avoided: an interpreter that parses the same file with libcst and writes it back. `growth` is the exponent p
-in time ~ lines**p between two rows, start-up taken off: 1 is linear.
+Each figure is the least of the repeats, so that a busy machine counts less. The ratio compares with what
+cannot be avoided: an interpreter that parses the same file with libcst and writes it back. `growth` is the
+exponent p in time ~ lines**p between two rows, start-up taken off: 1 is linear.
 """
 
 from __future__ import annotations
@@ -126,9 +126,7 @@ def measure(path: Path, repeat: int) -> dict[str, float]:
 
 def show_growth(title: str, make: Callable[[int], str], sizes: list[int], repeat: int) -> None:
     """Print a table over the sizes for one shape of file."""
-    print(
-        f"\n{title}\n{'lines':>8} {'round trip':>11} {'extract':>9} {'ratio':>6} {'ms/1000 lines':>14} {'growth':>7}"
-    )
+    print(f"\n{title}\n   lines  round trip   extract  ratio  ms/1000 lines  growth")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "subject.py"
         path.write_text("x = 1\n", encoding="utf-8")

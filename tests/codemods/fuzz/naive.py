@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def main(argv: list[str]) -> int:
-    """Lift every helper of the file's functions that captures nothing but plain names, looking at nothing else."""
+    """Lift every helper of the file's functions, passing whatever names it captures."""
     path = Path(argv[0])
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -36,17 +36,17 @@ def _free_names(table: symtable.SymbolTable) -> dict[tuple[str, int], set[str]]:
 
 
 def _lift(tree: ast.Module, outer: ast.FunctionDef, helper: ast.FunctionDef, captures: set[str]) -> None:
-    name = f"_{outer.name}_{helper.name}_{helper.lineno}"
+    lifted = f"_{outer.name}_{helper.name}_{helper.lineno}"
     outer.body.remove(helper)
     outer.body = outer.body or [ast.Pass()]
     for node in ast.walk(outer):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == helper.name:
-            node.func.id = name
+            node.func.id = lifted
             node.keywords += [
                 ast.keyword(arg=capture, value=ast.Name(id=capture, ctx=ast.Load()))
                 for capture in sorted(captures)
             ]
-    helper.name = name
+    helper.name = lifted
     helper.args.kwonlyargs += [ast.arg(arg=capture) for capture in sorted(captures)]
     helper.args.kw_defaults += [None for _ in captures]
     tree.body.insert(tree.body.index(outer), helper)

@@ -44,7 +44,7 @@ class Scope:
     depth: int = 0
 
     def chain(self) -> list[Scope]:
-        """Return the scopes in which a name is looked up, from the inside; of classes only the innermost scope."""
+        """Return the scopes in which a name is looked up, from the inside."""
         scopes, scope = [self], self.parent
         while scope is not None:
             if scope.kind != "class":
