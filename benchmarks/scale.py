@@ -2,8 +2,8 @@
 
     python benchmarks/scale.py [PACKAGE...] [--sample CODE N] [--limit N] [-o FILE]
 
-No crash is allowed; what is written must compile; CPython's symbol table must find no capture left in a lifted
-function; no comment may be lost. Prints the totals, the refusals by code, and with --sample some places of a code.
+No crash is allowed; what is written must compile; CPython's symbol table must not find more functions that capture
+than before; no comment may be lost. Prints the totals, the refusals by code, and with --sample some places.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _faults(before: bytes, after: bytes, path: Path, lifted: int) -> Iterator[st
         warnings.simplefilter("ignore")
         old = Counter(_captures(symtable.symtable(before, "before", "exec")))
         new = Counter(_captures(symtable.symtable(after, "after", "exec")))
-    if sum(new.values()) > sum(old.values()) - 0:
+    if sum(new.values()) > sum(old.values()):
         yield f"{sum(new.values())} functions with captures, before {sum(old.values())}; {lifted} lifted"
     if lost := _comments(before) - _comments(after):
         yield f"comments lost: {sorted(lost)[:3]}"
@@ -134,7 +134,9 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
     """Print the table."""
     helpers = sum(totals.statuses.values())
     speed = totals.seconds / max(1, totals.lines) * 1e6
-    print(f"{totals.files} files, {totals.lines} lines, {helpers} helpers; {totals.seconds:.0f} s CPU, {speed:.0f} us/line")
+    print(
+        f"{totals.files} files, {totals.lines} lines, {helpers} helpers; {totals.seconds:.0f} s CPU, {speed:.0f} us/line"
+    )
     for status, count in totals.statuses.most_common():
         print(f"  {count:7} {100 * count / max(1, helpers):5.1f} % {status}")
     print("refused:")
@@ -159,7 +161,7 @@ def main(argv: list[str]) -> int:
     """Run over the packages; return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Lift every helper of installed packages, in copies.")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"default: {' '.join(PACKAGES)}")
-    parser.add_argument("--sample", nargs=2, metavar=("CODE", "N"), help="print N places that are refused with CODE")
+    parser.add_argument("--sample", nargs=2, metavar=("CODE", "N"), help="print N places refused with CODE")
     parser.add_argument("--limit", type=int, default=0, help="only so many files a package, spread evenly")
     parser.add_argument("-o", dest="output", type=Path, help="write all refusals, as JSON")
     options = parser.parse_args(argv)

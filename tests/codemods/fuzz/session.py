@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.codemods.fuzz.check import Broken, Different, Same, Tool, Unusable, Verdict, check, reduce
-from tests.codemods.fuzz.programs import from_seed
+from tests.codemods.fuzz.flows import from_seed as flow_program
+from tests.codemods.fuzz.programs import from_seed as any_program
 
 MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"), (), ("--captures", "context"))
 """The tool's options, which take turns from seed to seed."""
+
+
+def program_of(seed: int) -> str:
+    """Return the program of a seed: one in three is mostly control flow."""
+    return flow_program(seed) if seed % 3 == 2 else any_program(seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterat
     seed = first_seed
     while time.monotonic() < end:
         options = MODES[seed % len(MODES)]
-        program = from_seed(seed)
+        program = program_of(seed)
         verdict = check(program, tool, options)
         tally.programs += 1
         match verdict:
