@@ -2,8 +2,8 @@
 
     python benchmarks/scale.py [PACKAGE...] [--sample CODE N] [--limit N] [-o FILE]
 
-No crash is allowed; what is written must compile; CPython's symbol table must not find more functions that capture
-than before; no comment may be lost. Prints the totals, the refusals by code, and with --sample some places.
+No crash is allowed; what is written must compile; CPython's symbol table must not find more functions that
+capture than before; no comment may be lost. Prints the totals, the refusals by code, and samples of a code.
 """
 
 from __future__ import annotations
@@ -134,9 +134,8 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
     """Print the table."""
     helpers = sum(totals.statuses.values())
     speed = totals.seconds / max(1, totals.lines) * 1e6
-    print(
-        f"{totals.files} files, {totals.lines} lines, {helpers} helpers; {totals.seconds:.0f} s CPU, {speed:.0f} us/line"
-    )
+    print(f"{totals.files} files, {totals.lines} lines, {helpers} helpers")
+    print(f"{totals.seconds:.0f} s CPU, {speed:.0f} us a line")
     for status, count in totals.statuses.most_common():
         print(f"  {count:7} {100 * count / max(1, helpers):5.1f} % {status}")
     print("refused:")

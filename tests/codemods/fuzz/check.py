@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from tests.codemods.fuzz.dress import PLAIN, Dress
+
 Tool = Callable[[list[str]], int]
 SECONDS = 2.0
 """How long a program may run; its fuel makes nearly all of them end much sooner."""
@@ -60,14 +62,14 @@ class Unusable:
 Verdict = Same | Different | Broken | Unusable
 
 
-def check(text: str, tool: Tool, options: tuple[str, ...] = ()) -> Verdict:
+def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Verdict:
     """Return whether lifting what can be lifted keeps what the program `text` does."""
     try:
         before = run({"program.py": text})
     except (SyntaxError, TimeoutError):
         return Unusable()
     try:
-        lifted = lift(text, tool, options)
+        lifted = lift(text, tool, options, dress)
     except Exception:
         return Broken(traceback.format_exc())
     try:
@@ -81,10 +83,10 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = ()) -> Verdict:
     return Same(lifted)
 
 
-def lift(text: str, tool: Tool, options: tuple[str, ...] = ()) -> Lifted:
-    """Run the tool on a copy of the program."""
+def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Lifted:
+    """Run the tool on a copy of the program, whose bytes look as `dress` says."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "program.py").write_text(text, encoding="utf-8")
+        (Path(folder) / "program.py").write_bytes(dress.on(text))
         arguments = ["program.py", "--write", "--output-format", "json", *options]
         out, errors = io.StringIO(), io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
@@ -95,9 +97,8 @@ def lift(text: str, tool: Tool, options: tuple[str, ...] = ()) -> Lifted:
         helpers = tuple(
             (entry["qualname"], entry["status"], entry["code"] or "") for entry in report["helpers"]
         )
-        return Lifted(
-            {path.name: path.read_text(encoding="utf-8") for path in Path(folder).iterdir()}, helpers
-        )
+        files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path(folder).glob("[!p]*")}
+        return Lifted(files | {"program.py": dress.off((Path(folder) / "program.py").read_bytes())}, helpers)
 
 
 def run(files: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.codemods.fuzz.check import Broken, Different, Same, Tool, Unusable, Verdict, check, reduce
+from tests.codemods.fuzz.dress import WARDROBE
 from tests.codemods.fuzz.flows import from_seed as flow_program
 from tests.codemods.fuzz.programs import from_seed as any_program
 
@@ -65,7 +66,8 @@ def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterat
     while time.monotonic() < end:
         options = MODES[seed % len(MODES)]
         program = program_of(seed)
-        verdict = check(program, tool, options)
+        dress = WARDROBE[seed % len(WARDROBE)]
+        verdict = check(program, tool, options, dress)
         tally.programs += 1
         match verdict:
             case Unusable():
@@ -74,7 +76,7 @@ def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterat
                 tally.statuses.update(status for _, status, _ in lifted.helpers)
                 tally.codes.update(code for _, status, code in lifted.helpers if status == "refused")
             case Different(what) | Broken(what):
-                small = reduce(program, lambda text: alike(check(text, tool, options), verdict))
+                small = reduce(program, lambda text: alike(check(text, tool, options, dress), verdict))
                 yield Failure(seed, options, small, what)
         seed += 1
 
