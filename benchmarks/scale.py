@@ -22,7 +22,7 @@ import tokenize
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +53,10 @@ def python_files(package: str) -> Iterator[Path]:
         yield from sorted(Path(folder).rglob("*.py"))
 
 
-def lift_copy(path: Path, folder: Path, totals: Totals) -> None:
+Tool = Callable[[list[str]], int]
+
+
+def lift_copy(tool: Tool, path: Path, folder: Path, totals: Totals) -> None:
     """Run the tool on a copy of a file and add what it says to the totals."""
     data = path.read_bytes()
     copy = folder / "subject.py"
@@ -62,7 +65,7 @@ def lift_copy(path: Path, folder: Path, totals: Totals) -> None:
     start = time.process_time()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            status = extract([str(copy), "--write", "--output-format", "json"])
+            status = tool([str(copy), "--write", "--output-format", "json"])
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -156,7 +159,7 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
             print(f"  {place}")
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], tool: Tool) -> int:
     """Run over the packages; return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Lift every helper of installed packages, in copies.")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"default: {' '.join(PACKAGES)}")
@@ -170,7 +173,7 @@ def main(argv: list[str]) -> int:
             files = list(python_files(package))
             step = max(1, len(files) // options.limit) if options.limit else 1
             for path in files[::step]:
-                lift_copy(path, Path(folder), totals)
+                lift_copy(tool, path, Path(folder), totals)
     code, number = options.sample or (None, 0)
     show(totals, code, int(number))
     if options.output:
@@ -183,4 +186,4 @@ if __name__ == "__main__":
     sys.path[0] = str(ROOT)
     from codemods.extract import main as extract
 
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:], extract))

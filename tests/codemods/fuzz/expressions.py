@@ -21,6 +21,7 @@ HABITS = {
     "defaults": 12,
     "deletes": 12,
     "dynamic": 4,
+    "formats": 20,
     "generators": 35,
     "globals": 15,
     "keywords": 40,
@@ -40,6 +41,19 @@ HABITS = {
     "walrus": 40,
 }
 """What a program may do, and in how many of 100: few at once, so that they meet in every combination."""
+
+FORMATS = (
+    'f"{%s}"',
+    'f"a{%s!r:>4}{{}}"',
+    '"x" f"{%s}" "y{}"',
+    'f"""\n  {%s}\n"""',
+    'f"{%s}{%s}"',
+    'f"{%s=}"',
+    'f"{1:>{abs(%s) %% 9}}"',
+    'f"é{%s}ü{%s}"',
+    'f"{%s}"\n        f"{%s}"',
+    'rf"""{%s}\\d\n{ %s }"""',
+)
 
 
 @dataclass(slots=True)
@@ -86,6 +100,8 @@ class Author:
             options.append((1, lambda: self.immediate_lambda(scope, depth)))
         if "callbacks" in self.habits:
             options.append((2, lambda: self.callback(scope, depth)))
+        if "formats" in self.habits and not simple:
+            options.append((2, lambda: self.format(scope)))
         if scope.lists:
             options.append((1, lambda: f"len({pick(self.choices, sorted(scope.lists))})"))
         return weighted(self.choices, options)()
@@ -150,6 +166,12 @@ class Author:
             return self.atom(scope)
         shape = pick(self.choices, ["call({}, {})", "sum(map({}, [{}]))", "call(*[{}, {}])"])
         return shape.format(pick(self.choices, helpers).name, self.expression(scope, depth - 1, True))
+
+    def format(self, scope: Scope) -> str:
+        """Return a shown f-string with calls in it, whose places in the text are hard to tell."""
+        form = pick(self.choices, FORMATS)
+        calls = tuple(self.some_call(scope, 0, True) for _ in range(form.replace("%%", "").count("%s")))
+        return f"len(show({self.tag()}, {form % calls}))"
 
     def some_call(self, scope: Scope, depth: int, simple: bool = False) -> str:
         """Return a call of a helper that can be seen here, if there is one."""
