@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 CASES = Path(__file__).with_name("cases")
 
@@ -111,4 +111,4 @@ def _parse_expectation(text: str, path: Path, id_: str) -> Expectation:
     helper, verdict, *codes = text.split()
     if verdict not in get_args(Verdict):
         raise CorpusError(f"{path.name}: {id_}: unknown verdict {verdict!r}")
-    return Expectation(helper, verdict, frozenset(codes))
+    return Expectation(helper, cast("Verdict", verdict), frozenset(codes))
