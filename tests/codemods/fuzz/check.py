@@ -24,6 +24,10 @@ SECONDS = 2.0
 """How long a program may run; its fuel makes nearly all of them end much sooner."""
 
 
+class Declined(Exception):
+    """The tool takes the whole input for unusable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lifted:
     """The files that the tool left and what it says of each helper: (qualified name, status, code)."""
@@ -56,7 +60,9 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """The program itself does not compile or takes too long: nothing is learnt from it."""
+    """The program does not compile or takes too long, or the tool declines all of it."""
+
+    why: str
 
 
 Verdict = Same | Different | Broken | Unusable
@@ -64,14 +70,17 @@ Verdict = Same | Different | Broken | Unusable
 
 def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Verdict:
     """Return whether lifting what can be lifted keeps what the program `text` does."""
+    text = dress.off(dress.on(text))
     try:
         before = run({"program.py": text})
-    except (SyntaxError, TimeoutError):
-        return Unusable()
+    except (SyntaxError, TimeoutError) as error:
+        return Unusable(type(error).__name__)
     try:
         lifted = lift(text, tool, options, dress)
+    except Declined as error:
+        return Unusable(str(error))
     except Exception:
-        return Broken(traceback.format_exc())
+        return Broken(traceback.format_exc().strip())
     try:
         after = run(lifted.files)
     except (SyntaxError, TimeoutError) as error:
@@ -92,7 +101,7 @@ def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PL
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             status = tool(arguments)
         if status not in (0, 1):
-            raise RuntimeError(f"exit status {status}: {errors.getvalue()}")
+            raise Declined(f"exit status {status}: {errors.getvalue().strip()}")
         report = json.loads(out.getvalue())
         helpers = tuple(
             (entry["qualname"], entry["status"], entry["code"] or "") for entry in report["helpers"]

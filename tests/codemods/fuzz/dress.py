@@ -20,7 +20,7 @@ class Dress:
         """Return the bytes of a text."""
         if self.indent != "    ":
             text = re.sub(r"^(?: {4})+", lambda m: self.indent * (len(m[0]) // 4), text, flags=re.MULTILINE)
-        if self.remark:
+        if self.remark and not text.startswith(f"# {self.remark}"):
             text = f"# {self.remark}\n{text}"
         data = text.replace("\n", self.newline).encode(self.encoding)
         return b"\xef\xbb\xbf" + data if self.bom else data
@@ -46,7 +46,7 @@ WARDROBE = (
     Dress(newline="\r\n"),
     Dress(indent="\t"),
     PLAIN,
-    Dress(encoding="latin-1", remark="-*- coding: latin-1 -*- \xe9\xfc\xdf"),
+    Dress(encoding="latin-1", remark="-*- coding: latin-1 -*-\n#\n# \xe9\xfc\xdf"),
     Dress(bom=True, indent="  "),
     Dress(newline="\r\n", bom=True, remark="\u4e2d \u00e9"),
 )

@@ -34,12 +34,12 @@ class W:
     def __enter__(self): return fate.new()
     def __exit__(self, *_): return fate.flip()
 def show(*values): fate.tick(); print(*[v if isinstance(v, (int, str)) else type(v).__name__ for v in values])
-def attempt(f):
+def attempt(f, *arguments):
     global fate
     for seed in range(6):
         fate = Fate(seed)
         print('seed', seed)
-        try: f(*[-1 - i for i in range(f.__code__.co_argcount)])
+        try: f(*arguments)
         except BaseException as e: print('raised', type(e).__name__)
 """
 
@@ -68,13 +68,15 @@ class FlowProgram:
 
     def write(self) -> str:
         """Return the program's text."""
-        parameters = ", ".join(name for name in NAMES if chance(self.choices, 30))
+        parameters = [name for name in NAMES if chance(self.choices, 30)]
         self.readers = [f"read_{name}{i}" for name in NAMES for i in range(self.choices.integer(1, 3))]
         helpers = [READER.format(reader=reader, name=reader[5]) for reader in self.readers]
         helpers += [HOLDERS[use] for use in self.deferred]
         bound = [f"{name} = new()" for name in NAMES if chance(self.choices, 50)]
         lines = [*"\n".join(helpers).splitlines(), *bound, *self.block(0, False, 4)]
-        return f"{PRELUDE}\ndef outer({parameters}):\n{self.deeper(lines)}\nattempt(outer)\n"
+        call = ", ".join(["outer", *[str(-i) for i in range(len(parameters))]])
+        header = f"def outer({', '.join(parameters)}):"
+        return f"{PRELUDE}\n{header}\n{self.deeper(lines)}\nattempt({call})\n"
 
     def deeper(self, lines: list[str]) -> str:
         """Return lines one level deeper, as text."""

@@ -12,7 +12,7 @@ from tests.codemods.fuzz.dress import WARDROBE
 from tests.codemods.fuzz.flows import from_seed as flow_program
 from tests.codemods.fuzz.programs import from_seed as any_program
 
-MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"), (), ("--captures", "context"))
+MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"))
 """The tool's options, which take turns from seed to seed."""
 
 
@@ -46,17 +46,18 @@ class Tally:
     """Totals of a session; `statuses` counts helpers, `codes` refusals."""
 
     programs: int = 0
-    unusable: int = 0
+    unusable: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         helpers = max(1, self.statuses["lifted"] + self.statuses["refused"])
         lines = [
-            f"{self.programs} programs ({self.unusable} unusable), {helpers} helpers,"
+            f"{self.programs} programs ({self.unusable.total()} unusable), {helpers} helpers,"
             f" {100 * self.statuses['lifted'] / helpers:.0f} % lifted"
         ]
-        return "\n".join(lines + [f"  {count:7} {code}" for code, count in self.codes.most_common()])
+        counts = [*self.codes.most_common(), *self.unusable.most_common(5)]
+        return "\n".join(lines + [f"  {count:7} {what}" for what, count in counts])
 
 
 def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterator[Failure]:
@@ -70,8 +71,8 @@ def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterat
         verdict = check(program, tool, options, dress)
         tally.programs += 1
         match verdict:
-            case Unusable():
-                tally.unusable += 1
+            case Unusable(why):
+                tally.unusable[why] += 1
             case Same(lifted):
                 tally.statuses.update(status for _, status, _ in lifted.helpers)
                 tally.codes.update(code for _, status, code in lifted.helpers if status == "refused")

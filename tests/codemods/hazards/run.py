@@ -92,6 +92,8 @@ def run_case(case: Case, tool: Tool) -> Outcome:
         _unpack(original, root)
         try:
             answer = _call(tool, [*case.arguments, "--write", "--output-format", "json"], root)
+            if answer.status not in (0, 1):
+                return Crashed(f"exit status {answer.status}: {answer.stderr.strip()}")
             report = json.loads(answer.stdout)
             helpers = tuple(_helper_report(entry) for entry in report["helpers"])
         except Exception as error:
