@@ -63,7 +63,7 @@ class Tally:
 def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterator[Failure]:
     """Check one seed after the other until the time is over; yield each failure when it has been reduced."""
     end = time.monotonic() + seconds
-    seed = first_seed
+    seed, crashes = first_seed, set[str]()
     while time.monotonic() < end:
         options = MODES[seed % len(MODES)]
         program = program_of(seed)
@@ -76,7 +76,10 @@ def session(tool: Tool, first_seed: int, seconds: float, tally: Tally) -> Iterat
             case Same(lifted):
                 tally.statuses.update(status for _, status, _ in lifted.helpers)
                 tally.codes.update(code for _, status, code in lifted.helpers if status == "refused")
+            case Broken(what) if what.splitlines()[-1] in crashes:
+                tally.unusable["crashes like one before"] += 1
             case Different(what) | Broken(what):
+                crashes.add(what.splitlines()[-1])
                 small = reduce(program, lambda text: alike(check(text, tool, options, dress), verdict))
                 yield Failure(seed, options, small, what)
         seed += 1

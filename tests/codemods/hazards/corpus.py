@@ -13,8 +13,7 @@ the second level, `id: title`, then some prose, a list of settings, and fenced p
     ```toml orig [PATH]                  a plan
 
 `main.py` is what is run. Verdicts: `sound` (lifted, and the program prints the same), `refused` (with one of
-the codes, or with any if none is given), `either` (refused or sound), `documented` (lifted, with a difference
-that the documentation lists, so that the output may differ).
+the XX
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Literal, cast, get_args
 
 CASES = Path(__file__).with_name("cases")
 
-Verdict = Literal["sound", "refused", "either", "documented"]
+Verdict = Literal["sound", "refused", "either", "documented", "declined"]
 Variant = Literal["orig", "naive", "sound"]
 Program = dict[str, str]
 """File name to text; `main.py` is the entry point."""

@@ -92,6 +92,8 @@ def run_case(case: Case, tool: Tool) -> Outcome:
         _unpack(original, root)
         try:
             answer = _call(tool, [*case.arguments, "--write", "--output-format", "json"], root)
+            if answer.status == 2 and case.expectations[0].verdict == "declined":
+                return _judge_declined(original, _read_back(root), answer)
             if answer.status not in (0, 1):
                 return Crashed(f"exit status {answer.status}: {answer.stderr.strip()}")
             report = json.loads(answer.stdout)
@@ -111,6 +113,14 @@ def run_case(case: Case, tool: Tool) -> Outcome:
         if problem := _unmet(expected, helpers):
             return Unmet(problem, helpers)
     return Kept(helpers)
+
+
+def _judge_declined(original: Program, result: Program, answer: _Answer) -> Outcome:
+    if result != original:
+        return Wrong("the input was declined and yet the files changed", ())
+    if answer.stderr.strip().count("\n") or not answer.stderr.strip():
+        return Wrong(f"not one clear line: {answer.stderr!r}", ())
+    return Kept(())
 
 
 def observe(program: Program) -> Observed:
@@ -193,7 +203,7 @@ def _unmet(expected: Expectation, helpers: tuple[HelperReport, ...]) -> str | No
         return f"the report has no helper {expected.helper}"
     for helper in named:
         wanted = {"sound": "lifted", "documented": "lifted", "refused": "refused", "either": helper.status}
-        if helper.status != wanted[expected.verdict]:
+        if helper.status != wanted.get(expected.verdict):
             found = f"{helper.name} is {helper.status} ({helper.code}: {helper.reason})"
             return f"{found}, not {expected.verdict}"
         if helper.status == "refused" and expected.codes and helper.code not in expected.codes:
