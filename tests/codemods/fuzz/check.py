@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -89,6 +90,10 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = P
         return Different(difference(before, after), lifted)
     if lost := comments(text) - comments("\n".join(lifted.files.values())):
         return Different(f"comments lost: {sorted(lost)}", lifted)
+    kept = iter(lifted.files["program.py"].splitlines())
+    for line in untouched(text):
+        if line not in kept:
+            return Different(f"line changed without need: {line!r}", lifted)
     return Same(lifted)
 
 
@@ -172,6 +177,39 @@ def comments(text: str) -> frozenset[str]:
     """Return the comments of a text."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return frozenset(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def untouched(text: str) -> list[str]:
+    """Return the lines that lifting has no reason to touch: not of helpers, nor of statements that name one."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = [
+        node for outer in functions for node in ast.walk(outer) if node is not outer and node in functions
+    ]
+    names = {node.name for node in inner}
+    touched = {
+        line for node in inner for line in range(node.lineno - len(node.decorator_list), _end(node) + 1)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
+            body = getattr(node, "body", None)
+            parts = (
+                [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
+                if body
+                else [node]
+            )
+            if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in ast.walk(part)):
+                first = getattr(node, "lineno", None) or node.pattern.lineno
+                touched.update(range(first, body[0].lineno if body else _end(node) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return [
+        line for i, line in lines if i not in touched and line.strip() and not line.lstrip().startswith("#")
+    ]
+
+
+def _end(node: ast.stmt) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno
 
 
 def difference(before: str, after: str) -> str:
