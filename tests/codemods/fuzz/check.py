@@ -71,7 +71,7 @@ Verdict = Same | Different | Broken | Unusable
 
 def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Verdict:
     """Return whether lifting what can be lifted keeps what the program `text` does."""
-    text = dress.off(dress.on(text))
+    text = dress.put_on(text)
     try:
         before = run({"program.py": text})
     except (SyntaxError, TimeoutError) as error:
@@ -100,11 +100,13 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = P
 def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Lifted:
     """Run the tool on a copy of the program, whose bytes look as `dress` says."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "program.py").write_bytes(dress.on(text))
+        (Path(folder) / "program.py").write_bytes(dress.encode(text))
         arguments = ["program.py", "--write", "--output-format", "json", *options]
         out, errors = io.StringIO(), io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             status = tool(arguments)
+        if status not in (0, 1) and "not valid Python" in errors.getvalue():
+            raise RuntimeError(errors.getvalue().strip())
         if status not in (0, 1):
             raise Declined(f"exit status {status}: {errors.getvalue().strip()}")
         report = json.loads(out.getvalue())
@@ -112,7 +114,9 @@ def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PL
             (entry["qualname"], entry["status"], entry["code"] or "") for entry in report["helpers"]
         )
         files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path(folder).glob("[!p]*")}
-        return Lifted(files | {"program.py": dress.off((Path(folder) / "program.py").read_bytes())}, helpers)
+        return Lifted(
+            files | {"program.py": dress.decode((Path(folder) / "program.py").read_bytes())}, helpers
+        )
 
 
 def run(files: dict[str, str]) -> str:
@@ -180,31 +184,28 @@ def comments(text: str) -> frozenset[str]:
 
 
 def untouched(text: str) -> list[str]:
-    """Return the lines that lifting has no reason to touch: not of helpers, nor of statements that name one."""
+    """Return the lines that lifting has no reason to touch: none of a helper, none that names one."""
     tree = ast.parse(text)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = [
-        node for outer in functions for node in ast.walk(outer) if node is not outer and node in functions
+        node for outer in functions for node in ast.walk(outer) if node in functions and node is not outer
     ]
     names = {node.name for node in inner}
     touched = {
         line for node in inner for line in range(node.lineno - len(node.decorator_list), _end(node) + 1)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
-            body = getattr(node, "body", None)
-            parts = (
-                [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
-                if body
-                else [node]
-            )
-            if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in ast.walk(part)):
-                first = getattr(node, "lineno", None) or node.pattern.lineno
-                touched.update(range(first, body[0].lineno if body else _end(node) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    return [
-        line for i, line in lines if i not in touched and line.strip() and not line.lstrip().startswith("#")
-    ]
+        if isinstance(node, ast.stmt):
+            header = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
+            if any(isinstance(part, ast.Name) and part.id in names for h in header for part in ast.walk(h)):
+                body = getattr(node, "body", None)
+                last = getattr(body[0], "lineno", node.lineno + 1) if body else _end(node)
+                touched.update(range(node.lineno, last + 1))
+                touched.update(
+                    range(node.lineno, _end(node) + 1) if isinstance(node, ast.Match | ast.Try) else ()
+                )
+    numbered = enumerate(text.splitlines(), 1)
+    return [line for i, line in numbered if i not in touched and re.match(r"\s*[^\s#]", line)]
 
 
 def _end(node: ast.stmt) -> int:

@@ -16,17 +16,19 @@ class Dress:
     bom: bool = False
     remark: str = ""
 
-    def on(self, text: str) -> bytes:
-        """Return the bytes of a text."""
+    def put_on(self, text: str) -> str:
+        """Return a plain text in this dress, line ends and encoding excepted."""
         if self.indent != "    ":
             text = re.sub(r"^(?: {4})+", lambda m: self.indent * (len(m[0]) // 4), text, flags=re.MULTILINE)
-        if self.remark and not text.startswith(f"# {self.remark}"):
-            text = f"# {self.remark}\n{text}"
+        return f"# {self.remark}\n{text}" if self.remark else text
+
+    def encode(self, text: str) -> bytes:
+        """Return the bytes of a text in this dress."""
         data = text.replace("\n", self.newline).encode(self.encoding)
         return b"\xef\xbb\xbf" + data if self.bom else data
 
-    def off(self, data: bytes) -> str:
-        """Return the text of bytes.
+    def decode(self, data: bytes) -> str:
+        """Return the text of bytes, its line ends plain.
 
         Raises:
             ValueError: if they are not dressed in this way any more.
