@@ -43,16 +43,16 @@ HABITS = {
 """What a program may do, and in how many of 100: few at once, so that they meet in every combination."""
 
 FORMATS = (
-    'f"{%s}"',
-    'f"a{%s!r:>4}{{}}"',
-    '"x" f"{%s}" "y{}"',
-    'f"""\n  {%s}\n"""',
-    'f"{%s}{%s}"',
-    'f"{%s=}"',
+    'f"{int(%s)}"',
+    'f"a{int(%s)!r:>4}{{}}"',
+    '"x" f"{int(%s)}" "y{}"',
+    'f"""\n  {int(%s)}\n"""',
+    'f"{int(%s)}{int(%s)}"',
+    'f"{int(%s)=}"',
     'f"{1:>{abs(%s) %% 9}}"',
-    'f"é{%s}ü{%s}"',
-    'f"{%s}"\n        f"{%s}"',
-    'rf"""{%s}\\d\n{ %s }"""',
+    'f"é{int(%s)}ü{int(%s)}"',
+    'f"{int(%s)}"\n        f"{int(%s)}"',
+    'rf"""{int(%s)}\\d\n{ int(%s) }"""',
 )
 
 
@@ -90,7 +90,7 @@ class Author:
             (4, lambda: f"show({self.tag()}, {self.expression(scope, depth - 1, simple)})"),
             (6, lambda: self.some_call(scope, depth - 1, simple)),
             (1, lambda: self.conditional(scope, depth, simple)),
-            (1, lambda: f"len(f'{{{self.name(scope)}}}')"),
+            (1, lambda: f"len(f'{{{self.name(scope)} + 0}}')"),
         ]
         if "walrus" in self.habits and scope.kind != "class" and not simple:
             options.append((2, lambda: self.walrus(scope, depth)))
