@@ -139,7 +139,8 @@ def run(files: dict[str, str]) -> str:
 def _import(files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+            encoding = "latin-1" if "coding: latin-1" in text[:40] else "utf-8"
+            (Path(folder) / name).write_text(text, encoding=encoding)
         modules = [name.removesuffix(".py") for name in files]
         sys.path.insert(0, folder)
         written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
