@@ -13,6 +13,7 @@ import tempfile
 import tokenize
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from types import FrameType
 from tests.codemods.fuzz.dress import PLAIN, Dress
 
 Tool = Callable[[list[str]], int]
+SPLIT = ("--plan",)
+"""Stands for a plan, made to fit the program, that spreads its helpers over two files."""
 SECONDS = 2.0
 """How long a program may run; its fuel makes nearly all of them end much sooner."""
 
@@ -99,24 +102,47 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = P
 
 def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Lifted:
     """Run the tool on a copy of the program, whose bytes look as `dress` says."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "program.py").write_bytes(dress.encode(text))
-        arguments = ["program.py", "--write", "--output-format", "json", *options]
-        out, errors = io.StringIO(), io.StringIO()
-        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-            status = tool(arguments)
-        if status not in (0, 1) and "not valid Python" in errors.getvalue():
-            raise RuntimeError(errors.getvalue().strip())
-        if status not in (0, 1):
-            raise Declined(f"exit status {status}: {errors.getvalue().strip()}")
-        report = json.loads(out.getvalue())
-        helpers = tuple(
-            (entry["qualname"], entry["status"], entry["code"] or "") for entry in report["helpers"]
-        )
-        files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path(folder).glob("[!p]*")}
-        return Lifted(
-            files | {"program.py": dress.decode((Path(folder) / "program.py").read_bytes())}, helpers
-        )
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        program = Path("program.py")
+        program.write_bytes(dress.encode(text))
+        if options == SPLIT:
+            helpers = _call(tool, ["program.py"])
+            plan = _plan(helpers)
+            if plan is None:
+                return Lifted({"program.py": text}, helpers)
+            Path("plan.toml").write_text(plan, encoding="utf-8")
+            _call(tool, ["--plan", "plan.toml", "--write"])
+        else:
+            helpers = _call(tool, ["program.py", "--write", *options])
+        files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path().glob("[!p]*.py")}
+        files["program.py"] = dress.decode(program.read_bytes())
+        return Lifted(files, helpers)
+
+
+def _call(tool: Tool, arguments: list[str]) -> tuple[tuple[str, str, str], ...]:
+    """Run the tool here and return what it says of each helper."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        status = tool([*arguments, "--output-format", "json"])
+    if status not in (0, 1) and "not valid Python" in errors.getvalue():
+        raise RuntimeError(errors.getvalue().strip())
+    if status not in (0, 1):
+        raise Declined(f"exit status {status}: {errors.getvalue().strip()}")
+    helpers = json.loads(out.getvalue())["helpers"]
+    return tuple((entry["qualname"], entry["status"], entry["code"] or "") for entry in helpers)
+
+
+def _plan(helpers: tuple[tuple[str, str, str], ...]) -> str | None:
+    """Return a plan that deals out to two files the helpers that can be lifted and share no name."""
+    names = Counter(qualname.rpartition(".")[2] for qualname, _, _ in helpers)
+    chosen = [q for q, status, _ in helpers if status == "lifted" and names[q.rpartition(".")[2]] == 1]
+    if len(chosen) < 2:
+        return None
+    moves = [
+        f'[[move]]\nto = "{to}.py"\nnames = {json.dumps([q.rpartition(".")[2] for q in part])}\n'
+        for to, part in (("one", chosen[::2]), ("two", chosen[1::2]))
+    ]
+    return 'version = 1\nsource = "program.py"\n' + "\n".join(moves)
 
 
 def run(files: dict[str, str]) -> str:

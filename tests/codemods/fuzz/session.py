@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.codemods.fuzz.check import Broken, Different, Same, Tool, Unusable, Verdict, check, reduce
+from tests.codemods.fuzz.check import SPLIT, Broken, Different, Same, Tool, Unusable, Verdict, check, reduce
 from tests.codemods.fuzz.dress import WARDROBE
 from tests.codemods.fuzz.flows import from_seed as flow_program
 from tests.codemods.fuzz.programs import from_seed as any_program
 
-MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"))
+MODES: tuple[tuple[str, ...], ...] = ((), ("--to", "helpers.py"), (), SPLIT)
 """The tool's options, which take turns from seed to seed."""
 
 
