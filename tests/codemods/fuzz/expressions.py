@@ -19,6 +19,7 @@ HABITS = {
     "coroutines": 15,
     "decorators": 8,
     "defaults": 12,
+    "deferred": 50,
     "deletes": 12,
     "dynamic": 4,
     "formats": 20,
@@ -29,6 +30,7 @@ HABITS = {
     "late": 15,
     "layout": 40,
     "loops": 60,
+    "makers": 25,
     "match": 25,
     "methods": 25,
     "nested": 50,
@@ -185,7 +187,7 @@ class Author:
             return pick(self.choices, ["sum({})", "len([*{}])", "next({}, 0)"]).format(call)
         if helper.kind == "coroutine":
             return f"(await {call})" if scope.kind == "coroutine" else f"drive({call})"
-        return call
+        return f"{call}()" if helper.kind == "maker" else call
 
     def arguments(self, helper: Signature, scope: Scope, depth: int, simple: bool = False) -> str:
         """Return the argument list of a call, brackets included."""

@@ -59,12 +59,13 @@ HOLDERS = {
 
 
 class FlowProgram:
-    """Writes one program; `deferred` are the kinds of lasting use that it has."""
+    """Writes one program; `deferred` are its kinds of lasting use; a `calm` one leaves no name unbound."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.budget = choices.integer(4, 22)
-        self.deferred = [use for use in HOLDERS if chance(choices, 15)]
+        self.deferred = [use for use in HOLDERS if chance(choices, 25)]
+        self.calm = chance(choices, 50)
 
     def write(self) -> str:
         """Return the program's text."""
@@ -72,7 +73,7 @@ class FlowProgram:
         self.readers = [f"read_{name}{i}" for name in NAMES for i in range(self.choices.integer(1, 3))]
         helpers = [READER.format(reader=reader, name=reader[5]) for reader in self.readers]
         helpers += [HOLDERS[use] for use in self.deferred]
-        bound = [f"{name} = new()" for name in NAMES if chance(self.choices, 50)]
+        bound = [f"{name} = new()" for name in NAMES if self.calm or chance(self.choices, 50)]
         lines = [*"\n".join(helpers).splitlines(), *bound, *self.block(0, False, 4)]
         call = ", ".join(["outer", *[str(-i) for i in range(len(parameters))]])
         header = f"def outer({', '.join(parameters)}):"
@@ -122,7 +123,7 @@ class FlowProgram:
         kinds = [(16, "simple"), (9, "leave")]
         if depth < 4:
             kinds += [(8, "if"), (6, "for"), (4, "while"), (14, "try"), (5, "with"), (4, "match")]
-        kinds += [(4, use) for use in self.deferred]
+        kinds += [(7, use) for use in self.deferred]
         match weighted(self.choices, kinds):
             case "simple":
                 return [self.simple()]
@@ -158,9 +159,14 @@ class FlowProgram:
             case "lambda":
                 return [pick(self.choices, [f"later = lambda: {self.read()}", "later()"])]
             case "generator":
-                return [pick(self.choices, ["running = steps()", "show(next(running, 0))", "show(*steps())"])]
+                return self.later("running = steps()", "show(next(running, 0))", "show(*steps())")
             case _:
-                return [pick(self.choices, ["held = inner()", "held()", "inner()()"])]
+                return self.later("held = inner()", "held()", "inner()()")
+
+    def later(self, start: str, go_on: str, at_once: str) -> list[str]:
+        """Return something started, something rebound, and the thing gone on with; or a part of that."""
+        whole = [start, f"{self.name()} = new()", f"{self.name()} = new()", go_on]
+        return pick(self.choices, [whole, whole, [start], [go_on], [at_once]])
 
     def simple(self) -> str:
         """Return a statement on one line."""
@@ -170,7 +176,7 @@ class FlowProgram:
             [
                 (10, self.read()),
                 (8, f"{name} = new()"),
-                (4, f"del {name}"),
+                (0 if self.calm else 4, f"del {name}"),
                 (4, "boom()"),
                 (2, f"{name} = boom() or new()"),
                 (2, f"{name} += {self.read()}"),
@@ -197,7 +203,7 @@ class FlowProgram:
         lines = ["try:", *self.body(depth, loop)]
         handlers = self.choices.integer(0, 2)
         for _ in range(handlers):
-            name = pick(self.choices, ["", "", f" as {self.name()}"])
+            name = pick(self.choices, ["", "", "" if self.calm else f" as {self.name()}"])
             caught = pick(self.choices, ["E", "NameError", "(E, NameError)"])
             lines += [f"except {caught}{name}:", *self.body(depth, loop)]
         if handlers:

@@ -55,7 +55,7 @@ class Program:
         self.author = Author(
             choices, {habit for habit, percent in HABITS.items() if chance(choices, percent)}
         )
-        self.budget = choices.integer(6, 40)
+        self.budget = choices.integer(4, 28)
         self.level = 0
 
     def write(self) -> str:
@@ -101,11 +101,13 @@ class Program:
             calls.append(f"attempt({', '.join([target, *['3' for _ in parameters]])})")
         return [*lines, *calls]
 
-    def kind(self, percent: int) -> Kind:
+    def kind(self, percent: int, helper: bool = False) -> Kind:
         """Return what kind of function to write."""
         if self.author.may("generators", percent):
             return "generator"
-        return "coroutine" if self.author.may("coroutines", percent) else "plain"
+        if self.author.may("coroutines", percent):
+            return "coroutine"
+        return "maker" if helper and self.author.may("makers", percent) else "plain"
 
     def prefix(self, kind: Kind) -> str:
         """Return what stands before `def`."""
@@ -144,6 +146,7 @@ class Program:
             "match": (3, self.match),
             "callbacks": (3, self.store),
             "classes": (2, self.local_class),
+            "deferred": (3, self.defer),
             "deletes": (1, self.delete),
             "lambdas": (2, self.store_lambda),
             "annotations": (1, self.annotate),
@@ -317,6 +320,51 @@ class Program:
         helper = pick(self.choices, helpers)
         return [f"{name} = {helper.name}{self.author.arguments(helper, scope, 1)}"]
 
+    def defer(self, scope: Scope) -> list[str]:
+        """Return something that calls a helper later, a rebinding, and the call."""
+        helpers = scope.callable_helpers()
+        if not helpers or scope.kind in ("class", "module"):
+            return self.assign(scope)
+        helper = pick(self.choices, helpers)
+        self.author.tags += 1
+        name = f"late{self.author.tags}"
+        inner = Scope(kind="plain", parent=scope, own={"_v"})
+        call = self.author.call(helper, inner, 0, True)
+        later = [
+            (f"{name} = lambda: {call}", f"{name}()"),
+            (f"{name} = ({call} for _v in range(2))", f"next({name}, 9)"),
+            (f"def {name}(): return {call}", f"{name}()"),
+            (f"{name} = [lambda _v=0: {call}]", f"{name}[0]()"),
+            (f"class {name}:\n    def m(self): return {call}", f"{name}().m()"),
+        ]
+        bare = f"{name} = {helper.name}{self.author.arguments(helper, scope, 0, True)}"
+        if helper.kind == "generator":
+            later += [(bare, f"next({name}, 9)"), (f"{bare}\nshow(next({name}, 8))", f"next({name}, 9)")] * 2
+        elif helper.kind == "coroutine":
+            later += [(bare, f"await {name}" if scope.kind == "coroutine" else f"drive({name})")] * 3
+        elif helper.kind == "maker":
+            later += [(bare, f"{name}()")] * 4
+        made, use = pick(self.choices, later)
+        rebound = [f"{name} = {self.choices.integer(10, 19)}" for name in sorted(scope.own & set(NAMES))]
+        between = [pick(self.choices, rebound) for _ in range(self.choices.integer(1, 3))] if rebound else []
+        if between and chance(self.choices, 30):
+            between = [
+                pick(self.choices, ["if", "while"]) + f" show({self.author.tag()}, 0) == 0:",
+                *self.indented(between),
+            ]
+            between[-1:] = [between[-1], "    break"] if between[0].startswith("while") else between[-1:]
+        return [*made.splitlines(), *between, f"show({self.author.tag()}, {use})"]
+
+    def result(self, scope: Scope) -> str:
+        """Return a helper's last statement."""
+        if scope.kind != "maker":
+            return f"return {self.author.expression(scope)}"
+        inner = Scope(kind="plain", parent=scope, own={"_v"})
+        value = self.author.expression(inner, 2, True)
+        if chance(self.choices, 70):
+            return f"return lambda: {value}"
+        return f"def made(): return {value}\nreturn made"
+
     def local_class(self, scope: Scope) -> list[str]:
         """Return a class whose body and method read the enclosing scopes, and a use of it."""
         if scope.kind == "class":
@@ -382,7 +430,7 @@ class Program:
             body += [f"yield {self.author.expression(inner, 1)}"] * self.choices.integer(0, 1)
         else:
             body += ["await Pause()"] * (signature.kind == "coroutine")
-            body.append(f"return {self.author.expression(inner)}")
+            body.append(self.result(inner))
         lines = ["@mark"] if self.author.may("decorators", 30) else []
         lines += [f"{self.prefix(signature.kind)}def {signature.name}({self.parameters(signature, scope)}):"]
         lines += self.indented(body)
@@ -417,7 +465,7 @@ class Program:
         stars = self.author.may("stars", 60)
         return Signature(
             name=name,
-            kind=self.kind(40),
+            kind=self.kind(40, helper=True),
             positional_only=count if stars and chance(self.choices, 30) else 0,
             positional=tuple(names[:count]),
             required=self.choices.integer(0, count),

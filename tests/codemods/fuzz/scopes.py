@@ -9,7 +9,8 @@ NAMES = ("n", "a", "b", "k", "m", "x")
 """Few, so that shadowing, rebinding and collisions are common."""
 HELPERS = ("h", "f", "g", "p", "q")
 
-Kind = Literal["plain", "generator", "coroutine"]
+Kind = Literal["plain", "generator", "coroutine", "maker"]
+"""A maker returns a function that reads what it captures when it is called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from codemods.extract import main as extract
 
 from tests.codemods.hazards.corpus import load
-from tests.codemods.hazards.run import Crashed, Kept, Outcome, Unmet, Wrong, run_case
+from tests.codemods.hazards.run import Crashed, Kept, Outcome, Unmet, Wrong, lacks_option, run_case
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     for case in load():
         if arguments and not {case.id, case.hazard} & set(arguments):
             continue
-        if sys.version_info < case.python:
+        if sys.version_info < case.python or lacks_option(case, extract):
             totals["skipped"] += 1
             continue
         outcome = run_case(case, extract)

@@ -83,6 +83,14 @@ class _Answer:
     stderr: str
 
 
+def lacks_option(case: Case, tool: Tool) -> str | None:
+    """Return the first option of the case's arguments that the tool does not have."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        tool(["--help"])
+    words = out.getvalue().replace(",", " ").split()
+    return next((word for word in case.arguments if word.startswith("--") and word not in words), None)
+
+
 def run_case(case: Case, tool: Tool) -> Outcome:
     """Return what became of `case`: the original and the result are run, and its expectations are judged."""
     original = case.programs["orig"]
