@@ -77,12 +77,8 @@ def _record(
         argv = command_line(run, root=root, out=outputs, data=data)
         env = run.env
         observe = {
-            "out": str(folder),
-            "seed": run.seed,
-            "device": run.device,
-            "profile": run.profile,
-            "threads": run.threads,
-            "deterministic": run.deterministic,
+            **settings(run, folder),
+            "observe": True,
             "state_bytes": run.observe.state_mib << 20,
             "env": {"module": env.module, "count": env.count} if env and env.module else None,
             "syncs": run.observe.syncs,
@@ -90,7 +86,7 @@ def _record(
         }
         variables = environment(run, root=root, observe=observe)
         begun = time.monotonic()
-        execute(run, argv, root=root, variables=variables, logs=folder, steps=folder)
+        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
         seconds = time.monotonic() - begun
         processes = _processes(folder)
         events = _events(run, outputs)
@@ -122,6 +118,18 @@ def _fingerprint(process: Path) -> dict[str, str]:
     if steps.exists():
         found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
     return found
+
+
+def settings(run: Run, out: Path) -> dict[str, Any]:
+    """What the process has to know before it observes anything."""
+    return {
+        "out": str(out),
+        "seed": run.seed,
+        "device": run.device,
+        "profile": run.profile,
+        "threads": run.threads,
+        "deterministic": run.deterministic,
+    }
 
 
 def _readable(part: str, outputs: Path, root: Path) -> str:

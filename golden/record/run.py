@@ -17,7 +17,7 @@ from golden.trace.errors import UnusableInput
 RUNS_FOLDER = Path("golden") / "runs"
 
 
-_UNDECIDING = {"description", "budget", "timeout", "data", "base"}
+_UNDECIDING = {"description", "budget", "timeout", "output_mib", "data", "base"}
 
 
 class _Table(BaseModel):
@@ -98,6 +98,7 @@ class Run(_Table):
     threads: Annotated[int, Field(ge=1)] = 1
     timeout: Annotated[float, Field(gt=0)] = 300.0
     budget: Annotated[float, Field(gt=0)]
+    output_mib: Annotated[int, Field(ge=1)] = 2048
     pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
     data: Data | None = None
