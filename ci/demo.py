@@ -150,7 +150,7 @@ def show(outcome: Outcome, swap: Swap, console: Console) -> None:
 
 
 def _verdict(console: Console, title: str, comparison: Comparison, right: str) -> None:
-    console.print(f"[bold]{title}[/bold]")
+    console.print(title, style="bold", markup=False, soft_wrap=True)
     text = render(comparison, left="the monolith", right=right)
     first, *rest = text.splitlines()
     style = {Identical: "bold green", Different: "bold red"}.get(type(comparison), "bold yellow")

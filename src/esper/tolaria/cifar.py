@@ -2,6 +2,7 @@
 unpickler.
 """
 
+import contextlib
 import io
 import pickle
 import warnings
@@ -55,20 +56,24 @@ def read_cifar10(
     batches = _batches_folder(folder)
     if _may_be_published(batches) and (published := _read_published(batches.parent)) is not None:
         return published
-    if expected:
-        warnings.warn(
-            f"{batches}: the checksums are not those of the published CIFAR-10; reading what is there",
-            stacklevel=2,
-        )
     train = [_read_batch(batches / name) for name in TRAIN_FILES]
     test = [_read_batch(batches / name) for name in TEST_FILES]
+    if expected:
+        warnings.warn(
+            f"{batches}: the checksums are not those of the published CIFAR-10; read what is there",
+            stacklevel=2,
+        )
     return (*_concatenate(train), *_concatenate(test))
 
 
 def _download(folder: Path) -> None:
+    existed = folder.exists()
     try:
         load_datasets().CIFAR10(str(folder), download=True)
     except Exception as error:
+        if not existed:
+            with contextlib.suppress(OSError):  # what was fetched so far is worth keeping
+                folder.rmdir()
         raise InputError(
             f"{folder}: CIFAR-10 could not be downloaded ({_one_line(error)}); fetch it by other means "
             f"into this folder, or leave out --data-dir for the synthetic set"

@@ -64,7 +64,7 @@ class _Harmful:
 _GOOD = {"labels": [1, 2], "data": np.zeros((2, 3072), np.uint8)}
 
 
-@pytest.mark.filterwarnings("ignore:.*checksums")
+@pytest.mark.filterwarnings("error")  # one line: the damage, not the checksums as well
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -110,6 +110,17 @@ def test_a_failed_download_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(load_datasets().CIFAR10, "download", fail)
     with pytest.raises(InputError, match=r"could not be downloaded \(no route to host\)"):
         read_cifar10(tmp_path, download=True)
+
+
+def test_a_failed_download_leaves_no_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        (tmp_path / "new").mkdir()
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(load_datasets().CIFAR10, "download", fail)
+    with pytest.raises(InputError, match="could not be downloaded"):
+        read_cifar10(tmp_path / "new", download=True)
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.filterwarnings("ignore:.*checksums")

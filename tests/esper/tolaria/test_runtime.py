@@ -24,7 +24,12 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("abacus", "not a device"), ("mps", "not supported"), ("cuda:99", "this machine has")],
+    [
+        ("abacus", "not a device"),
+        ("mps", "not supported"),
+        ("cpu:3", "not supported"),
+        ("cuda:99", "this machine has"),
+    ],
 )
 def test_an_unusable_device_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError, match=f"--device {name}: {message}"):

@@ -20,19 +20,22 @@ class Flag:
     outcome: bool = True
 
 
-Count = Annotated[int, Field(ge=1)]
+# Bounds far above what a machine can hold, so that a slip of the keyboard is refused and not tried.
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+EnvCount = Annotated[int, Field(ge=1, le=1_024)]
+EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
 Slots = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class TrainingConfig(BaseModel):
     """A run's settings. Construct with `parse_config` for one-line errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     task: Annotated[str, Flag("what the hosts learn")] = "cifar_baseline"
     rounds: Annotated[Count, Flag("rounds of fresh hosts, each followed by a policy update")] = 20
-    envs: Annotated[Count, Flag("hosts trained side by side")] = 4
-    episode_length: Annotated[Count, Flag("epochs of host training, and decisions, per round")] = 25
+    envs: Annotated[EnvCount, Flag("hosts trained side by side")] = 4
+    episode_length: Annotated[EpisodeLength, Flag("epochs of host training, and decisions, per round")] = 25
     ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update")] = 8
     entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round")] = 0.05
     entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing")] = 0.01
@@ -108,10 +111,10 @@ def read_config_file(base: TrainingConfig, path: Path) -> TrainingConfig:
     unknown keys.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except OSError as error:
         raise InputError(f"--config-json {path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"--config-json {path}: not JSON ({error})") from error
     if not isinstance(content, dict):
         raise InputError(f"--config-json {path}: must hold one object, not a {type(content).__name__}")
@@ -121,6 +124,14 @@ def read_config_file(base: TrainingConfig, path: Path) -> TrainingConfig:
         return TrainingConfig.model_validate_json(json.dumps(merged))
     except ValidationError as error:
         raise InputError(f"--config-json {path}: {_first_problem(error)}") from error
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return content
 
 
 def resolve_slots(config: TrainingConfig, slot_config: SlotConfig) -> tuple[str, ...]:
