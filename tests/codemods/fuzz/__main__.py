@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from codemods.extract import main as extract
-
 from tests.codemods.fuzz.session import Tally, session
 
 

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 
 from codemods.extract import main as extract
-
 from tests.codemods.hazards.corpus import load
 from tests.codemods.hazards.run import Crashed, Kept, Outcome, Unmet, Wrong, lacks_option, run_case
 
