@@ -60,11 +60,13 @@ def run_plan(path: Path, root: Path | None) -> Report:
         PlanError, SourceError: if a plan or its source can't be used.
     """
     base = (root if root is not None else find_root(path.resolve().parent)).resolve()
-    report = _chain(path, base, Overlay(), ())
-    plan, text = load_plan(path, str(path))
-    for change in report.files if plan.rest is not None else ():
-        lost = _lost(change)
-        if lost and change.path.name != Path(plan.rest or "").name:
+    overlay = Overlay()
+    report = _chain(path, base, overlay, ())
+    taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
+    for change in report.files:
+        lost = _lost(change) if change.path not in taken_apart else set()
+        if lost:
+            _, text = load_plan(path, str(path))
             line = line_of(text, change.path.name)
             raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return report
@@ -115,7 +117,8 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
-    layout = Layout(base, source_path, rest, frozen=plan.rest is not None)
+    layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
+    overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
         moved = move_definitions(plan, shown, text, analysis, layout, overlay)
