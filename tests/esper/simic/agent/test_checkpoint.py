@@ -59,6 +59,13 @@ def test_a_save_that_fails_keeps_the_old_file(agent: PPOAgent, tmp_path: Path) -
     assert [entry.name for entry in tmp_path.iterdir()] == ["agent.pt"]
 
 
+def test_a_place_that_cannot_be_written_is_named(agent: PPOAgent, tmp_path: Path) -> None:
+    path = tmp_path / "none" / "agent.pt"
+    with pytest.raises(InputError) as caught:
+        agent.save(path)
+    assert str(caught.value) == f"{path}: can't be written (No such file or directory); choose another place"
+
+
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         PPOAgent.load(path)
@@ -77,6 +84,16 @@ def test_a_damaged_file_is_refused(agent: PPOAgent, tmp_path: Path, keep: int) -
     path = tmp_path / "agent.pt"
     agent.save(path)
     path.write_bytes(path.read_bytes()[:keep])
+    assert refused(path) == "damaged, or not a checkpoint; save it again or choose another"
+
+
+@pytest.mark.parametrize("place", [0.3, 0.6, 0.9])
+def test_one_changed_byte_is_noticed(agent: PPOAgent, tmp_path: Path, place: float) -> None:
+    path = tmp_path / "agent.pt"
+    agent.save(path)
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 1
+    path.write_bytes(content)
     assert refused(path) == "damaged, or not a checkpoint; save it again or choose another"
 
 
