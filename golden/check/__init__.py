@@ -1,0 +1,19 @@
+"""Checks that run programs and compare their traces."""
+
+from golden.check.ab import AbResult, Side, ab, doctor
+from golden.check.verify import Failed, Judged, NoGolden, Updated, Verdict, unused, update, verify
+
+__all__ = [
+    "AbResult",
+    "Failed",
+    "Judged",
+    "NoGolden",
+    "Side",
+    "Updated",
+    "Verdict",
+    "ab",
+    "doctor",
+    "unused",
+    "update",
+    "verify",
+]

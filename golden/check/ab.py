@@ -1,0 +1,90 @@
+"""Run a program twice, or two versions of it once each, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from golden.compare import Comparison, Identical, NotComparable, compare
+from golden.record import Run, record_run
+from golden.trace.trace import Trace
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AbResult:
+    """A comparison with both its traces."""
+
+    left: Trace
+    right: Trace
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One version of a program: a run and the tree to run it in."""
+
+    label: str
+    run: Run
+    root: Path
+
+
+def quiet(message: str) -> None:
+    """Tell nobody."""
+    del message
+
+
+def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify: Notify = quiet) -> AbResult:
+    """Run it twice in separate processes (A/A): is it deterministic at all?"""
+    traces = []
+    for index in (1, 2):
+        notify(f"{run.name}: run {index} of 2")
+        traces.append(
+            record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
+        )
+    return AbResult(traces[0], traces[1], compare(traces[0], traces[1]))
+
+
+def ab(
+    base: Side,
+    head: Side,
+    *,
+    out: Path,
+    data: Path | None = None,
+    workers: int = 1,
+    notify: Notify = quiet,
+) -> AbResult:
+    """Compare two versions on this machine, now: base against itself first, then base against head.
+
+    A base that differs from itself can't be compared with anything: the result is then `NotComparable`.
+    """
+
+    def record(side: Side, folder: str, suffix: str = "") -> Trace:
+        notify(f"{side.label}{suffix}: running")
+        return record_run(
+            side.run, root=side.root, out=out / folder, data=data, label=f"{side.label}{suffix}"
+        )
+
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        recordings = [
+            pool.submit(record, base, "base"),
+            pool.submit(record, base, "base-again", " again"),
+            pool.submit(record, head, "head"),
+        ]
+        try:
+            left, again = recordings[0].result(), recordings[1].result()
+            repeats = isinstance(compare(left, again), Identical)
+            right = recordings[2].result()
+        finally:
+            for recording in recordings:
+                recording.cancel()
+    found: Comparison = compare(left, right)
+    if not repeats:
+        found = NotComparable(
+            f"{base.label} differs from itself on a second run, so its difference to {head.label} "
+            f"means nothing; see `golden doctor {base.run.name}`"
+        )
+    return AbResult(left, right, found)

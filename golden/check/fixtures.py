@@ -1,0 +1,125 @@
+"""Goldens on disk: one file per run and fingerprint, and one for what holds everywhere.
+
+A file is sealed by a digest over its own content and appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import xxhash
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from golden.record import Run
+from golden.trace.errors import UnusableInput
+from golden.trace.fingerprint import deciding
+from golden.trace.summary import Common, Summary
+
+FORMAT = 1
+FOLDER = Path("golden") / "fixtures"
+COMMON = "common.json"
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int = FORMAT
+    run: str
+    definition: str
+
+
+class Golden(_File):
+    """The bits of one run under one fingerprint."""
+
+    fingerprint: dict[str, str]
+    summary: Summary
+
+
+class CommonGolden(_File):
+    """What of one run holds on every machine."""
+
+    common: Common
+
+
+_Kind = TypeVar("_Kind", Golden, CommonGolden)
+
+
+def golden_path(root: Path, run: str, fingerprint: Mapping[str, str]) -> Path:
+    """Where the golden of a run for a fingerprint lies."""
+    parts = deciding(fingerprint)
+    key = xxhash.xxh3_64_hexdigest(json.dumps(parts, sort_keys=True).encode())[:12]
+    return root / FOLDER / run / f"{parts.get('profile', 'no-torch')}-{parts.get('device', 'cpu')}-{key}.json"
+
+
+def common_path(root: Path, run: str) -> Path:
+    """Where the part of a golden lies that holds everywhere."""
+    return root / FOLDER / run / COMMON
+
+
+def dump(golden: Golden | CommonGolden) -> str:
+    """A golden as the text of its file."""
+    table = golden.model_dump(mode="json")
+    return json.dumps({"seal": _seal(table), **table}, indent=1) + "\n"
+
+
+def load_golden(path: Path, run: Run) -> Golden:
+    """A golden; `UnusableInput` if it was edited or is damaged."""
+    return _load(path, run, Golden)
+
+
+def load_common(path: Path, run: Run) -> CommonGolden:
+    """As `load_golden`, for what holds everywhere."""
+    return _load(path, run, CommonGolden)
+
+
+def check_definition(golden: _File, path: Path, run: Run) -> None:
+    """Raise `UnusableInput` if the run file has changed since the golden was recorded."""
+    if golden.definition != run.definition():
+        raise UnusableInput(f"golden {path} is of another version of run file {run.name}: {_again(run)}")
+
+
+def _again(run: Run) -> str:
+    return f"record it again with `golden record {run.name} --update`"
+
+
+def _load(path: Path, run: Run, kind: type[_Kind]) -> _Kind:
+    again = _again(run)
+    try:
+        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        seal = table.pop("seal")
+        version = table["format"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnusableInput(f"golden {path} is damaged ({str(error).splitlines()[0]}): {again}") from None
+    if version != FORMAT:
+        raise UnusableInput(f"golden {path} has format {version}, not {FORMAT}: {again}")
+    if seal != _seal(table):
+        raise UnusableInput(f"golden {path} was tampered with: its content does not match its seal; {again}")
+    try:
+        return kind.model_validate(table)
+    except ValidationError as error:
+        raise UnusableInput(f"golden {path} is damaged ({error.errors()[0]['msg']}): {again}") from None
+
+
+def _seal(table: Mapping[str, Any]) -> str:
+    return xxhash.xxh3_128_hexdigest(json.dumps(table, sort_keys=True).encode())
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise UnusableInput(f"can't write {path}: {error.strerror}") from None

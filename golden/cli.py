@@ -1,0 +1,272 @@
+"""The command line: a thin shell over functions that return values."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
+from golden.check.git import worktree
+from golden.check.localize import localize
+from golden.check.shard import parse_shard, read_durations, shard
+from golden.compare import Different, compare
+from golden.record import Run, find_root, find_run, load_run, record_run, run_files
+from golden.report import render, render_localized, render_verdict
+from golden.report.command import report_command
+from golden.report.pairs import trace_pairs
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
+from golden.trace.trace import load_trace
+
+_root = click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree under test; by default the nearest folder upwards with golden/runs.",
+)
+_data = click.option(
+    "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
+)
+_workers = click.option(
+    "-n", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
+)
+_out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Record seeded training runs, compare them bit for bit, name the first divergence.
+
+    Exit status: 0 identical, 1 different, 2 unusable input, 3 a run crashed or timed out,
+    4 nothing comparable.
+    """
+
+
+@cli.command("list")
+@_root
+def list_command(root: Path | None) -> int:
+    """The runs of this repository, and what each costs."""
+    root = root or find_root(Path.cwd())
+    files = run_files(root)
+    if not files:
+        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    runs = [load_run(path) for path in files]
+    table = Table(box=None)
+    for column in ("run", "profile", "device", "budget", "what"):
+        table.add_column(column)
+    for run in runs:
+        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", run.description)
+    Console().print(table)
+    Console().print(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
+    return ExitCode.IDENTICAL
+
+
+@cli.command()
+@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@_root
+@_data
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The trace goes to OUT/RUN.")
+@click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
+@click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
+def record(
+    names: tuple[str, ...],
+    root: Path | None,
+    data: Path | None,
+    out: Path | None,
+    dense: str | None,
+    renew: bool,
+) -> int:
+    """Run and keep the trace, or renew the golden."""
+    root = root or find_root(Path.cwd())
+    runs = [find_run(name, root) for name in names]
+    if renew:
+        if data or dense:
+            raise UnusableInput("--update records a run as it stands: leave out --data and --dense")
+        return _update(runs, root, out)
+    if out is None:
+        raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
+    steps = _range(dense) if dense else None
+    for run in runs:
+        _notify(f"{run.name}: running")
+        folder = out / run.name
+        trace = record_run(
+            run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
+        )
+        steps_taken = sum(len(p.steps) for p in trace.processes)
+        click.echo(f"{run.name}: {len(trace.events)} events, {steps_taken} optimizer steps -> {trace.folder}")
+    return ExitCode.IDENTICAL
+
+
+def _update(runs: list[Run], root: Path, out: Path | None) -> int:
+    codes = []
+    with _kept(out) as folder:
+        for run in runs:
+            found = update(run, root=root, out=folder / run.name, notify=_notify)
+            codes.append(int(found.code))
+            if isinstance(found, Failed):
+                click.echo(f"golden: {found.message}", err=True)
+                continue
+            for path, change in found.changes:
+                click.echo(f"{change:9} {path.relative_to(root)}")
+    for path in unused(root):
+        click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")
+    return worst(codes)
+
+
+@cli.command("verify")
+@click.argument("names", nargs=-1, metavar="[RUN...]")
+@_root
+@_workers
+@click.option("--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
+@_out
+def verify_command(
+    names: tuple[str, ...], root: Path | None, workers: int, part: str | None, out: Path | None
+) -> int:
+    """Compare runs, all by default, with their goldens."""
+    root = root or find_root(Path.cwd())
+    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
+    if not runs:
+        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    if part:
+        runs = shard(runs, *parse_shard(part), read_durations(root))
+    with _kept(out) as folder:
+        verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
+    for verdict in verdicts:
+        click.echo(render_verdict(verdict))
+    planned, spent = sum(run.budget for run in runs), sum(verdict.seconds for verdict in verdicts)
+    click.echo(f"{len(runs)} runs: {planned:.0f} s planned, {spent:.0f} s spent")
+    return worst([int(verdict.code) for verdict in verdicts])
+
+
+def _range(text: str) -> range:
+    first, _, last = text.partition(":")
+    try:
+        return range(int(first), int(last) if last else int(first) + 1)
+    except ValueError:
+        raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20") from None
+
+
+@cli.command("doctor")
+@click.argument("name", metavar="RUN")
+@_root
+@_data
+@_out
+def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None) -> int:
+    """Run it twice: is it deterministic at all, and if not, what differs first?"""
+    root = root or find_root(Path.cwd())
+    run = find_run(name, root)
+    with _kept(out) as folder:
+        return _show(doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify))
+
+
+@cli.command("ab")
+@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@_root
+@click.option(
+    "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
+)
+@click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@click.option(
+    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
+)
+@_data
+@_workers
+@_out
+def ab_command(
+    names: tuple[str, ...],
+    root: Path | None,
+    base: str | None,
+    head: str | None,
+    closely: bool,
+    data: Path | None,
+    workers: int,
+    out: Path | None,
+) -> int:
+    """Compare two versions on this machine, now."""
+    root = root or find_root(Path.cwd())
+    if head is not None and base is None:
+        raise UnusableInput("--head REF needs --base REF")
+    runs = [find_run(name, root) for name in names]
+    codes = []
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(_kept(out))
+        base_root = stack.enter_context(worktree(root, base)) if base else root
+        head_root = stack.enter_context(worktree(root, head)) if head else root
+        for run in runs:
+            left = (
+                Side(f"{run.name} at {base}", run, base_root)
+                if base
+                else Side(f"{run.name} [base]", run.base_variant(), root)
+            )
+            right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
+            place, given = folder / run.name, run.data_folder(data)
+            result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+            codes.append(_show(result))
+            if closely and isinstance(result.comparison, Different):
+                _localize(result, left, right, place, given)
+    return worst(codes)
+
+
+def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
+    found = localize(result, base, head, out=out, data=data, notify=_notify)
+    if found is None:
+        click.echo(
+            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+        )
+    else:
+        click.echo(render_localized(found))
+
+
+@cli.command()
+@click.argument("left", type=click.Path(path_type=Path))
+@click.argument("right", type=click.Path(path_type=Path))
+def diff(left: Path, right: Path) -> int:
+    """Compare two traces, or two folders of traces by run."""
+    codes = []
+    for a, b in trace_pairs(left, right):
+        x, y = load_trace(a), load_trace(b)
+        found = compare(x, y)
+        click.echo(render(found, left=str(a), right=str(b)))
+        codes.append(int(found.code))
+    return worst(codes)
+
+
+cli.add_command(report_command)
+
+
+def _show(result: AbResult) -> int:
+    click.echo(render(result.comparison, left=result.left.title, right=result.right.title))
+    return int(result.comparison.code)
+
+
+def _notify(message: str) -> None:
+    click.echo(message, err=True)
+
+
+@contextlib.contextmanager
+def _kept(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
+        yield Path(scratch)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit status says what came of it."""
+    try:
+        status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
+    except GoldenError as error:
+        click.echo(f"golden: {error}", err=True)
+        return int(error.code)
+    except click.ClickException as error:
+        click.echo(f"golden: {error.format_message()}", err=True)
+        return ExitCode.UNUSABLE
+    except click.Abort:
+        click.echo("golden: interrupted", err=True)
+        return 130
+    return int(status or 0)

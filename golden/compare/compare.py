@@ -1,0 +1,120 @@
+"""Compare two traces: one verdict over events, steps, tensors, scalars and random states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from golden.compare.events import compare_events
+from golden.compare.outcome import (
+    Compared,
+    Comparison,
+    Different,
+    Divergence,
+    EnvVerdict,
+    EventChange,
+    FinalState,
+    Identical,
+    NotComparable,
+    RandomState,
+    Rows,
+    StepCount,
+    StepDivergence,
+    StepOrder,
+)
+from golden.compare.steps import compare_process
+from golden.trace.events import Event
+from golden.trace.fingerprint import deciding
+from golden.trace.streams import Stream
+from golden.trace.trace import Trace
+
+
+def compare(left: Trace, right: Trace) -> Comparison:
+    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+    compared = Compared(events=min(len(left.events), len(right.events)))
+    divergences: list[Divergence] = []
+    steps_of: dict[Stream, tuple[int, int | None]] = {}
+    if left.about.processes != right.about.processes:
+        return NotComparable(
+            f"{len(left.about.processes)} processes took steps on the left, "
+            f"{len(right.about.processes)} on the right"
+        )
+    for a, b in zip(left.processes, right.processes, strict=True):
+        result = compare_process(a, b)
+        compared += result.compared
+        divergences += result.divergences
+        steps_of.update(result.steps_of)
+    changes = compare_events(left.events, right.events)
+    envs = env_verdicts(left.events, right.events, steps_of, changes)
+    if divergences or changes:
+        unequal = fingerprint_gap(left.about.fingerprint, right.about.fingerprint)
+        if unequal:
+            return NotComparable(
+                f"recorded under different fingerprints ({unequal}), where bits may differ without a cause "
+                "in the code; record both on one machine"
+            )
+        return different(compared, divergences, changes, envs)
+    if compared.steps == 0 and compared.events == 0:
+        return NotComparable("neither an event nor an optimizer step on both sides")
+    return Identical(compared, envs)
+
+
+def fingerprint_gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
+    """In which parts two fingerprints differ, in words; empty where bits differ only because of the code."""
+    a, b = deciding(left), deciding(right)
+    return ", ".join(
+        f"{n}: {a.get(n)} and {b.get(n)}" for n in dict.fromkeys([*a, *b]) if a.get(n) != b.get(n)
+    )
+
+
+def different(
+    compared: Compared,
+    divergences: Sequence[Divergence],
+    changes: Sequence[EventChange],
+    envs: tuple[EnvVerdict, ...],
+) -> Different:
+    """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
+    ordered: list[Divergence] = [*sorted(divergences, key=_place), *changes]
+    return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs)
+
+
+def _place(found: Divergence) -> tuple[float, int]:
+    """Order by step of the whole run; within a step, tensors before counts, counts before order."""
+    match found:
+        case StepDivergence(number=number):
+            return (number, 1)
+        case StepCount(number=number):
+            return (number, 2)
+        case StepOrder(number=number):
+            return (number, 0)
+        case RandomState(number=number):
+            return (number if number is not None else float("inf"), 3)
+        case FinalState() | Rows():
+            return (float("inf"), 4)
+        case EventChange():
+            return (float("inf"), 5)
+
+
+def env_verdicts(
+    left: Sequence[Event],
+    right: Sequence[Event],
+    steps_of: Mapping[Stream, tuple[int, int | None]],
+    changes: Sequence[EventChange],
+) -> tuple[EnvVerdict, ...]:
+    """The fate of every environment that has steps or events."""
+    seen = {s.env for s in steps_of if s.env is not None}
+    seen |= {e.env for e in (*left, *right) if e.env is not None}
+    verdicts = []
+    for env in sorted(seen):
+        mine = [counts for stream, counts in steps_of.items() if stream.env == env]
+        firsts = [first for _, first in mine if first is not None]
+        changed = [place for c in changes if c.env == env for place in (c.left, c.right) if place is not None]
+        verdicts.append(
+            EnvVerdict(
+                env=env,
+                steps=sum(total for total, _ in mine),
+                first_step=min(firsts, default=None),
+                events=sum(e.env == env for e in left),
+                first_event=min(changed, default=None),
+            )
+        )
+    return tuple(verdicts)

@@ -1,0 +1,197 @@
+"""What a comparison can find: a closed union of frozen values, rendered elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from golden.trace.errors import ExitCode
+from golden.trace.streams import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How much was compared, pair by pair."""
+
+    events: int = 0
+    steps: int = 0
+    tensors: int = 0
+    bytes: int = 0
+    scalars: int = 0
+    rng_states: int = 0
+
+    def __add__(self, other: Compared) -> Compared:
+        return Compared(
+            self.events + other.events,
+            self.steps + other.steps,
+            self.tensors + other.tensors,
+            self.bytes + other.bytes,
+            self.scalars + other.scalars,
+            self.rng_states + other.rng_states,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far two tensors of one dtype and shape are apart. ``ulps`` is None where no number is."""
+
+    differing: int
+    elements: int
+    ulps: int | None
+    absolute: float | None
+    nan_left: int
+    nan_right: int
+    index: tuple[int, ...]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorChange:
+    """One tensor that differs; ``distance`` is None where only digests were kept."""
+
+    name: str
+    distance: Distance | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KindChange:
+    """The tensors of one kind that differ at a step, or scalars, settings or random states."""
+
+    kind: str
+    total: int
+    tensors: tuple[TensorChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepDivergence:
+    """The first step of a stream that differs. ``step`` counts within the stream, from 0."""
+
+    stream: Stream
+    step: int
+    number: int
+    optimizer: str
+    kinds: tuple[KindChange, ...]
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """A stream took more steps on one side; a stream that is missing took none."""
+
+    stream: Stream
+    left: int
+    right: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """The same steps in another order among streams."""
+
+    process: str
+    number: int
+    left: Stream
+    right: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState:
+    """A generator's state differs first after this step; None for the end of the run."""
+
+    process: str
+    generators: tuple[str, ...]
+    number: int | None
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """The state that an optimizer and its models ended with differs."""
+
+    stream: Stream
+    kinds: tuple[KindChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of an event; a side without it holds None."""
+
+    path: str
+    left: str | None
+    right: str | None
+    ulps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventChange:
+    """One event that is missing on the right, extra there, moved, or changed. Indices count from 0."""
+
+    change: Literal["missing", "extra", "moved", "changed"]
+    kind: str
+    env: int | None
+    left: int | None
+    right: int | None
+    fields: tuple[FieldChange, ...]
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a golden that differ, where it says no more than that."""
+
+    part: str
+    left: str
+    right: str
+
+
+Divergence = StepDivergence | StepCount | StepOrder | RandomState | FinalState | EventChange | Rows
+
+
+@dataclass(frozen=True, slots=True)
+class EnvVerdict:
+    """One environment's fate: its first differing step and event, None where all are equal."""
+
+    env: int
+    steps: int
+    first_step: int | None
+    events: int
+    first_event: int | None
+
+    @property
+    def identical(self) -> bool:
+        """Whether nothing of it differs."""
+        return self.first_step is None and self.first_event is None
+
+
+@dataclass(frozen=True, slots=True)
+class Identical:
+    """Everything compared is equal, and something was compared."""
+
+    compared: Compared
+    envs: tuple[EnvVerdict, ...] = ()
+    code: ExitCode = field(default=ExitCode.IDENTICAL, init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """Something differs: the first divergence, and the first of each kind and place after it."""
+
+    compared: Compared
+    first: Divergence
+    rest: tuple[Divergence, ...]
+    event_changes: int
+    envs: tuple[EnvVerdict, ...] = ()
+    code: ExitCode = field(default=ExitCode.DIFFERENT, init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotComparable:
+    """No judgement is possible."""
+
+    reason: str
+    code: ExitCode = field(default=ExitCode.NOTHING_COMPARABLE, init=False)
+
+
+Comparison = Identical | Different | NotComparable

@@ -1,0 +1,262 @@
+"""Two sequences of optimizer steps: stream by stream, the first step that differs and in what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from golden.compare.outcome import (
+    Compared,
+    FinalState,
+    KindChange,
+    RandomState,
+    StepCount,
+    StepDivergence,
+    StepOrder,
+    TensorChange,
+)
+from golden.compare.values import distance, load_tensors
+from golden.trace.numbers import hex_ulps, readable
+from golden.trace.streams import Stream, streams
+from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
+
+_HEX = 32
+_SIZES = {
+    name: getattr(torch, name).itemsize
+    for name in dir(torch)
+    if isinstance(getattr(torch, name), torch.dtype)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepsResult:
+    """What comparing the steps of one process found."""
+
+    compared: Compared
+    divergences: tuple[StepDivergence | StepCount | StepOrder | RandomState | FinalState, ...]
+    steps_of: Mapping[Stream, tuple[int, int | None]]
+
+
+def compare_process(left: Process, right: Process) -> StepsResult:
+    """Compare the steps, the random states and the final state of one process on both sides."""
+    names_left, names_right = streams(left), streams(right)
+    of_left, of_right = _grouped(left, names_left), _grouped(right, names_right)
+    compared = Compared()
+    divergences: list[StepDivergence | StepCount | StepOrder | RandomState | FinalState] = []
+    steps_of: dict[Stream, tuple[int, int | None]] = {}
+    for stream in dict.fromkeys([*of_left, *of_right]):
+        a, b = of_left.get(stream, []), of_right.get(stream, [])
+        first, amount = _compare_stream(stream, a, b, left, right)
+        compared += amount
+        if first is not None:
+            divergences.append(first)
+        if len(a) != len(b):
+            longer = a if len(a) > len(b) else b
+            number = longer[min(len(a), len(b))].number
+            divergences.append(StepCount(stream, len(a), len(b), number))
+        shortest = min(len(a), len(b))
+        steps_of[stream] = (
+            max(len(a), len(b)),
+            first.step if first is not None else (shortest if len(a) != len(b) else None),
+        )
+    order = _compare_order(left, right, names_left, names_right)
+    if order is not None:
+        divergences.append(order)
+    rng = _compare_rng(left, right)
+    if rng is not None:
+        divergences.append(rng)
+    finals, amount = _compare_finals(left, right, names_left, names_right)
+    generators = min(len(left.rng), len(right.rng))
+    states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
+    return StepsResult(compared + amount + Compared(rng_states=states), (*divergences, *finals), steps_of)
+
+
+def _grouped(process: Process, names: Mapping[int, Stream]) -> dict[Stream, list[Step]]:
+    found: dict[Stream, list[Step]] = {}
+    for step in process.steps:
+        found.setdefault(names[step.layout.optimizer], []).append(step)
+    return found
+
+
+def _compare_stream(
+    stream: Stream, a: Sequence[Step], b: Sequence[Step], left: Process, right: Process
+) -> tuple[StepDivergence | None, Compared]:
+    compared = Compared()
+    first = None
+    for index, (x, y) in enumerate(zip(a, b, strict=False)):
+        compared += _contents(x)
+        if first is None:
+            kinds = _compare_step(x, y, left, right)
+            if kinds:
+                before = f"step {index - 1} of {stream.title}" if index else "the start"
+                first = StepDivergence(stream, index, x.number, x.layout.optimizer_class, kinds, before)
+    return first, compared
+
+
+def _contents(step: Step) -> Compared:
+    infos = [info for kind in KINDS for info in step.layout.tensors[kind]]
+    size = sum(info.elements * _SIZES[info.dtype] for info in infos)
+    return Compared(steps=1, tensors=len(infos), bytes=size, scalars=len(step.losses) + len(step.settings))
+
+
+def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:
+    changes: list[KindChange] = []
+    dense_left, dense_right = left.dense_file(a.number), right.dense_file(b.number)
+    tensors_left = load_tensors(dense_left) if dense_left and dense_right else {}
+    tensors_right = load_tensors(dense_right) if dense_left and dense_right else {}
+
+    def tensors(kind: str) -> None:
+        if a.digests[kind] == b.digests[kind] and a.layout.tensors[kind] == b.layout.tensors[kind]:
+            return
+        named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
+        values = tensors_left.get(kind, {}), tensors_right.get(kind, {})
+        changes.append(KindChange(kind, len(named[0]), tuple(_tensor_changes(*named, *values))))
+
+    tensors("buffers")
+    if a.losses != b.losses:
+        changes.append(_scalars("loss", _numbered(a.losses), _numbered(b.losses)))
+    tensors("grads")
+    if a.settings != b.settings:
+        changes.append(_scalars("settings", a.settings, b.settings))
+    tensors("params")
+    tensors("state")
+    return tuple(changes)
+
+
+def _numbered(losses: Sequence[str]) -> dict[str, str]:
+    return {f"of backward pass {index}": loss for index, loss in enumerate(losses)}
+
+
+def _scalars(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> KindChange:
+    names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
+    changes = tuple(
+        TensorChange(name, None, _scalar_note(a.get(name), b.get(name), exact=kind == "loss"))
+        for name in names
+    )
+    return KindChange(kind, max(len(a), len(b)), changes)
+
+
+def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
+    if a is None or b is None:
+        return f"{a or 'absent'} -> {b or 'absent'}"
+    if not exact:
+        return f"{a} -> {b}"
+    apart = hex_ulps(a, b)
+    return f"{readable(a)} -> {readable(b)}" + (f" ({apart:,} ulps)" if apart is not None else "")
+
+
+def _named(layout: Layout, digests: Mapping[str, str], kind: str) -> dict[str, tuple[TensorInfo, str]]:
+    text = digests[kind]
+    return {
+        info.name: (info, text[index * _HEX : (index + 1) * _HEX])
+        for index, info in enumerate(layout.tensors[kind])
+    }
+
+
+def _tensor_changes(
+    a: Mapping[str, tuple[TensorInfo, str]],
+    b: Mapping[str, tuple[TensorInfo, str]],
+    values_a: Mapping[str, torch.Tensor],
+    values_b: Mapping[str, torch.Tensor],
+) -> list[TensorChange]:
+    changes = []
+    for name in dict.fromkeys([*a, *b]):
+        if name not in b:
+            changes.append(TensorChange(name, None, "absent on the right"))
+        elif name not in a:
+            changes.append(TensorChange(name, None, "absent on the left"))
+        elif a[name][0] != b[name][0]:
+            x, y = a[name][0], b[name][0]
+            changes.append(TensorChange(name, None, f"{x.dtype}{list(x.shape)} -> {y.dtype}{list(y.shape)}"))
+        elif a[name][1] != b[name][1]:
+            known = name in values_a and name in values_b
+            changes.append(TensorChange(name, distance(values_a[name], values_b[name]) if known else None))
+    if not changes:
+        changes.append(TensorChange("(all)", None, "the same tensors in another order"))
+    return changes
+
+
+def _compare_order(
+    left: Process, right: Process, names_left: Mapping[int, Stream], names_right: Mapping[int, Stream]
+) -> StepOrder | None:
+    a = [names_left[s.layout.optimizer] for s in left.steps]
+    b = [names_right[s.layout.optimizer] for s in right.steps]
+    if Counter(a) != Counter(b):
+        return None  # a step count differs, which is reported as such
+    for number, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x != y:
+            return StepOrder(left.name, number, x, y)
+    return None
+
+
+def _compare_rng(left: Process, right: Process) -> RandomState | None:
+    for number, (x, y) in enumerate(zip(left.steps, right.steps, strict=False)):
+        if x.rng != y.rng:
+            before = f"step {number - 1} overall" if number else "the start"
+            return RandomState(left.name, _unequal(x.rng, y.rng), number, before)
+    if left.rng != right.rng:
+        before = f"step {len(left.steps) - 1} overall" if left.steps else "the start"
+        return RandomState(left.name, _unequal(left.rng, right.rng), None, before)
+    return None
+
+
+def _unequal(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name))
+
+
+def _compare_finals(
+    left: Process, right: Process, names_left: Mapping[int, Stream], names_right: Mapping[int, Stream]
+) -> tuple[list[FinalState], Compared]:
+    files_left, files_right = _final_streams(left, names_left), _final_streams(right, names_right)
+    compared = Compared()
+    found: list[FinalState] = []
+    for key in dict.fromkeys([*files_left, *files_right]):
+        stream = key[0]
+        if key not in files_left or key not in files_right:
+            side = "left" if key not in files_left else "right"
+            note = TensorChange("(all)", None, f"no final state on the {side}")
+            found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
+            continue
+        a, b = load_tensors(files_left[key]), load_tensors(files_right[key])
+        kinds = []
+        for kind in dict.fromkeys([*a, *b]):
+            x, y = a.get(kind, {}), b.get(kind, {})
+            compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
+            changes = _value_changes(x, y)
+            if changes:
+                kinds.append(KindChange(kind, len(x), tuple(changes)))
+        if kinds:
+            found.append(FinalState(stream, tuple(kinds)))
+    return found, compared
+
+
+def _final_streams(process: Process, names: Mapping[int, Stream]) -> dict[tuple[Stream, int], Path]:
+    """Files of the final state by stream and order within it (an environment has one model per round)."""
+    seen: Counter[Stream] = Counter()
+    found = {}
+    files = process.final_files()
+    for optimizer, stream in names.items():
+        if optimizer in files:
+            found[stream, seen[stream]] = files[optimizer]
+        seen[stream] += 1
+    return found
+
+
+def _value_changes(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor]) -> list[TensorChange]:
+    changes = []
+    for name in dict.fromkeys([*a, *b]):
+        if name not in a or name not in b:
+            changes.append(TensorChange(name, None, f"absent on the {'left' if name not in a else 'right'}"))
+        elif a[name].dtype != b[name].dtype or a[name].shape != b[name].shape:
+            x, y = a[name], b[name]
+            note = f"{str(x.dtype)[6:]}{list(x.shape)} -> {str(y.dtype)[6:]}{list(y.shape)}"
+            changes.append(TensorChange(name, None, note))
+        else:
+            apart = distance(a[name], b[name])
+            if apart is not None:
+                changes.append(TensorChange(name, apart))
+    return changes

@@ -1,0 +1,127 @@
+"""Compare a run with a golden: the same verdict as for two traces, as far as the golden's rows tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from golden.compare.compare import different, env_verdicts
+from golden.compare.events import compare_events
+from golden.compare.outcome import (
+    Compared,
+    Comparison,
+    Divergence,
+    Identical,
+    KindChange,
+    NotComparable,
+    Rows,
+    StepCount,
+    StepDivergence,
+    TensorChange,
+)
+from golden.trace.events import Event
+from golden.trace.numbers import readable
+from golden.trace.streams import Stream
+from golden.trace.summary import Common, Summary
+
+_LETTERS = {
+    "b": "buffers",
+    "g": "grads",
+    "h": "settings",
+    "p": "params",
+    "s": "state",
+    "r": "rng",
+    "l": "layout",
+}
+
+
+def compare_summaries(golden: Summary, now: Summary, *, compared: Compared) -> Comparison:
+    """The verdict on a run; ``compared`` says what the run holds, for the report."""
+    if golden.whole == now.whole:
+        if compared.steps == 0 and compared.events == 0:
+            return NotComparable("neither an event nor an optimizer step on both sides")
+        return Identical(compared)
+    divergences: list[Divergence] = []
+    steps_of: dict[Stream, tuple[int, int | None]] = {}
+    left, right = _by_stream(golden), _by_stream(now)
+    for stream in dict.fromkeys([*left, *right]):
+        a, b = left.get(stream, []), right.get(stream, [])
+        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x[1] != y[1]), None)
+        if first is not None:
+            divergences.append(_step(stream, first, a[first], b[first]))
+        if len(a) != len(b):
+            longer = a if len(a) > len(b) else b
+            divergences.append(StepCount(stream, len(a), len(b), longer[min(len(a), len(b))][0]))
+        steps_of[stream] = (len(a), first)
+    events = _events(golden.events), _events(now.events)
+    changes = compare_events(*events)
+    divergences += _rows(
+        "steps", [r for r in golden.steps if _folded(r)], [r for r in now.steps if _folded(r)]
+    )
+    divergences += _rows("final state", golden.final, now.final)
+    if not divergences and not changes:
+        divergences.append(Rows("everything", golden.whole, now.whole))
+    return different(compared, divergences, changes, env_verdicts(*events, steps_of, changes))
+
+
+def compare_common(golden: Common, now: Common) -> Comparison:
+    """Whether what holds on every machine holds on this one."""
+    divergences: list[Divergence] = []
+    for part in ("counts", "steps", "shapes"):
+        a, b = getattr(golden, part), getattr(now, part)
+        divergences += [
+            Rows(f"{part} of {name}", str(a.get(name, "none")), str(b.get(name, "none")))
+            for name in dict.fromkeys([*a, *b])
+            if a.get(name) != b.get(name)
+        ]
+    left, right = [_common_event(r) for r in golden.events], [_common_event(r) for r in now.events]
+    changes = compare_events(left, right)
+    amount = Compared(events=sum(now.counts.values()), steps=sum(now.steps.values()))
+    if divergences or changes:
+        return different(amount, divergences, changes, env_verdicts(left, right, {}, changes))
+    return Identical(amount)
+
+
+def _folded(row: str) -> bool:
+    return row.startswith("rows ")
+
+
+def _by_stream(summary: Summary) -> dict[Stream, list[tuple[int, str]]]:
+    """The rows of each stream with their place overall."""
+    found: dict[Stream, list[tuple[int, str]]] = {}
+    for number, row in enumerate(summary.steps):
+        if not _folded(row):
+            index, _, rest = row.partition(" ")
+            found.setdefault(Stream(*summary.streams[int(index)]), []).append((number, rest))
+    return found
+
+
+def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> StepDivergence:
+    left, right = a[1].split(" "), b[1].split(" ")
+    kinds = []
+    if left[0] != right[0]:
+        note = " -> ".join(",".join(map(readable, side.split(","))) for side in (left[0], right[0]))
+        kinds.append(KindChange("loss", 1, (TensorChange("loss", None, note),)))
+    kinds += [KindChange(_LETTERS[x[0]], 0, ()) for x, y in zip(left[1:], right[1:], strict=True) if x != y]
+    before = f"step {step - 1} of {stream.title}" if step else "the start"
+    return StepDivergence(stream, step, a[0], "", tuple(kinds), before)
+
+
+def _events(rows: Sequence[str]) -> list[Event]:
+    found = []
+    for row in rows:
+        key, _, payload = row.rpartition(" ")
+        kind, _, env = key.partition(" env=")
+        found.append(Event(kind, int(env) if env else None, {"payload": payload}))
+    return found
+
+
+def _common_event(row: str) -> Event:
+    kind, _, rest = row.partition(" ")
+    env = rest.partition(" ")[0].removeprefix("env=") if rest.startswith("env=") else ""
+    return Event(kind, int(env) if env.isdigit() else None, {"row": row})
+
+
+def _rows(part: str, a: Sequence[str], b: Sequence[str]) -> list[Rows]:
+    longest = max(len(a), len(b))
+    pairs = [(a[i] if i < len(a) else "none", b[i] if i < len(b) else "none") for i in range(longest)]
+    return [Rows(part, x, y) for x, y in pairs if x != y][:1]

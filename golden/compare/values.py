@@ -1,0 +1,87 @@
+"""How far two tensors are apart: by bytes, in ulps, in absolute value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import safe_open
+
+from golden.compare.outcome import Distance
+
+_INTEGER = {
+    torch.float64: np.uint64,
+    torch.float32: np.uint32,
+    torch.float16: np.uint16,
+    torch.bfloat16: np.uint16,
+}
+
+
+def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
+    """The distance of two tensors of one dtype and shape; None if their bytes are equal."""
+    raw_left, raw_right = _rows(left), _rows(right)
+    differs = (raw_left != raw_right).any(axis=1)
+    count = int(differs.sum())
+    if count == 0:
+        return None
+    flat = int(np.argmax(differs))
+    a, b = left.reshape(-1)[torch.from_numpy(differs)], right.reshape(-1)[torch.from_numpy(differs)]
+    nan_left = nan_right = 0
+    ulps: int | None = None
+    absolute: float | None = None
+    if left.dtype in _INTEGER:
+        nan_left, nan_right = int(a.isnan().sum()), int(b.isnan().sum())
+        usable = (a.isfinite() & b.isfinite()).numpy()
+        if usable.any():
+            i, j = _ordinals(a)[usable], _ordinals(b)[usable]
+            ulps = int((np.maximum(i, j) - np.minimum(i, j)).max())
+            gaps = (a.double() - b.double()).abs().numpy()[usable]
+            absolute = float(gaps.max())
+    elif not left.dtype.is_complex and left.dtype != torch.bool:
+        absolute = float((a.double() - b.double()).abs().max())
+    return Distance(
+        differing=count,
+        elements=left.numel(),
+        ulps=ulps,
+        absolute=absolute,
+        nan_left=nan_left,
+        nan_right=nan_right,
+        index=tuple(int(i) for i in np.unravel_index(flat, tuple(left.shape))) if left.dim() else (),
+        left=_show(left.reshape(-1)[flat], raw_left[flat]),
+        right=_show(right.reshape(-1)[flat], raw_right[flat]),
+    )
+
+
+def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    raw = tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return raw.reshape(tensor.numel(), -1)
+
+
+def _ordinals(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Floats as unsigned integers in numeric order; minus zero lies one place below plus zero."""
+    kind = _INTEGER[tensor.dtype]
+    bits = tensor.contiguous().view(torch.uint8).numpy().view(kind)
+    sign = np.array(1 << (8 * bits.itemsize - 1), dtype=kind)
+    ordered: np.ndarray[Any, Any] = np.where(bits & sign, ~bits, bits | sign)
+    return ordered
+
+
+def _show(value: torch.Tensor, raw: np.ndarray[Any, Any]) -> str:
+    if value.dtype.is_floating_point and bool(value.isnan()):
+        return f"nan (0x{raw[::-1].tobytes().hex()})"
+    return repr(value.item())
+
+
+def load_tensors(path: Path) -> dict[str, dict[str, torch.Tensor]]:
+    """A saved state as kind -> name -> tensor, in the order of its layout."""
+    found: list[tuple[str, int, str, torch.Tensor]] = []
+    with safe_open(path, framework="pt") as file:
+        for key in file.keys():  # noqa: SIM118 - not a dict
+            kind, index, name = key.split("/", 2)
+            found.append((kind, int(index), name, file.get_tensor(key)))
+    tensors: dict[str, dict[str, torch.Tensor]] = {}
+    for kind, _, name, tensor in sorted(found, key=lambda item: item[:2]):
+        tensors.setdefault(kind, {})[name] = tensor
+    return tensors

@@ -1,0 +1,107 @@
+"""The pytest plugin: ``pytest golden -n auto`` runs every run file as a test against its golden.
+
+With pytest-xdist each worker takes its own device from the caller's ``CUDA_VISIBLE_DEVICES``: that has to
+happen before torch is imported, so this module assigns it on import and imports the rest when needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from golden.record import Run
+
+
+def device_of_worker(worker: str | None, visible: str | None) -> str | None:
+    """The devices that an xdist worker may see: one of the caller's, by the worker's number."""
+    devices = [name for name in (visible or "").split(",") if name.strip()]
+    if worker is None or not devices:
+        return visible
+    number = int(worker.removeprefix("gw")) if worker.removeprefix("gw").isdigit() else 0
+    return devices[number % len(devices)].strip()
+
+
+_assigned = device_of_worker(os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("CUDA_VISIBLE_DEVICES"))
+if _assigned is not None:
+    os.environ["CUDA_VISIBLE_DEVICES"] = _assigned
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--shard``."""
+    group = parser.getgroup("golden")
+    group.addoption("--shard", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Every TOML file of a folder ``golden/runs`` is a run."""
+    if file_path.suffix == ".toml" and file_path.parent.parts[-2:] == ("golden", "runs"):
+        collector: pytest.Collector = RunFile.from_parent(parent, path=file_path)
+        return collector
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the runs of one shard."""
+    text = config.getoption("--shard")
+    if not text:
+        return
+    from golden.check.shard import parse_shard, read_durations, shard
+    from golden.trace.errors import UnusableInput
+
+    runs = {item.path: item.golden_run for item in items if isinstance(item, RunItem)}
+    try:
+        index, count = parse_shard(text)
+    except UnusableInput as error:
+        raise pytest.UsageError(str(error)) from None
+    kept: set[Path] = set()
+    for folder in {path.parent for path in runs}:
+        here = {path: run for path, run in sorted(runs.items()) if path.parent == folder}
+        chosen = {
+            r.name for r in shard(list(here.values()), index, count, read_durations(folder.parent.parent))
+        }
+        kept |= {path for path, run in here.items() if run.name in chosen}
+    left_out = [item for item in items if isinstance(item, RunItem) and item.path not in kept]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
+class RunItem(pytest.Function):
+    """One run as a test."""
+
+    golden_run: Run
+
+
+class RunFile(pytest.Module):
+    """A run file."""
+
+    def _getobj(self) -> Any:
+        return object()
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The run of this file; a mistake in it is an error of collection, in one line."""
+        from golden.record import load_run
+        from golden.report.snapshots import judge_by_snapshot
+        from golden.trace.errors import GoldenError
+
+        try:
+            run = load_run(self.path)
+        except GoldenError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
+
+        def test_run(snapshot: SnapshotAssertion, tmp_path: Path) -> None:
+            judge_by_snapshot(run, snapshot, root=self.path.parent.parent.parent, out=tmp_path)
+
+        item: RunItem = RunItem.from_parent(self, name=run.name, callobj=test_run)
+        item.golden_run = run
+        # A run and what it is compared with belong on one worker.
+        item.add_marker(pytest.mark.xdist_group(f"golden-{run.name}"))
+        if run.device.startswith("cuda"):
+            item.add_marker(pytest.mark.cuda)
+        yield item

@@ -1,0 +1,126 @@
+"""Which tensors belong to one optimizer, in a fixed order, with their names."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from .naming import ModuleRegistry, Place
+
+_NO_STATE: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class EnvRule:
+    """How to tell an environment from a model: the k-th module of a class belongs to env k mod count."""
+
+    module: str
+    count: int
+
+    def env(self, place: Place, registry: ModuleRegistry) -> int | None:
+        """The environment of a tensor at ``place``; None for a tensor of no environment."""
+        for module in place.chain:
+            if type(module).__name__ == self.module:
+                return registry.creation_index(module) % self.count
+        return None
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names for what one optimizer holds."""
+
+    env: int | None
+    roots: tuple[str, ...]
+    params: tuple[str, ...]
+    buffers: tuple[tuple[weakref.ref[nn.Module], str, str], ...]
+
+    def buffer_values(self) -> list[torch.Tensor | None]:
+        """The buffers as they are now."""
+        return [m._buffers.get(name) if (m := module()) else None for module, name, _ in self.buffers]
+
+
+def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: EnvRule | None) -> Names:
+    """Names of the parameters of one optimizer and of the buffers of the models they belong to."""
+    places = [registry.place(parameter) for parameter in params]
+    roots = list({id(p.root): p.root for p in places if p is not None}.values())
+    labels = {id(r): f"{type(r).__name__}#{registry.creation_index(r)}" for r in roots}
+    several = len(roots) > 1
+
+    def full(root: nn.Module, name: str) -> str:
+        return f"{labels[id(root)]}/{name}" if several else name
+
+    envs = {rule.env(p, registry) if p is not None else None for p in places} if rule else {None}
+    buffers = [
+        (weakref.ref(module), name, full(root, f"{path}.{name}" if path else name))
+        for root in roots
+        for path, module in _modules(root)
+        for name, value in module._buffers.items()
+        if value is not None
+    ]
+    names = tuple(
+        full(p.root, p.name) if p is not None else f"(parameter {i} of no module)"
+        for i, p in enumerate(places)
+    )
+    registry.forget_places()
+    return Names(
+        env=envs.pop() if len(envs) == 1 else None,
+        roots=tuple(labels.values()),
+        params=names,
+        buffers=tuple(buffers),
+    )
+
+
+def _modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    for path, module in root.named_modules():
+        yield path.replace("_orig_mod.", "").removesuffix("_orig_mod").rstrip("."), module
+
+
+def parameters(optimizer: Optimizer) -> list[torch.Tensor]:
+    """All parameters of an optimizer in group order."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def gather(
+    params: list[torch.Tensor],
+    state: Mapping[torch.Tensor, Mapping[str, Any]],
+    buffers: list[torch.Tensor | None],
+) -> list[Any]:
+    """Buffers, gradients, parameters and optimizer state as they are now; absent ones are None."""
+    return [
+        *buffers,
+        *[parameter.grad for parameter in params],
+        *params,
+        *[value for parameter in params for value in state.get(parameter, _NO_STATE).values()],
+    ]
+
+
+def titles(
+    params: list[torch.Tensor], state: Mapping[torch.Tensor, Mapping[str, Any]], names: Names
+) -> list[tuple[str, str]]:
+    """Kind and name of every entry of `gather`."""
+    return [
+        *[("buffers", name) for _, _, name in names.buffers],
+        *[("grads", name) for name in names.params],
+        *[("params", name) for name in names.params],
+        *[
+            ("state", f"{name}.{key}")
+            for name, parameter in zip(names.params, params, strict=True)
+            for key in state.get(parameter, _NO_STATE)
+        ],
+    ]
+
+
+def settings(optimizer: Optimizer) -> dict[str, str]:
+    """Learning rates and the like, as text."""
+    return {
+        f"group {index} {key}": repr(value)
+        for index, group in enumerate(optimizer.param_groups)
+        for key, value in group.items()
+        if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
+    }

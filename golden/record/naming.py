@@ -1,0 +1,139 @@
+"""Names for tensors and environments, found without touching the program.
+
+Modules announce themselves through torch's global registration hooks; nothing runs per forward.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as hooks
+
+# Wrappers that hold exactly one model: the model's own names stay the same with and without them.
+_TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lives: its outermost module, the dotted name below it, and the modules on the way."""
+
+    root: nn.Module
+    name: str
+    chain: tuple[nn.Module, ...]
+
+
+class ModuleRegistry:
+    """Every module of the process, in order of creation, held weakly."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, weakref.ref[nn.Module]] = {}
+        self._created: dict[int, int] = {}
+        self._count: Counter[str] = Counter()
+        self._places: dict[int, Place] = {}
+        self._indexed: set[int] = set()
+        # Grows when a module that has a name changes its place or gets another tensor.
+        self.version = 0
+
+    def install(self) -> None:
+        """Listen to registrations, and to modules that are copied or unpickled past them."""
+        hooks.register_module_parameter_registration_hook(self._on_tensor("_parameters"))
+        hooks.register_module_buffer_registration_hook(self._on_tensor("_buffers"))
+        hooks.register_module_module_registration_hook(self._on_module)
+        original: Any = nn.Module.__setstate__
+
+        def setstate(module: nn.Module, state: dict[str, Any]) -> None:
+            original(module, state)
+            self.note(module)
+
+        nn.Module.__setstate__ = setstate  # type: ignore[method-assign]
+
+    def _on_tensor(self, table: str) -> Any:
+        def hook(module: nn.Module, name: str, tensor: Any) -> None:
+            self.note(module)
+            if name not in module.__dict__[table] and id(module) in self._indexed:
+                self.version += 1
+
+        return hook
+
+    def _on_module(self, module: nn.Module, name: str, child: Any) -> None:
+        self.note(module)
+        if isinstance(child, nn.Module):
+            self.note(child)
+        if id(module) in self._indexed or id(child) in self._indexed:
+            self.version += 1
+
+    def note(self, module: nn.Module) -> None:
+        """Remember a module; the first call gives it its creation index among its class."""
+        key = id(module)
+        reference = self._known.get(key)
+        if reference is not None and reference() is module:
+            return
+        name = type(module).__name__
+        self._known[key] = weakref.ref(module)
+        self._created[key] = self._count[name]
+        self._count[name] += 1
+
+    def creation_index(self, module: nn.Module) -> int:
+        """How many modules of its class were created before it."""
+        self.note(module)
+        return self._created[id(module)]
+
+    def place(self, parameter: torch.Tensor) -> Place | None:
+        """Where a parameter lives, or None if no module holds it."""
+        found = self._places.get(id(parameter))
+        if found is None or not _holds(found, parameter):
+            self._index()
+            found = self._places.get(id(parameter))
+        return found
+
+    def forget_places(self) -> None:
+        """Drop the strong references of the index."""
+        self._places = {}
+
+    def _live(self) -> Iterator[nn.Module]:
+        for key, reference in list(self._known.items()):
+            module = reference()
+            if module is None:
+                del self._known[key], self._created[key]
+            else:
+                yield module
+
+    def _index(self) -> None:
+        modules = list(self._live())
+        children = {
+            id(child)
+            for module in modules
+            if type(module).__name__ not in _TRANSPARENT
+            for child in module._modules.values()
+            if child is not None
+        }
+        roots = [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
+        self._places = {}
+        self._indexed = set(map(id, modules))
+        for root in roots:
+            self._walk(root, root, (), "", set())
+
+    def _walk(
+        self, root: nn.Module, module: nn.Module, chain: tuple[nn.Module, ...], prefix: str, seen: set[int]
+    ) -> None:
+        if id(module) in seen:
+            return
+        seen.add(id(module))
+        chain = (*chain, module)
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                self._places.setdefault(id(parameter), Place(root, prefix + name, chain))
+        for name, child in module._modules.items():
+            if child is not None:
+                step = "" if type(module).__name__ in _TRANSPARENT else f"{name}."
+                self._walk(root, child, chain, prefix + step, seen)
+
+
+def _holds(place: Place, parameter: torch.Tensor) -> bool:
+    return place.chain[-1]._parameters.get(place.name.rpartition(".")[2]) is parameter

@@ -1,0 +1,324 @@
+"""The part that runs inside the program under test: one line per optimizer step, the full state at the end.
+
+It is loaded under a private package name (see `inject/sitecustomize.py`) and draws no random number.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing import util
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from ..trace.canary import canary
+from ..trace.digest import Flat
+from ..trace.fingerprint import fingerprint
+from ..trace.numbers import exact
+from . import layout as layouts
+from .naming import ModuleRegistry
+from .plan import Plan
+from .randomness import rng_digests, seed_generators
+from .syncs import SyncCounter
+
+
+@dataclass
+class Watched:
+    """What is known about one optimizer."""
+
+    number: int
+    last_step: int = -1
+    names: layouts.Names | None = None
+    named_for: tuple[Any, ...] = ()
+    plan: Plan | None = None
+    layout: int = -1
+    described: tuple[Any, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
+    buffers: list[torch.Tensor | None] = field(default_factory=list)
+
+
+class Observer:
+    """Writes the record of one process into its own folder."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self._spec = spec
+        env = spec.get("env")
+        self._rule = layouts.EnvRule(env["module"], env["count"]) if env else None
+        self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
+        self._log: Any = None
+        self._state_left = int(spec["state_bytes"])
+        self._registry = ModuleRegistry()
+        self._syncs = SyncCounter()
+        self._lock = threading.RLock()
+        self._start()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._finished = False
+        self._folder = Path(self._spec["out"]) / f"process-{self._pid}"
+        self._lines: Any = None
+        self._watched: weakref.WeakKeyDictionary[Optimizer, Watched] = weakref.WeakKeyDictionary()
+        self._finals: dict[int, Callable[[], None]] = {}
+        self._optimizers = self._layouts = self._steps = 0
+        self._losses: list[torch.Tensor] = []
+        self._left_out: list[int] = []
+        self._seconds = 0.0
+        self._begun = time.perf_counter()
+
+    def install(self) -> None:
+        """Register every hook."""
+        self._registry.install()
+        if self._spec["syncs"]:
+            self._syncs.install()
+        register_optimizer_step_post_hook(self._on_step)
+        backward = torch.autograd.backward
+
+        def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            self._on_backward(tensors)
+            return backward(tensors, *args, **kwargs)
+
+        torch.autograd.backward = observed
+        os.register_at_fork(after_in_child=self._start)
+        atexit.register(self._finish)
+        # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
+        util.register_after_fork(self, Observer._finish_forked)
+        self._write_process()
+        self._start_log()
+
+    def _finish_forked(self) -> None:
+        util.Finalize(self, self._finish_if_used, exitpriority=-100)
+
+    def _finish_if_used(self) -> None:
+        if self._steps:
+            self._finish()
+
+    def _write_process(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        about = {
+            "pid": self._pid,
+            "rank": os.environ.get("RANK"),
+            "started": time.time(),
+            "fingerprint": fingerprint(self._spec["device"], self._spec["profile"]),
+        }
+        (self._folder / "process.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def _write(self, record: dict[str, Any]) -> None:
+        if self._lines is None:
+            if not self._folder.exists():
+                self._write_process()
+            self._lines = (self._folder / "steps.jsonl").open("w", encoding="utf-8")
+        self._lines.write(json.dumps(record, separators=(",", ":")) + "\n")
+        self._lines.flush()
+
+    def _on_backward(self, tensors: Any) -> None:
+        loss = tensors[0] if isinstance(tensors, (tuple, list)) and len(tensors) == 1 else tensors
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+            with torch.no_grad():
+                self._losses.append(loss.detach().reshape(1).clone())
+
+    def _on_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if self._finished:
+            return
+        begun = time.perf_counter()
+        self._stop_log()
+        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+            self._step(optimizer)
+        self._start_log()
+        self._seconds += time.perf_counter() - begun
+
+    def _start_log(self) -> None:
+        if self._steps == self._spec["operations"] and os.getpid() == self._pid:
+            from .operations import OperationLog
+
+            self._log = OperationLog(self._folder / "operations" / f"step-{self._steps:06d}.jsonl")
+            self._log.__enter__()
+
+    def _stop_log(self) -> None:
+        if self._log is not None:
+            log, self._log = self._log, None
+            log.__exit__(None, None, None)
+            log.close()
+
+    def _step(self, optimizer: Optimizer) -> None:
+        watched = self._watch(optimizer)
+        params = layouts.parameters(optimizer)
+        state = optimizer.state
+        named_for = (self._registry.version, *map(id, params))
+        if named_for != watched.named_for or watched.names is None:
+            watched.names = layouts.name_optimizer(params, self._registry, self._rule)
+            watched.named_for = (self._registry.version, *map(id, params))
+            watched.plan = None
+        watched.buffers = watched.names.buffer_values()
+        entries = layouts.gather(params, state, watched.buffers)
+        plan = watched.plan
+        if plan is None or not plan.fits(entries):
+            plan = watched.plan = Plan(entries, layouts.titles(params, state, watched.names))
+            self._describe(optimizer, watched, plan)
+        settings = {**layouts.settings(optimizer), **plan.extras(entries)}
+        record = {
+            "step": self._steps,
+            "optimizer": watched.number,
+            "layout": watched.layout,
+            **plan.digests(entries),
+            "losses": self._take_losses(),
+            "settings": {k: v for k, v in settings.items() if watched.settings.get(k) != v},
+            "rng": rng_digests(),
+        }
+        watched.settings = settings
+        self._write(record)
+        if self._steps in self._dense:
+            self._save(f"dense/step-{self._steps:06d}", plan.named(entries))
+        watched.last_step = self._steps
+        self._steps += 1
+
+    def _take_losses(self) -> list[str]:
+        losses, self._losses = self._losses, []
+        if not losses:
+            return []
+        return [
+            exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
+            for raw, loss in zip(Flat(losses).views(losses), losses, strict=True)
+        ]
+
+    def _watch(self, optimizer: Optimizer) -> Watched:
+        found = self._watched.get(optimizer)
+        if found is None:
+            found = Watched(self._optimizers)
+            self._optimizers += 1
+            self._watched[optimizer] = found
+            groups, state = optimizer.param_groups, optimizer.state
+            number = found.number
+
+            def final(watched: Watched = found) -> None:
+                params = [parameter for group in groups for parameter in group["params"]]
+                self._final(watched, params, state)
+
+            # The closure holds the tensors as long as the optimizer lives: the state it dies with is final.
+            self._finals[number] = final
+            weakref.finalize(optimizer, self._on_death, number, self._pid).atexit = False
+        return found
+
+    def _describe(self, optimizer: Optimizer, watched: Watched, plan: Plan) -> None:
+        assert watched.names is not None
+        described = (watched.names.env, watched.names.roots, plan.described)
+        if described == watched.described:
+            return
+        watched.described = described
+        watched.layout = self._layouts
+        self._layouts += 1
+        self._write(
+            {
+                "layout": watched.layout,
+                "optimizer": watched.number,
+                "class": type(optimizer).__name__,
+                "env": watched.names.env,
+                "roots": watched.names.roots,
+                "tensors": plan.described,
+            }
+        )
+
+    def _on_death(self, number: int, pid: int) -> None:
+        final = self._finals.pop(number, None)
+        if final is not None and pid == os.getpid():
+            final()
+
+    def _superseded(self, watched: Watched, params: list[torch.Tensor]) -> bool:
+        # Parameters handed on to a later optimizer are final there, not when the first one is collected.
+        mine = set(map(id, params))
+        return any(
+            other.last_step > watched.last_step
+            and not mine.isdisjoint(map(id, layouts.parameters(optimizer)))
+            for optimizer, other in self._watched.items()
+        )
+
+    def _final(self, watched: Watched, params: list[torch.Tensor], state: Any) -> None:
+        if self._superseded(watched, params):
+            return
+        if watched.names is None or len(watched.names.params) != len(params):
+            watched.names = layouts.name_optimizer(params, self._registry, self._rule)
+            watched.buffers = watched.names.buffer_values()
+        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+            entries = layouts.gather(params, state, watched.buffers)
+            plan = Plan(entries, layouts.titles(params, state, watched.names))
+            size = plan.size(entries)
+            if size > self._state_left:
+                self._left_out.append(watched.number)
+                return
+            self._state_left -= size
+            self._save(f"final/optimizer-{watched.number:04d}", plan.named(entries))
+
+    def _save(self, stem: str, tensors: dict[str, torch.Tensor]) -> None:
+        from safetensors.torch import save_file
+
+        path = self._folder / f"{stem}.safetensors"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file(tensors, path)
+
+    def _finish(self) -> None:
+        if os.getpid() != self._pid or self._finished:
+            return
+        self._stop_log()
+        for number in sorted(self._finals):
+            # Saving one may set off a collection in which the next one dies, and is saved.
+            self._on_death(number, self._pid)
+        # The canary's own optimizers and models are nobody's.
+        self._finished = True
+        rng = rng_digests()
+        self._write(
+            {
+                "end": self._steps,
+                "rng": rng,
+                "left_out": sorted(self._left_out),
+                "seconds": time.perf_counter() - self._begun,
+                "observing": self._seconds,
+                "syncs": self._syncs.by_place(),
+                "canary": _canary(self._spec),
+            }
+        )
+        self._lines.close()
+
+
+def _canary(spec: dict[str, Any]) -> str:
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_num_threads(spec["threads"])
+    torch.set_grad_enabled(True)
+    return canary(spec["device"])
+
+
+def install(spec: dict[str, Any]) -> None:
+    """Fix what makes a run differ from itself, then observe it. Called as soon as torch has been imported."""
+    torch.set_num_threads(spec["threads"])
+    torch.set_num_interop_threads(1)
+    if spec["deterministic"] != "off":
+        torch.use_deterministic_algorithms(True, warn_only=spec["deterministic"] == "warn")
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+    seed_generators(spec["seed"])
+    if not spec["observe"]:
+        _only_clock(Path(spec["out"]))
+        return
+    # A dynamo trace must not run into the hooks of an optimizer: they stay outside compiled code.
+    Observer._on_step._torchdynamo_disable = True  # type: ignore[attr-defined]
+    Observer(spec).install()
+
+
+def _only_clock(out: Path) -> None:
+    """Write how long the process ran; what observing costs is measured against that."""
+    begun, pid = time.perf_counter(), os.getpid()
+
+    def write() -> None:
+        if os.getpid() == pid:
+            (out / f"clock-{pid}.json").write_text(json.dumps({"seconds": time.perf_counter() - begun}))
+
+    atexit.register(write)

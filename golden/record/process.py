@@ -1,0 +1,192 @@
+"""One run in a fresh process: its command line, its environment, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from golden.record.call import NO_SUCH_ENTRY
+from golden.record.profiles import profile_variables
+from golden.record.run import Run
+from golden.trace.errors import RunFailed, UnusableInput
+
+# How often the size of what a run writes is looked at.
+_LOOK_EVERY_S = 0.5
+_HERE = Path(__file__).resolve().parent
+
+
+def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
+    """The argv of a run, placeholders replaced, `python` being this interpreter."""
+    places = {"out": str(out), "seed": str(run.seed), "device": run.device}
+    if run.entry is not None:
+        arguments = json.dumps(_fill(run.args, places))
+        argv = [sys.executable, str(_HERE / "call.py"), run.entry, arguments]
+    else:
+        assert run.command is not None
+        argv = [_replace(part, places) for part in run.command]
+        for key, value in run.args.items():
+            argv += _option(key, _fill(value, places))
+        if argv[0] in ("python", "python3"):
+            _check_script(run, argv, root)
+            argv[0] = sys.executable
+    return argv + _data_option(run, data)
+
+
+def _check_script(run: Run, argv: list[str], root: Path) -> None:
+    script = next((part for part in argv[1:] if part in ("-m", "-c") or not part.startswith("-")), None)
+    if script is not None and script.endswith(".py") and not (root / script).is_file():
+        raise UnusableInput(f"run {run.name}: no script {script} in {root}")
+
+
+def _option(key: str, value: Any) -> list[str]:
+    flag = f"--{key.replace('_', '-')}"
+    if value is True:
+        return [flag]
+    if value is False:
+        return []
+    if isinstance(value, list):
+        return [flag, *map(str, value)]
+    return [flag, str(value)]
+
+
+def _data_option(run: Run, data: Path | None) -> list[str]:
+    if data is None:
+        return []
+    if run.data is None:
+        raise UnusableInput(f"run {run.name} has no [data] table, so it can't take a data folder")
+    if not data.is_dir():
+        raise UnusableInput(f"run {run.name}: data folder {data} does not exist")
+    return [run.data.option, str(data.resolve())]
+
+
+def _replace(text: str, places: Mapping[str, str]) -> str:
+    for name, value in places.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def _fill(value: Any, places: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _replace(value, places)
+    if isinstance(value, dict):
+        return {key: _fill(item, places) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_fill(item, places) for item in value]
+    return value
+
+
+def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str, str]:
+    """The environment variables of the process: determinism settings, module path, observer."""
+    variables = dict(os.environ)
+    for name, value in profile_variables(run.profile, seed=run.seed, threads=run.threads).items():
+        if value is None:
+            variables.pop(name, None)
+        else:
+            variables[name] = value
+    inherited = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]
+    own = [str((root / entry).resolve()) for entry in run.pythonpath]
+    variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *inherited])
+    variables["GOLDEN_OBSERVE"] = json.dumps(observe)
+    variables.update(run.environment)
+    return variables
+
+
+def execute(
+    run: Run, argv: list[str], *, root: Path, variables: Mapping[str, str], folder: Path, outputs: Path
+) -> None:
+    """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
+
+    ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}.
+    """
+    stderr_file = folder / "stderr.txt"
+    with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=root,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
+        try:
+            status = _wait(process, run, folder, outputs)
+        finally:
+            _kill(process)
+    if status == 0:
+        return
+    last = _last_line(stderr_file)
+    missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
+    if status == NO_SUCH_ENTRY or (missing and status == 1 and _count_steps(folder) == 0):
+        raise UnusableInput(f"run {run.name}: {last}")
+    if status < 0:
+        raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
+    raise RunFailed(
+        f"run {run.name}: exit status {status} {_reached(folder)}: {last or '(nothing on stderr)'}"
+    )
+
+
+def _wait(process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path) -> int:
+    deadline = time.monotonic() + run.timeout
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return process.wait(timeout=max(0.0, min(left, _LOOK_EVERY_S)))
+        except subprocess.TimeoutExpired:
+            if left <= 0:
+                raise RunFailed(
+                    f"run {run.name}: not done after {run.timeout:g} s, stopped {_reached(folder)}; "
+                    "raise `timeout` in its run file if it needs more"
+                ) from None
+        written = _size(outputs) + _size(folder)
+        if written > run.output_mib << 20:
+            raise RunFailed(
+                f"run {run.name}: wrote more than {run.output_mib} MiB, stopped {_reached(folder)}; "
+                "raise `output_mib` in its run file if it needs more"
+            )
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        # Files come and go while the program runs.
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size
+    return total
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_line(path: Path) -> str:
+    lines = [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1][:500] if lines else ""
+
+
+def _count_steps(folder: Path) -> int:
+    counts = [path.read_text().count('{"step":') for path in folder.glob("process-*/steps.jsonl")]
+    return max(counts, default=0)
+
+
+def _reached(folder: Path) -> str:
+    count = _count_steps(folder)
+    return (
+        f"after {count} optimizer step{'' if count == 1 else 's'}"
+        if count
+        else "before the first optimizer step"
+    )

@@ -1,0 +1,192 @@
+"""Record one run: run it once in a fresh process and gather its trace."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from golden.record.process import command_line, environment, execute
+from golden.record.run import Run
+from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
+from golden.trace.events import Event, read_events
+from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
+
+
+def record_run(
+    run: Run,
+    *,
+    root: Path,
+    out: Path,
+    data: Path | None = None,
+    dense: range | None = None,
+    operations: int | None = None,
+    label: str = "",
+) -> Trace:
+    """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
+
+    ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
+    operation is logged. The folder appears complete or not at all.
+    Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
+    """
+    root = root.resolve()
+    if not root.is_dir():
+        raise UnusableInput(f"no folder {root}")
+    if run.device.startswith("cuda") and not torch.cuda.is_available():
+        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UnusableInput(f"{out} exists already; name another folder or remove it")
+    with _partial(out) as folder:
+        closely = {"dense": [dense.start, dense.stop] if dense else None, "operations": operations}
+        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label)
+        write_about(folder, about)
+        if out.exists():
+            out.rmdir()
+        folder.rename(out)
+    return load_trace(out)
+
+
+@contextlib.contextmanager
+def _partial(out: Path) -> Iterator[Path]:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise UnusableInput(f"can't write to {out.parent}: {error.strerror}") from None
+    try:
+        yield folder
+    except OSError as error:
+        raise UnusableInput(f"can't write to {out}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record(
+    run: Run, *, root: Path, folder: Path, data: Path | None, closely: dict[str, Any], label: str
+) -> About:
+    with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
+        outputs = Path(scratch)
+        argv = command_line(run, root=root, out=outputs, data=data)
+        env = run.env
+        observe = {
+            **settings(run, folder),
+            "observe": True,
+            "state_bytes": run.observe.state_mib << 20,
+            "env": {"module": env.module, "count": env.count} if env and env.module else None,
+            "syncs": run.observe.syncs,
+            **closely,
+        }
+        variables = environment(run, root=root, observe=observe)
+        begun = time.monotonic()
+        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
+        seconds = time.monotonic() - begun
+        processes = _processes(folder)
+        events = _events(run, outputs)
+    if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
+        raise NothingComparable(
+            f"run {run.name}: no optimizer step was seen; if it has none, say `steps = false` in [observe]"
+        )
+    if not run.observe.steps and not events:
+        raise NothingComparable(
+            f"run {run.name}: neither events nor optimizer steps, so nothing can be compared"
+        )
+    _write_events(folder, events)
+    return About(
+        format=FORMAT,
+        run=run.name,
+        label=label,
+        argv=[_readable(part, outputs, root) for part in argv],
+        seed=run.seed,
+        fingerprint=_fingerprint(folder / processes[0]) if processes else {},
+        counts=dict(sorted(Counter(event.kind for event in events).items())),
+        processes=processes,
+        seconds=seconds,
+    )
+
+
+def _fingerprint(process: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((process / "process.json").read_text())["fingerprint"]
+    steps = process / "steps.jsonl"
+    if steps.exists():
+        found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
+    return found
+
+
+def settings(run: Run, out: Path) -> dict[str, Any]:
+    """What the process has to know before it observes anything."""
+    return {
+        "out": str(out),
+        "seed": run.seed,
+        "device": run.device,
+        "profile": run.profile,
+        "threads": run.threads,
+        "deterministic": run.deterministic,
+    }
+
+
+def _readable(part: str, outputs: Path, root: Path) -> str:
+    return part.replace(str(outputs), "{out}").replace(str(root), "{root}")
+
+
+def _events(run: Run, outputs: Path) -> list[Event]:
+    if run.events is None:
+        return []
+    files = sorted(path for path in outputs.glob(run.events.files) if path.is_file())
+    events = read_events(
+        files,
+        type_field=run.events.type,
+        env_field=run.env.field if run.env else None,
+        unstable=run.events.unstable,
+    )
+    if not events:
+        what = f"wrote no file that matches {run.events.files}" if not files else "wrote no event"
+        raise NothingComparable(
+            f"run {run.name}: {what} in {{out}}, so no events can be compared; "
+            "fix [events], or pass {out} to the program"
+        )
+    return events
+
+
+def _write_events(folder: Path, events: list[Event]) -> None:
+    with (folder / "events.jsonl").open("w", encoding="utf-8") as file:
+        for event in events:
+            file.write(json.dumps({"kind": event.kind, "env": event.env, "payload": event.payload}) + "\n")
+
+
+def _processes(folder: Path) -> list[str]:
+    """Give the folders of processes that took steps names that don't depend on chance: rank-0, rank-1 ..."""
+    found = []
+    for path in folder.glob("process-*"):
+        about = json.loads((path / "process.json").read_text())
+        steps = path / "steps.jsonl"
+        took_steps = steps.exists() and '{"step":' in steps.read_text()
+        rank = about["rank"]
+        found.append((not took_steps, int(rank) if rank is not None else 0, about["started"], path))
+    found.sort()
+    kept = [item for item in found if not item[0]] or found[:1]
+    names = []
+    for number, (idle, _, _, path) in enumerate(kept):
+        if idle:
+            (path / "steps.jsonl").unlink(missing_ok=True)
+        elif not _ended(path):
+            raise RunFailed(
+                f"a process of the run ended without closing its record (rank {number}); was it killed?"
+            )
+        path.rename(folder / f"rank-{number}")
+        names.append(f"rank-{number}")
+    for _, _, _, path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    return names
+
+
+def _ended(path: Path) -> bool:
+    lines = (path / "steps.jsonl").read_text().splitlines()
+    return bool(lines) and lines[-1].startswith('{"end":')

@@ -1,0 +1,223 @@
+"""A comparison as plain text."""
+
+from __future__ import annotations
+
+from golden.compare.outcome import (
+    Compared,
+    Comparison,
+    Different,
+    Distance,
+    Divergence,
+    EnvVerdict,
+    EventChange,
+    FieldChange,
+    FinalState,
+    Identical,
+    KindChange,
+    NotComparable,
+    RandomState,
+    Rows,
+    StepCount,
+    StepDivergence,
+    StepOrder,
+    TensorChange,
+)
+
+KIND_TITLES = {
+    "layout": "names or shapes",
+    "buffers": "buffer",
+    "loss": "loss",
+    "grads": "gradient",
+    "settings": "setting",
+    "params": "parameter",
+    "state": "optimizer state",
+    "rng": "random state",
+}
+_SHOWN = 10
+_LONG_VALUE = 120
+
+
+def render(comparison: Comparison, *, left: str = "left", right: str = "right") -> str:
+    """The verdict, the first divergence, what follows, and what was compared."""
+    match comparison:
+        case Identical(compared=compared):
+            lines = [f"identical: {left} and {right}", f"compared: {amounts(compared)}"]
+        case NotComparable(reason=reason):
+            lines = [f"not comparable: {reason}"]
+        case Different():
+            lines = [f"different: {left} and {right}", *_different(comparison)]
+    return "\n".join(lines)
+
+
+def amounts(compared: Compared) -> str:
+    """How much was compared, in one line."""
+    parts = [
+        _many(compared.events, "event"),
+        _many(compared.steps, "optimizer step"),
+        f"{_many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
+        _many(compared.scalars, "scalar"),
+        _many(compared.rng_states, "random state"),
+    ]
+    return ", ".join(parts)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def size_text(count: int) -> str:
+    """An amount of bytes with its unit."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _different(found: Different) -> list[str]:
+    head, *details = describe(found.first)
+    lines = [f"first divergence: {head}", *(f"  {line}" for line in details)]
+    if found.envs:
+        lines.append(env_line(found.envs))
+    if found.rest:
+        lines.append("then:")
+        for divergence in found.rest[:_SHOWN]:
+            lines.append(f"  {describe(divergence)[0]}")
+        if len(found.rest) > _SHOWN:
+            lines.append(f"  and {len(found.rest) - _SHOWN} more")
+    if found.event_changes:
+        lines.append(f"events: {_many(found.event_changes, 'change')}")
+    lines.append(f"compared: {amounts(found.compared)}")
+    return lines
+
+
+def env_line(envs: tuple[EnvVerdict, ...]) -> str:
+    """The fate of every environment in one line."""
+    same = [str(e.env) for e in envs if e.identical]
+    parts = []
+    for env in envs:
+        if env.first_step is not None:
+            parts.append(f"env {env.env} diverges at step {env.first_step}")
+        elif env.first_event is not None:
+            parts.append(f"env {env.env} differs in events only, from event {env.first_event}")
+    if not parts:
+        return f"all {len(envs)} envs are identical" if len(envs) > 1 else f"env {same[0]} is identical"
+    if same:
+        verb = ("envs", "are") if len(same) > 1 else ("env", "is")
+        parts.append(f"{verb[0]} {', '.join(same)} {verb[1]} identical")
+    return "; ".join(parts)
+
+
+def describe(divergence: Divergence) -> list[str]:
+    """One divergence: a line that stands alone, then details."""
+    match divergence:
+        case StepDivergence(stream=stream, step=step, number=number, kinds=kinds):
+            optimizer = f", {divergence.optimizer}" if divergence.optimizer else ""
+            place = f"step {step} of {stream.title} (step {number} overall{optimizer})"
+            head = f"{place}: {_kind(kinds[0])}"
+            return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
+        case StepCount(stream=stream, left=left, right=right):
+            return [f"number of steps of {stream.title}: {left} on the left, {right} on the right"]
+        case StepOrder(number=number, left=a, right=b):
+            sides = f"of {a.title} on the left, of {b.title} on the right"
+            return [f"order of steps: step {number} overall is {sides}"]
+        case RandomState(number=number, generators=generators):
+            where = f"after step {number} overall" if number is not None else "at the end of the run"
+            return [
+                f"random state {where}: {', '.join(generators)}",
+                f"last identical: {divergence.before}",
+            ]
+        case FinalState(stream=stream, kinds=kinds):
+            return [f"final state of {stream.title}: {_kind(kinds[0])}", *_tensors(kinds)]
+        case EventChange():
+            return _event(divergence)
+        case Rows(part=part, left=left, right=right):
+            return [f"{part}: {left} -> {right}"]
+
+
+def _kind(change: KindChange) -> str:
+    name = KIND_TITLES[change.kind]
+    if not change.tensors:
+        return name
+    first = change.tensors[0]
+    more = f" and {len(change.tensors) - 1} more" if len(change.tensors) > 1 else ""
+    return f"{name} {first.name}{more}{_apart(first)}"
+
+
+def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
+    lines = []
+    for change in kinds:
+        if not change.tensors:
+            lines.append(f"{KIND_TITLES[change.kind]}: differs")
+            continue
+        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
+        lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
+        if len(change.tensors) > _SHOWN:
+            lines.append(f"  and {len(change.tensors) - _SHOWN} more")
+    return lines
+
+
+def _apart(change: TensorChange) -> str:
+    if change.note:
+        return f": {change.note}"
+    if change.distance is None:
+        return ""
+    return f": {distance_text(change.distance)}"
+
+
+def distance_text(apart: Distance) -> str:
+    """A distance in words."""
+    parts = [f"{apart.differing} of {apart.elements} elements"]
+    if apart.ulps is not None:
+        parts.append(f"up to {apart.ulps:,} ulps")
+    if apart.absolute is not None:
+        parts.append(f"{apart.absolute:.3g} absolute")
+    if apart.nan_left or apart.nan_right:
+        parts.append(f"NaN: {apart.nan_left} on the left, {apart.nan_right} on the right")
+    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}")
+    return ", ".join(parts)
+
+
+def _event(change: EventChange) -> list[str]:
+    env = f" of env {change.env}" if change.env is not None else ""
+    match change.change:
+        case "missing":
+            head = f"event {change.left} ({change.kind}){env} is missing on the right"
+        case "extra":
+            head = f"event {change.right} ({change.kind}){env} is extra on the right"
+        case "moved":
+            head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
+        case "changed":
+            head = f"event {change.left} ({change.kind}){env}: {field_text(change.fields[0])}"
+    lines = [head]
+    lines += [field_text(field) for field in change.fields[1:_SHOWN]]
+    return [*lines, f"last identical: {change.before}"]
+
+
+def field_text(field: FieldChange) -> str:
+    """One changed field in words."""
+    if field.left is None:
+        return f"field {field.path} is extra ({field.right})"
+    if field.right is None:
+        return f"field {field.path} is missing (was {field.left})"
+    apart = f" ({field.ulps:,} ulps)" if field.ulps is not None else ""
+    left, right = _near_difference(field.left, field.right)
+    return f"field {field.path}: {left} -> {right}{apart}"
+
+
+def _near_difference(left: str, right: str) -> tuple[str, str]:
+    """Two values, long ones only from a little before the first character that differs."""
+    if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
+        return left, right
+    pairs = enumerate(zip(left, right, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+    start = max(0, same - _LONG_VALUE // 4)
+    return _from(left, start), _from(right, start)
+
+
+def _from(value: str, start: int) -> str:
+    stop = start + _LONG_VALUE
+    before = f"({start:,} characters) …" if start else ""
+    after = f"… ({len(value):,} in all)" if len(value) > stop else ""
+    return f"{before}{value[start:stop]}{after}"

@@ -1,0 +1,84 @@
+"""Telemetry events: read from the files that a run wrote, stripped of what may differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from golden.trace.errors import RunFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One telemetry event. ``payload`` holds the compared fields only; ``env`` is None outside any env."""
+
+    kind: str
+    env: int | None
+    payload: Mapping[str, Any]
+
+    @property
+    def line(self) -> str:
+        """The event in canonical form; two events are the same when their lines are."""
+        return json.dumps(self.payload, sort_keys=True, separators=(",", ":"))
+
+
+def read_events(
+    files: Iterable[Path], *, type_field: str, env_field: str | None, unstable: Sequence[str]
+) -> list[Event]:
+    """The events of JSON-lines files in order. A line that is not a JSON object raises `RunFailed`."""
+    events = []
+    for path in files:
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    raise ValueError("not an object")
+            except ValueError:
+                raise RunFailed(
+                    f"{path.name} line {number}: not a JSON object: {line[:60]!r}; "
+                    "the script stopped while writing it, or `events.files` matches another kind of file"
+                ) from None
+            events.append(_event(record, type_field, env_field, unstable))
+    return events
+
+
+def _event(record: dict[str, Any], type_field: str, env_field: str | None, unstable: Sequence[str]) -> Event:
+    env = lookup(record, env_field) if env_field else None
+    kind = lookup(record, type_field)
+    payload = _stable(record, unstable, "")
+    return Event(
+        kind=str(kind) if kind is not None else "(no type)",
+        env=env if isinstance(env, int) and not isinstance(env, bool) else None,
+        payload=payload,
+    )
+
+
+def lookup(record: Any, dotted: str) -> Any:
+    """The value at a dotted path, or None."""
+    for part in dotted.split("."):
+        record = record.get(part) if isinstance(record, Mapping) else None
+    return record
+
+
+def _stable(value: Any, unstable: Sequence[str], path: str) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _stable(item, unstable, f"{path}.{key}" if path else key)
+            for key, item in value.items()
+            if not is_unstable(f"{path}.{key}" if path else key, unstable)
+        }
+    if isinstance(value, list):
+        return [_stable(item, unstable, f"{path}.{index}") for index, item in enumerate(value)]
+    return value
+
+
+def is_unstable(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a field is named unstable: with a dot a pattern matches the path, else any name."""
+    name = path.rpartition(".")[2]
+    return any(fnmatchcase(path if "." in pattern else name, pattern) for pattern in patterns)

@@ -1,0 +1,65 @@
+"""Numbers written exactly, and distances between them in ulps."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+_WIDTH = {"float64": ("<d", "<q"), "float32": ("<f", "<i"), "float16": ("<e", "<h")}
+
+
+def exact(raw: bytes, dtype: str) -> str:
+    """One number from its little-endian bytes: a hex float, or the bits of a NaN.
+
+    ``dtype`` is a torch name without the prefix (``float32``).
+    """
+    if dtype == "bfloat16":
+        value = struct.unpack("<f", b"\0\0" + raw)[0]
+    elif dtype in _WIDTH:
+        value = struct.unpack(_WIDTH[dtype][0], raw)[0]
+    else:
+        return f"{dtype}:0x{raw[::-1].hex()}"
+    if math.isnan(value):
+        return f"nan:0x{raw[::-1].hex()}"
+    return float(value).hex()
+
+
+def readable(number: str) -> str:
+    """An exact number for people: decimal where it is one, else as it stands."""
+    try:
+        return repr(float.fromhex(number))
+    except ValueError:
+        return number
+
+
+def hex_ulps(left: str, right: str) -> int | None:
+    """`ulps` of two exact numbers; None if either is none."""
+    try:
+        return ulps(float.fromhex(left), float.fromhex(right))
+    except ValueError:
+        return None
+
+
+def ulps(left: float, right: float) -> int | None:
+    """How many representable numbers lie between two; None if either is not finite.
+
+    Counted in float32 where both are exact float32 numbers, as values read from tensors are; else in float64.
+    """
+    if not (math.isfinite(left) and math.isfinite(right)):
+        return None
+    single = _is_single(left) and _is_single(right)
+    return abs(_ordinal(left, single) - _ordinal(right, single))
+
+
+def _is_single(value: float) -> bool:
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
+
+
+def _ordinal(value: float, single: bool) -> int:
+    bits: int = struct.unpack("<i" if single else "<q", struct.pack("<f" if single else "<d", value))[0]
+    magnitude = 0x7FFF_FFFF if single else 0x7FFF_FFFF_FFFF_FFFF
+    # Negative floats count downwards from minus zero, which lies one place below plus zero.
+    return bits if bits >= 0 else -(bits & magnitude) - 1

@@ -1,0 +1,40 @@
+"""Which steps belong together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from golden.trace.trace import Process
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The steps of one environment's model, or of one model of no environment."""
+
+    process: str
+    env: int | None
+    model: str
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        where = f"env {self.env}, {self.model}" if self.env is not None else self.model
+        return where if self.process == "rank-0" else f"{self.process.replace('-', ' ')}, {where}"
+
+
+def streams(process: Process) -> dict[int, Stream]:
+    """The stream of every optimizer: by environment, or by model and order of first step."""
+    found: dict[int, Stream] = {}
+    seen: Counter[str] = Counter()
+    for step in process.steps:
+        layout = step.layout
+        if layout.optimizer in found:
+            continue
+        label = "+".join(dict.fromkeys(r.partition("#")[0] for r in layout.roots)) or layout.optimizer_class
+        if layout.env is None:
+            ordinal = seen[label]
+            seen[label] += 1
+            label = f"{label}#{ordinal}" if ordinal else label
+        found[layout.optimizer] = Stream(process.name, layout.env, label)
+    return found

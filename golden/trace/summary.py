@@ -1,0 +1,145 @@
+"""What of a trace a golden keeps: small, plain text, one row per event and per step."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import xxhash
+from pydantic import BaseModel, ConfigDict
+
+from golden.trace.events import Event, lookup
+from golden.trace.streams import streams
+from golden.trace.trace import KINDS, Step, Trace
+
+# Rows beyond this many are folded together, so that the golden of a long run stays small.
+ROWS_AT_MOST = 600
+# Short digests only say where a difference is; that there is none is said by one over everything.
+_SHORT = 8
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Summary(_Table):
+    """The bits of one run on one kind of machine.
+
+    A row of ``steps``: index of the stream, losses, then short digests of layout, buffers, gradients,
+    settings, parameters, optimizer state and random states, each behind its letter. A row of ``events``:
+    type, env and a short digest of the payload.
+    """
+
+    streams: list[tuple[str, int | None, str]]
+    events: list[str]
+    steps: list[str]
+    final: list[str]
+    whole: str
+
+
+class Common(_Table):
+    """What holds on every machine: numbers and order of events by type, shapes of models."""
+
+    counts: dict[str, int]
+    events: list[str]
+    steps: dict[str, int]
+    shapes: dict[str, str]
+
+
+def summarise(trace: Trace) -> Summary:
+    """The rows of a trace, and one digest over all of it."""
+    found: list[tuple[str, int | None, str]] = []
+    steps: list[str] = []
+    final: list[str] = []
+    whole = xxhash.xxh3_128()
+    for event in trace.events:
+        whole.update(f"{_key(event)}\0{event.line}\n".encode())
+    for process in trace.processes:
+        of_optimizer = streams(process)
+        places = {n: (s.process, s.env, s.model) for n, s in of_optimizer.items()}
+        found += [place for place in dict.fromkeys(places.values()) if place not in found]
+        for step in process.steps:
+            steps.append(_step_row(step, found.index(places[step.layout.optimizer])))
+            whole.update(_everything(step).encode())
+        for optimizer, path in process.final_files().items():
+            content = xxhash.xxh3_128_hexdigest(path.read_bytes())
+            title = of_optimizer[optimizer].title if optimizer in of_optimizer else "unknown"
+            final.append(f"{title} | {content[:16]}")
+            whole.update(content.encode())
+        final.append(f"random states of {process.name} | {_short(dict(process.rng))}")
+        whole.update(json.dumps(dict(process.rng), sort_keys=True).encode())
+    events = [f"{_key(event)} {_digest(event.line)}" for event in trace.events]
+    return Summary(
+        streams=found, events=fold(events), steps=fold(steps), final=fold(final), whole=whole.hexdigest()
+    )
+
+
+def summarise_common(trace: Trace, *, events: bool = True, fields: Sequence[str] = ()) -> Common:
+    """What must hold on every machine; ``fields`` name payload values that do.
+
+    Without ``events``, only shapes count: what happens may follow from rounding.
+    """
+    steps: Counter[str] = Counter()
+    shapes: dict[str, str] = {}
+    for process in trace.processes:
+        of_optimizer = streams(process)
+        for step in process.steps:
+            title = of_optimizer[step.layout.optimizer].title
+            steps[title] += 1
+            params = step.layout.tensors["params"]
+            shapes[title] = f"{len(params)} parameters of {sum(i.elements for i in params)} elements"
+    rows = [_common_row(event, fields) for event in trace.events] if events else []
+    counts = trace.about.counts if events else {}
+    return Common(counts=counts, events=fold(rows), steps=dict(steps) if events else {}, shapes=shapes)
+
+
+def _common_row(event: Event, fields: Sequence[str]) -> str:
+    values = [(name, lookup(event.payload, name)) for name in fields]
+    return " ".join([_key(event), *(f"{name}={json.dumps(v)}" for name, v in values if v is not None)])
+
+
+def _key(event: Event) -> str:
+    return event.kind if event.env is None else f"{event.kind} env={event.env}"
+
+
+def _step_row(step: Step, stream: int) -> str:
+    layout = {kind: [i.name for i in step.layout.tensors[kind]] for kind in KINDS}
+    kinds = {kind: _short(step.digests[kind]) for kind in KINDS}
+    return " ".join(
+        [
+            str(stream),
+            ",".join(step.losses) or "-",
+            f"l{_short(layout)}",
+            f"b{kinds['buffers']}",
+            f"g{kinds['grads']}",
+            f"h{_short(dict(step.settings))}",
+            f"p{kinds['params']}",
+            f"s{kinds['state']}",
+            f"r{_short(dict(step.rng))}",
+        ]
+    )
+
+
+def _everything(step: Step) -> str:
+    layout = [[(i.name, i.dtype, i.shape) for i in step.layout.tensors[kind]] for kind in KINDS]
+    digests = [step.digests[kind] for kind in KINDS]
+    return json.dumps([layout, digests, step.losses, dict(step.settings), dict(step.rng)], sort_keys=True)
+
+
+def _short(value: Any) -> str:
+    return _digest(json.dumps(value, sort_keys=True))[:_SHORT]
+
+
+def _digest(text: str) -> str:
+    return xxhash.xxh3_64_hexdigest(text.encode())
+
+
+def fold(rows: list[str]) -> list[str]:
+    """At most `ROWS_AT_MOST` rows: neighbours are replaced by one digest where there are more."""
+    size = -(-len(rows) // ROWS_AT_MOST)
+    if size <= 1:
+        return rows
+    parts = [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
+    return [f"rows {start}-{start + len(part) - 1} {_digest(' '.join(part))}" for start, part in parts]

@@ -1,0 +1,199 @@
+"""The trace of one run: a folder on disk, a value in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from golden.trace.errors import UnusableInput
+from golden.trace.events import Event
+
+FORMAT = 1
+# In causal order: what comes first within a step can be the cause of what follows.
+KINDS = ("buffers", "grads", "params", "state")
+
+
+class About(BaseModel):
+    """What was run, where; the head of a trace."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    run: str
+    label: str
+    argv: list[str]
+    seed: int
+    fingerprint: dict[str, str]
+    counts: dict[str, int]
+    processes: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """Name, dtype and shape of one tensor."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The tensors of one optimizer, by kind, in the order of their digests."""
+
+    optimizer: int
+    optimizer_class: str
+    env: int | None
+    roots: tuple[str, ...]
+    tensors: Mapping[str, tuple[TensorInfo, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout."""
+
+    number: int
+    layout: Layout
+    digests: Mapping[str, str]
+    losses: tuple[str, ...]
+    settings: Mapping[str, str]
+    rng: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What one process of a run did: its steps and its last random-number states."""
+
+    name: str
+    folder: Path
+    steps: tuple[Step, ...]
+    rng: Mapping[str, str]
+    left_out: tuple[int, ...]
+    seconds: float
+    observing: float
+    syncs: Mapping[str, int]
+
+    def final_files(self) -> dict[int, Path]:
+        """The safetensors files of the final state, by optimizer."""
+        return {int(p.stem.rpartition("-")[2]): p for p in sorted(self.folder.glob("final/*.safetensors"))}
+
+    def dense_file(self, step: int) -> Path | None:
+        """The full tensors of one step, if they were kept."""
+        path = self.folder / "dense" / f"step-{step:06d}.safetensors"
+        return path if path.exists() else None
+
+    def operations_file(self, step: int) -> Path | None:
+        """The log of operations before one step, if it was kept."""
+        path = self.folder / "operations" / f"step-{step:06d}.jsonl"
+        return path if path.exists() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The record of one run."""
+
+    folder: Path
+    about: About
+    events: tuple[Event, ...]
+    processes: tuple[Process, ...]
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.about.label or str(self.folder)
+
+
+def write_about(folder: Path, about: About) -> None:
+    """Write the head of a trace."""
+    (folder / "trace.json").write_text(about.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def load_trace(folder: Path) -> Trace:
+    """Read a trace; `UnusableInput` if the folder isn't one, is damaged or of another version."""
+    head = folder / "trace.json"
+    if not head.is_file():
+        raise UnusableInput(f"{folder} is not a trace (it has no trace.json)")
+    try:
+        table = json.loads(head.read_text(encoding="utf-8"))
+        if table.get("format") != FORMAT:
+            raise UnusableInput(
+                f"trace {folder} has format {table.get('format')}, not {FORMAT}: record it again"
+            )
+        about = About.model_validate(table)
+        events = [
+            Event(record["kind"], record["env"], record["payload"])
+            for record in map(json.loads, (folder / "events.jsonl").read_text(encoding="utf-8").splitlines())
+        ]
+        processes = [_load_process(folder / name) for name in about.processes]
+    except (ValueError, KeyError, TypeError, IndexError, OSError, ValidationError) as error:
+        raise UnusableInput(f"trace {folder} is damaged: {str(error).splitlines()[0]}") from None
+    return Trace(folder, about, tuple(events), tuple(processes))
+
+
+def _load_process(folder: Path) -> Process:
+    path = folder / "steps.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    layouts: dict[int, Layout] = {}
+    settings: dict[int, dict[str, str]] = {}
+    steps: list[Step] = []
+    end: dict[str, Any] = {}
+    for record in map(json.loads, lines):
+        if "step" in record:
+            current = settings.setdefault(record["optimizer"], {})
+            if record["settings"]:
+                current = settings[record["optimizer"]] = {**current, **record["settings"]}
+            steps.append(
+                Step(
+                    number=record["step"],
+                    layout=layouts[record["layout"]],
+                    digests={kind: record[kind] for kind in KINDS},
+                    losses=tuple(record["losses"]),
+                    settings=current,
+                    rng=record["rng"],
+                )
+            )
+        elif "layout" in record:
+            layouts[record["layout"]] = _layout(record)
+        else:
+            end = record
+    if lines and not end:
+        raise ValueError("steps.jsonl has no end")
+    return Process(
+        name=folder.name,
+        folder=folder,
+        steps=tuple(steps),
+        rng=end.get("rng", {}),
+        left_out=tuple(end.get("left_out", ())),
+        seconds=end.get("seconds", 0.0),
+        observing=end.get("observing", 0.0),
+        syncs=end.get("syncs", {}),
+    )
+
+
+def _layout(record: dict[str, Any]) -> Layout:
+    return Layout(
+        optimizer=record["optimizer"],
+        optimizer_class=record["class"],
+        env=record["env"],
+        roots=tuple(record["roots"]),
+        tensors={
+            kind: tuple(
+                TensorInfo(name, dtype, tuple(shape)) for name, dtype, shape in record["tensors"][kind]
+            )
+            for kind in KINDS
+        },
+    )

@@ -1,0 +1,45 @@
+"""How a seed's change joins the host's features."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from esper.leyline import BlendMode
+
+
+class BlendGate(nn.Module):
+    """A share in (0, 1) per image, learnt from the pooled host features."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(channels, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[batch, channels, height, width] to [batch, 1, 1, 1]."""
+        return torch.sigmoid(self.linear(features.mean(dim=(2, 3))))[:, :, None, None]
+
+
+def blend(mode: BlendMode, features: Tensor, change: Tensor, alpha: float, gate: BlendGate | None) -> Tensor:
+    """Features with a share `alpha` of the seed's `change`; both [batch, channels, height, width].
+
+    add: h + alpha c; multiply: h (1 + alpha tanh c); gate: h + alpha g(h) c.
+    """
+    match mode:
+        case BlendMode.ADD:
+            return torch.add(features, change, alpha=alpha)
+        case BlendMode.MULTIPLY:
+            return torch.addcmul(features, features, torch.tanh(change), value=alpha)
+        case BlendMode.GATE:
+            if gate is None:
+                raise ValueError("gated blending needs a gate")
+            return torch.addcmul(features, gate(features), change, value=alpha)
+
+
+def straight_through(features: Tensor, change: Tensor) -> Tensor:
+    """The features' values with the change's gradient: the seed learns while the host computes as before.
+
+    Straight-through estimator (Bengio et al., 2013, arXiv:1308.3432). `change` must come from detached
+    features, so that the host's gradient is what it is without a seed.
+    """
+    return features + (change - change.detach())

@@ -1,0 +1,78 @@
+"""Events as JSON lines: one object a line, keys in a fixed order, floats exact."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from esper.leyline.errors import InputError
+from esper.leyline.telemetry import TelemetryEvent
+
+EVENT_FILE = "events.jsonl"
+
+
+def event_record(event: TelemetryEvent) -> dict[str, Any]:
+    """An event as JSON values. Floats keep every bit; those that JSON has no number for become `nan`,
+    `inf`, `-inf`.
+    """
+    return {
+        "event_type": event.event_type.value,
+        "round": event.round,
+        "epoch": event.epoch,
+        "env": event.env,
+        "slot": event.slot,
+        "severity": event.severity,
+        "data": {
+            item.name: _plain(getattr(event.data, item.name)) for item in dataclasses.fields(event.data)
+        },
+        "event_id": event.event_id,
+        "timestamp": event.timestamp,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"a telemetry payload holds a {type(value).__name__}; only JSON values belong there")
+
+
+class JsonLinesOutput:
+    """Writes each event to `events.jsonl` in a folder as it comes, so that a run that ends early has
+    lost none.
+
+    Folder and file are made with the first event: a run that never starts leaves nothing behind. Raises
+    InputError if they cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stream: TextIO | None = None
+
+    def emit(self, event: TelemetryEvent) -> None:
+        """Write one line."""
+        line = json.dumps(event_record(event), allow_nan=False) + "\n"
+        try:
+            if self._stream is None:
+                self._stream = self._open()
+            self._stream.write(line)
+        except OSError as error:
+            raise InputError(
+                f"--telemetry-dir {self._folder}: {EVENT_FILE} cannot be written there ({error.strerror})"
+            ) from error
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def _open(self) -> TextIO:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return (self._folder / EVENT_FILE).open("w", encoding="utf-8", newline="\n", buffering=1)

@@ -1,0 +1,108 @@
+"""What rewards are computed from, and the parts that the families share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from esper.leyline import LIVE_STAGES, LifecycleOp, SeedStage, SeedStateReport, TrainingSignals
+from esper.simic.rewards.config import RewardConfig
+
+
+@dataclass(frozen=True, slots=True)
+class RentAndShock:
+    """Parameters that a host carries besides its own, and the sum of alphas' squared jumps."""
+
+    effective_seed_params: float
+    alpha_shock: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardInputs:
+    """One env-step: the decision, the slots before and after it, and how training goes."""
+
+    op: LifecycleOp
+    success: bool
+    slot_id: str | None
+    before: Mapping[str, SeedStateReport]
+    after: Mapping[str, SeedStateReport]
+    signals: TrainingSignals
+    host_params: int
+    rent: RentAndShock
+
+    @property
+    def target(self) -> SeedStateReport | None:
+        """The chosen slot as it was at the decision; None where it was dormant or none was chosen."""
+        return None if self.slot_id is None else self.before.get(self.slot_id)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the episode ends with this step."""
+        return self.signals.epoch >= self.signals.max_epochs
+
+
+@dataclass(frozen=True, slots=True)
+class RewardBreakdown:
+    """A reward and the parts that sum to it."""
+
+    total: float
+    components: Mapping[str, float]
+
+
+def summed(components: Mapping[str, float]) -> RewardBreakdown:
+    """The parts with their sum."""
+    return RewardBreakdown(math.fsum(components.values()), components)
+
+
+def compute_rent_and_shock_inputs(
+    reports: Mapping[str, SeedStateReport], previous_alphas: Mapping[str, float]
+) -> RentAndShock:
+    """Size of the live seeds, and how far alphas jumped since `previous_alphas` (missing slots were at 0)."""
+    live = {slot_id: report for slot_id, report in reports.items() if report.stage in LIVE_STAGES}
+    slots = [*live, *(slot_id for slot_id in previous_alphas if slot_id not in live)]
+    jumps = ((live[slot].alpha if slot in live else 0.0) - previous_alphas.get(slot, 0.0) for slot in slots)
+    return RentAndShock(
+        effective_seed_params=float(sum(report.seed_parameters for report in live.values())),
+        alpha_shock=math.fsum(jump * jump for jump in jumps),
+    )
+
+
+def rent(inputs: RewardInputs, config: RewardConfig) -> float:
+    """Cost of size, growing with the logarithm of total to host parameters."""
+    return -config.rent_weight * math.log1p(inputs.rent.effective_seed_params / inputs.host_params)
+
+
+def shock(inputs: RewardInputs, config: RewardConfig) -> float:
+    """Cost of alpha's jumps."""
+    return -config.shock_weight * inputs.rent.alpha_shock
+
+
+def op_cost(inputs: RewardInputs, config: RewardConfig) -> float:
+    """Cost of doing anything, more if it failed."""
+    if inputs.op is LifecycleOp.WAIT:
+        return 0.0
+    return -(config.op_cost if inputs.success else config.failure_cost)
+
+
+_POTENTIALS: Mapping[SeedStage, float] = {
+    SeedStage.GERMINATED: 1.0,
+    SeedStage.TRAINING: 1.0,
+    SeedStage.BLENDING: 2.0,
+    SeedStage.HOLDING: 2.0,
+    SeedStage.FOSSILIZED: 3.0,
+}
+
+
+def potential_change(inputs: RewardInputs, config: RewardConfig) -> float:
+    """Change by the decision of how far along the seeds are; going and coming back earns nothing.
+
+    Potential-based shaping (Ng, Harada, Russell, 1999). Stages that a seed enters by itself have the
+    potential of the stage before, so the changes by decisions alone telescope.
+    """
+    gain = _potential(inputs.after) - _potential(inputs.before)
+    return config.potential_weight * gain
+
+
+def _potential(reports: Mapping[str, SeedStateReport]) -> float:
+    return math.fsum(_POTENTIALS.get(report.stage, 0.0) for report in reports.values())

@@ -1,0 +1,58 @@
+"""Gradient norms: of the policy's layers after an update, and of a host and its seeds while they train."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+VANISHING_NORM = 1e-7
+EXPLODING_NORM = 1e2
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGradientStats:
+    """The 2-norm of one parameter's gradient."""
+
+    name: str
+    norm: float
+
+
+def collect_per_layer_gradients(module: nn.Module) -> list[LayerGradientStats]:
+    """Gradient norms of a module's parameters that have one, in their order. One transfer to the host."""
+    named = [(name, value.grad) for name, value in module.named_parameters() if value.grad is not None]
+    if not named:
+        return []
+    norms = torch.stack(torch._foreach_norm([gradient for _, gradient in named])).tolist()
+    return [LayerGradientStats(name, norm) for (name, _), norm in zip(named, norms, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientNorms:
+    """Mean 2-norms over the batches measured: of the host's gradient and of every seed's."""
+
+    host: float
+    seeds: Mapping[str, float]
+
+
+def collect_host_gradients_async(
+    host_parameters: Sequence[nn.Parameter], seed_parameters: Mapping[str, Sequence[nn.Parameter]]
+) -> Tensor:
+    """Norms [1 + seeds] of the host's gradient and each seed's, in the mapping's order. Does not wait
+    for the device.
+    """
+    groups = [host_parameters, *seed_parameters.values()]
+    return torch.stack([_total_norm(group) for group in groups])
+
+
+def _total_norm(parameters: Sequence[nn.Parameter]) -> Tensor:
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if not gradients:
+        return torch.zeros((), device=parameters[0].device if parameters else None)
+    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+
+
+def split_gradient_norms(norms: Sequence[Tensor], seed_slots: Sequence[Sequence[str]]) -> list[GradientNorms]:
+    """The norms [1 + seeds] of every env with names. One transfer to the host for all envs."""
+    flat = iter(torch.cat(list(norms)).tolist())
+    return [GradientNorms(next(flat), {slot: next(flat) for slot in slots}) for slots in seed_slots]

@@ -1,0 +1,45 @@
+"""Telemetry levels, and raising the level for a while after an anomaly."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class TelemetryLevel(IntEnum):
+    """How much is emitted: rounds only; every env-step; what is needed to find a fault."""
+
+    MINIMAL = 0
+    NORMAL = 1
+    DEBUG = 2
+
+
+ESCALATION_ROUNDS = 2
+
+
+@dataclass(slots=True)
+class TelemetryConfig:
+    """The level asked for, and how many rounds of full detail are left after an anomaly."""
+
+    level: TelemetryLevel = TelemetryLevel.NORMAL
+    gradient_stride: int = 10
+    escalated_rounds: int = 0
+
+    @property
+    def effective_level(self) -> TelemetryLevel:
+        """The level in force now."""
+        return TelemetryLevel.DEBUG if self.escalated_rounds else self.level
+
+    def wants(self, level: TelemetryLevel) -> bool:
+        """Whether telemetry of a level is emitted now."""
+        return self.effective_level >= level
+
+    def escalate(self, rounds: int = ESCALATION_ROUNDS) -> bool:
+        """Full detail for some rounds; whether that raises the level now."""
+        raised = self.effective_level < TelemetryLevel.DEBUG
+        self.escalated_rounds = max(self.escalated_rounds, rounds)
+        return raised
+
+    def finish_round(self) -> bool:
+        """Count a round; whether the level fell back by it."""
+        was = self.effective_level
+        self.escalated_rounds = max(0, self.escalated_rounds - 1)
+        return self.effective_level < was

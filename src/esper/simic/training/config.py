@@ -1,0 +1,154 @@
+"""Everything that can be set for a run. One field is one flag, one key of a JSON file and one attribute."""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from esper.leyline import SlotConfig
+from esper.leyline.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a field appears on the command line; `outcome` says whether it can change what is learnt."""
+
+    help: str
+    outcome: bool = True
+
+
+Count = Annotated[int, Field(ge=1)]
+Slots = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class TrainingConfig(BaseModel):
+    """A run's settings. Construct with `parse_config` for one-line errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    task: Annotated[str, Flag("what the hosts learn")] = "cifar_baseline"
+    rounds: Annotated[Count, Flag("rounds of fresh hosts, each followed by a policy update")] = 20
+    envs: Annotated[Count, Flag("hosts trained side by side")] = 4
+    episode_length: Annotated[Count, Flag("epochs of host training, and decisions, per round")] = 25
+    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update")] = 8
+    entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round")] = 0.05
+    entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing")] = 0.01
+    entropy_anneal_episodes: Annotated[
+        int, Field(ge=0), Flag("episodes, of all hosts together, over which the bonus falls; 0 keeps it")
+    ] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32), Flag("what every random number follows from")] = 0
+    device: Annotated[str, Flag("where hosts and policy run: cpu, cuda, cuda:1, ...")] = "cpu"
+    amp: Annotated[bool, Flag("train hosts in bfloat16 where that is safe")] = False
+    slots: Annotated[Slots | None, Flag("slots that seeds may grow in; default: all of the task's")] = None
+    max_seeds: Annotated[Count | None, Flag("most seeds of one host at one time; default: one a slot")] = None
+    reward_family: Annotated[
+        Literal["contribution", "loss"], Flag("reward what seeds contribute, or a falling loss")
+    ] = "contribution"
+    reward_mode: Annotated[
+        Literal["shaped", "simplified", "basic", "minimal", "sparse"],
+        Flag("which parts the contribution reward has"),
+    ] = "shaped"
+    data_dir: Annotated[
+        Path | None,
+        Flag("folder with CIFAR-10 in its python format; default: synthetic images", outcome=False),
+    ] = None
+    download: Annotated[bool, Flag("fetch CIFAR-10 into --data-dir first", outcome=False)] = False
+    train_images: Annotated[Count | None, Flag("use only the first so many training images")] = None
+    val_images: Annotated[Count | None, Flag("use only the first so many validation images")] = None
+    telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
+    telemetry_level: Annotated[
+        Literal["minimal", "normal", "debug"], Flag("how much telemetry to emit", outcome=False)
+    ] = "normal"
+    gradient_stride: Annotated[
+        Count, Flag("measure hosts' gradients every so many batches, at level debug", outcome=False)
+    ] = 10
+    save: Annotated[
+        Path | None, Flag("checkpoint to write after every round, complete or not at all", outcome=False)
+    ] = None
+    resume: Annotated[Path | None, Flag("checkpoint to go on from, up to --rounds", outcome=False)] = None
+    no_progress: Annotated[bool, Flag("no progress bar", outcome=False)] = False
+    quiet: Annotated[bool, Flag("print nothing but warnings and errors", outcome=False)] = False
+
+    def outcome_settings(self) -> dict[str, Any]:
+        """The fields that can change what is learnt, as JSON values."""
+        plain = self.model_dump(mode="json")
+        return {name: plain[name] for name, flag in flags().items() if flag.outcome}
+
+    def replaced(self, changes: dict[str, Any]) -> Self:
+        """A copy with some fields changed, validated again."""
+        return type(self).model_validate(self.model_dump() | changes)
+
+
+def flags() -> dict[str, Flag]:
+    """The table: every field with its flag, in order."""
+    return {
+        name: next(item for item in field.metadata if isinstance(item, Flag))
+        for name, field in TrainingConfig.model_fields.items()
+    }
+
+
+def flag_name(field: str) -> str:
+    """The flag of a field: `--episode-length` for `episode_length`."""
+    return "--" + field.replace("_", "-")
+
+
+def parse_config(base: TrainingConfig, changes: dict[str, Any]) -> TrainingConfig:
+    """A configuration with some fields set. Raises InputError, naming flag and value, in one line."""
+    try:
+        return base.replaced(changes)
+    except ValidationError as error:
+        raise InputError(_first_problem(error)) from error
+
+
+def read_config_file(base: TrainingConfig, path: Path) -> TrainingConfig:
+    """A configuration with the fields that a JSON object in a file sets. Raises InputError, also for
+    unknown keys.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--config-json {path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"--config-json {path}: not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(f"--config-json {path}: must hold one object, not a {type(content).__name__}")
+    try:
+        # JSON has neither tuples nor paths; lax parsing of JSON gives them, and still no number for a string.
+        merged = base.model_dump(mode="json") | content
+        return TrainingConfig.model_validate_json(json.dumps(merged))
+    except ValidationError as error:
+        raise InputError(f"--config-json {path}: {_first_problem(error)}") from error
+
+
+def resolve_slots(config: TrainingConfig, slot_config: SlotConfig) -> tuple[str, ...]:
+    """The slots that seeds may grow in, in the host's order. Raises InputError for one that the host
+    lacks.
+    """
+    try:
+        return slot_config.require(config.slots or slot_config.slot_ids)
+    except ValueError as error:
+        raise InputError(f"--slots: {error}") from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise InputError now if a checkpoint could not be written to a path later."""
+    if path.is_dir():
+        raise InputError(f"--save {path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise InputError(f"--save {path}: no folder {path.parent}; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"--save {path}: cannot be written ({error.strerror})") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting {name!r}; known are {', '.join(TrainingConfig.model_fields)}"
+    return f"{flag_name(name)} {first['input']}: {first['msg'].lower()}"

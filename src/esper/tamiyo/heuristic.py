@@ -1,0 +1,67 @@
+"""A rule-based decision-maker: the baseline that a learnt policy must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from esper.leyline import (
+    ALPHA_TARGET_VALUES,
+    BLUEPRINT_NAMES,
+    DEFAULT_MIN_FOSSILIZE_CONTRIBUTION,
+    FactoredAction,
+    LifecycleOp,
+    SeedStage,
+    SeedStateReport,
+    SlotConfig,
+    TrainingSignals,
+)
+from esper.tamiyo.masks import ActionMasks
+
+TRAINING_EPOCHS = 2
+HOLDING_PATIENCE = 3
+FIRST_EPOCH = 2
+
+
+class HeuristicPolicy:
+    """Grows the strongest blueprint from the last slot to the first, keeps what helps, prunes what hurts."""
+
+    def __init__(self, slot_config: SlotConfig, *, blueprint: str = "conv_light") -> None:
+        self._slots = slot_config
+        self._blueprint = BLUEPRINT_NAMES.index(blueprint)
+
+    def decide(
+        self, signals: TrainingSignals, reports: Mapping[str, SeedStateReport], masks: ActionMasks
+    ) -> FactoredAction:
+        """One environment's decision; always legal under `masks`."""
+        for report in reports.values():
+            op = self._judge(report)
+            slot = self._slots.index_of(report.slot_id)
+            if op is not LifecycleOp.WAIT and masks.heads["op"][op] and masks.slot_by_op[op][slot]:
+                return self._action(op, slot)
+        if signals.epoch >= FIRST_EPOCH and masks.heads["op"][LifecycleOp.GERMINATE]:
+            legal = masks.slot_by_op[LifecycleOp.GERMINATE]
+            return self._action(LifecycleOp.GERMINATE, max(slot for slot, ok in enumerate(legal) if ok))
+        return self._action(LifecycleOp.WAIT, 0)
+
+    def _judge(self, report: SeedStateReport) -> LifecycleOp:
+        contribution = report.contribution
+        if report.stage is SeedStage.TRAINING and report.epochs_in_stage >= TRAINING_EPOCHS:
+            return LifecycleOp.ADVANCE
+        if report.stage is SeedStage.HOLDING and contribution is not None:
+            if contribution >= DEFAULT_MIN_FOSSILIZE_CONTRIBUTION:
+                return LifecycleOp.FOSSILIZE
+            if report.epochs_in_stage >= HOLDING_PATIENCE:
+                return LifecycleOp.PRUNE
+        return LifecycleOp.WAIT
+
+    def _action(self, op: LifecycleOp, slot: int) -> FactoredAction:
+        return FactoredAction(
+            slot=slot,
+            blueprint=self._blueprint,
+            style=0,
+            tempo=0,
+            alpha_target=len(ALPHA_TARGET_VALUES) - 1,
+            alpha_speed=0,
+            alpha_curve=0,
+            op=op,
+        )

@@ -1,0 +1,1 @@
+"""Execution: data, device streams, mixed precision, the model factory and the safety governor."""

@@ -1,0 +1,159 @@
+"""CIFAR-10's python format: the published files through torchvision, any other through a restricted
+unpickler.
+"""
+
+import io
+import pickle
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from esper.leyline.errors import InputError
+from esper.tolaria.torchvision_loader import load_datasets
+
+BASE_FOLDER = "cifar-10-batches-py"
+TRAIN_FILES = tuple(f"data_batch_{index}" for index in range(1, 6))
+TEST_FILES = ("test_batch",)
+META_FILE = "batches.meta"
+IMAGE_SHAPE = (3, 32, 32)
+CLASSES = 10
+
+# A published batch holds 10,000 records of one label and 3,072 bytes; a smaller file cannot be one of them.
+_PUBLISHED_MIN_BYTES = 10_000 * 3_073
+_PIXELS = 3_072
+
+# What a pickled array needs, under the names that numpy has had; none of them runs code of the file's
+# choosing.
+_ALLOWED_GLOBALS = {
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy.core.numeric", "_frombuffer"),
+    ("numpy._core.numeric", "_frombuffer"),
+    ("_codecs", "encode"),
+}
+
+Images = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.int64]
+
+
+def read_cifar10(
+    folder: Path, *, download: bool = False, expected: bool = True
+) -> tuple[Images, Labels, Images, Labels]:
+    """Training images [N, 3, 32, 32] and labels [N], then the same of the test set.
+
+    Raises InputError if the folder is missing, incomplete or damaged. Shorter or altered files are
+    accepted, with a warning where the published ones were `expected`.
+    """
+    if download:
+        _download(folder)
+    batches = _batches_folder(folder)
+    if _may_be_published(batches) and (published := _read_published(batches.parent)) is not None:
+        return published
+    if expected:
+        warnings.warn(
+            f"{batches}: the checksums are not those of the published CIFAR-10; reading what is there",
+            stacklevel=2,
+        )
+    train = [_read_batch(batches / name) for name in TRAIN_FILES]
+    test = [_read_batch(batches / name) for name in TEST_FILES]
+    return (*_concatenate(train), *_concatenate(test))
+
+
+def _download(folder: Path) -> None:
+    try:
+        load_datasets().CIFAR10(str(folder), download=True)
+    except Exception as error:
+        raise InputError(
+            f"{folder}: CIFAR-10 could not be downloaded ({_one_line(error)}); fetch it by other means "
+            f"into this folder, or leave out --data-dir for the synthetic set"
+        ) from error
+
+
+def _batches_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise InputError(f"--data-dir {folder}: no such folder; pass --download to fetch CIFAR-10 into it")
+    batches = folder / BASE_FOLDER
+    if folder.name == BASE_FOLDER and not batches.is_dir():
+        batches = folder
+    missing = [name for name in (*TRAIN_FILES, *TEST_FILES) if not (batches / name).is_file()]
+    if missing:
+        raise InputError(
+            f"--data-dir {folder}: no {BASE_FOLDER}/{missing[0]} in it; it must hold CIFAR-10 in its "
+            f"python format (--download fetches it)"
+        )
+    return batches
+
+
+def _may_be_published(batches: Path) -> bool:
+    files = [batches / name for name in (*TRAIN_FILES, *TEST_FILES)]
+    return (batches / META_FILE).is_file() and all(
+        path.stat().st_size >= _PUBLISHED_MIN_BYTES for path in files
+    )
+
+
+def _read_published(root: Path) -> tuple[Images, Labels, Images, Labels] | None:
+    datasets = load_datasets()
+    try:
+        train, test = (datasets.CIFAR10(str(root), train=flag) for flag in (True, False))
+    except RuntimeError:  # torchvision's answer to a checksum that is not the published one
+        return None
+    parts: list[Any] = []
+    for part in (train, test):
+        parts += [np.ascontiguousarray(part.data.transpose(0, 3, 1, 2)), np.asarray(part.targets, np.int64)]
+    return parts[0], parts[1], parts[2], parts[3]
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Reads arrays, strings, numbers, lists and dicts; refuses every other global."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED_GLOBALS:
+            raise pickle.UnpicklingError(f"it wants to load {module}.{name}")
+        return super().find_class(module, name)
+
+
+def _read_batch(path: Path) -> tuple[Images, Labels]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        entry = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+    except Exception as error:  # a damaged pickle can raise nearly anything
+        raise InputError(
+            f"{path}: not a CIFAR-10 batch file, or a damaged one ({_one_line(error)})"
+        ) from error
+    if not isinstance(entry, dict):
+        raise InputError(f"{path}: not a CIFAR-10 batch file (it holds a {type(entry).__name__}, not a dict)")
+    entry = {key.decode("latin1") if isinstance(key, bytes) else key: value for key, value in entry.items()}
+    data, labels = entry.get("data"), entry.get("labels")
+    if (
+        not isinstance(data, np.ndarray)
+        or data.dtype != np.uint8
+        or data.ndim != 2
+        or data.shape[1] != _PIXELS
+    ):
+        raise InputError(f"{path}: not a CIFAR-10 batch file (no `data` of bytes in rows of {_PIXELS})")
+    if not isinstance(labels, list) or len(labels) != len(data) or not labels:
+        raise InputError(
+            f"{path}: not a CIFAR-10 batch file (no `labels`, one for each of {len(data)} images)"
+        )
+    if not all(isinstance(label, int) and 0 <= label < CLASSES for label in labels):
+        raise InputError(f"{path}: damaged: a label is not a number from 0 to {CLASSES - 1}")
+    return data.reshape(-1, *IMAGE_SHAPE), np.asarray(labels, np.int64)
+
+
+def _concatenate(parts: Iterable[tuple[Images, Labels]]) -> tuple[Images, Labels]:
+    images, labels = zip(*parts, strict=True)
+    return np.concatenate(images), np.concatenate(labels)
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 160 else f"{text[:157]}..."

@@ -1,0 +1,27 @@
+"""Builds the growable model of a task."""
+
+from collections.abc import Sequence
+
+import torch
+
+from esper.kasmina import MorphogeneticModel, create_host
+from esper.leyline import SlotConfig
+from esper.leyline.task import TaskSpec
+
+
+def create_model(
+    task_spec: TaskSpec,
+    slot_config: SlotConfig,
+    enabled_slots: Sequence[str],
+    *,
+    generator: torch.Generator,
+    device: torch.device,
+) -> MorphogeneticModel:
+    """A fresh host with empty slots, on a device, in channels-last layout; all weights come from the
+    generator.
+    """
+    host = create_host(
+        task_spec.widths, num_classes=task_spec.num_classes, generator=generator, slot_config=slot_config
+    )
+    model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots)
+    return model.to(device, memory_format=torch.channels_last)

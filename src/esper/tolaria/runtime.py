@@ -1,0 +1,92 @@
+"""Devices, streams, mixed precision and timing; on a CPU the same calls do nothing or the plain thing."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from esper.leyline.errors import InputError
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of a name. Raises InputError if there is no such device here."""
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"--device {name}: not a device; use cpu, cuda or cuda:N") from error
+    if device.type not in ("cpu", "cuda"):
+        raise InputError(f"--device {name}: not supported; use cpu, cuda or cuda:N")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"--device {name}: this machine has {torch.cuda.device_count()} CUDA device(s)")
+    return device
+
+
+def resolve_amp_dtype(enabled: bool, device: torch.device) -> torch.dtype | None:
+    """The lower precision to train in, or None for float32. Raises InputError if the device lacks it."""
+    if not enabled:
+        return None
+    if device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise InputError(f"--amp: {torch.cuda.get_device_name(device)} has no bfloat16; leave out --amp")
+    return torch.bfloat16
+
+
+def make_stream(device: torch.device) -> torch.cuda.Stream | None:
+    """A stream of its own for one env, or None on a CPU."""
+    return torch.cuda.Stream(device) if device.type == "cuda" else None
+
+
+@contextmanager
+def on_stream(stream: torch.cuda.Stream | None, *consumed: Tensor) -> Iterator[None]:
+    """Run the block on a stream, after the transfers that were queued on the current one.
+
+    The tensors that it consumes are kept from being reused before the stream is done with them.
+    """
+    if stream is None:
+        yield
+        return
+    stream.wait_stream(torch.cuda.current_stream(stream.device))
+    with torch.cuda.stream(stream):
+        for tensor in consumed:
+            tensor.record_stream(stream)
+        yield
+
+
+def synchronise(streams: list[torch.cuda.Stream | None]) -> None:
+    """Wait for every stream; nothing to do on a CPU."""
+    for stream in streams:
+        if stream is not None:
+            stream.synchronize()
+
+
+class CUDATimer:
+    """Seconds between `start` and `stop`: device time by events on CUDA, wall time on a CPU.
+
+    `elapsed` waits for the device, so read it after a synchronisation.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_cuda = device.type == "cuda"
+        self._started = self._stopped = 0.0
+        if self._on_cuda:
+            self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+
+    def start(self) -> None:
+        """Begin to measure."""
+        if self._on_cuda:
+            self._events[0].record()
+        self._started = time.perf_counter()
+
+    def stop(self) -> None:
+        """End the measurement."""
+        if self._on_cuda:
+            self._events[1].record()
+        self._stopped = time.perf_counter()
+
+    def elapsed(self) -> float:
+        """Seconds measured."""
+        if self._on_cuda:
+            self._events[1].synchronize()
+            return self._events[0].elapsed_time(self._events[1]) / 1000
+        return self._stopped - self._started

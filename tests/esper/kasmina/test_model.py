@@ -1,0 +1,229 @@
+"""What the growing network computes: gradients, blending, counterfactuals, randomness, snapshots."""
+
+import itertools
+
+import pytest
+import torch
+
+from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
+from esper.leyline import (
+    BLUEPRINT_NAMES,
+    BlendMode,
+    FactoredAction,
+    SeedStage,
+    SlotConfig,
+    SlottedHostProtocol,
+)
+from esper.leyline.telemetry import SeedPruned
+from tests.esper.kasmina.helpers import (
+    Log,
+    ModelFactory,
+    env_step,
+    germinate,
+    grow_to_holding,
+    grow_to_training,
+    new_model,
+    perturb,
+)
+
+ALL_OFF = {"r0c0": 0.0, "r0c1": 0.0, "r0c2": 0.0}
+
+
+def host_gradients(model: MorphogeneticModel, images: torch.Tensor) -> list[torch.Tensor]:
+    model.zero_grad()
+    model(images).logsumexp(dim=1).sum().backward()
+    return [parameter.grad.clone() for parameter in model.host_parameters()]
+
+
+def test_the_blueprints_are_those_that_the_action_names() -> None:
+    assert tuple(BLUEPRINTS) == BLUEPRINT_NAMES
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+@pytest.mark.parametrize("mode", BlendMode)
+def test_a_fresh_seed_changes_nothing_at_full_alpha_and_a_trained_one_does(
+    model: MorphogeneticModel, images: torch.Tensor, blueprint: str, mode: BlendMode
+) -> None:
+    model.eval()
+    plain = model(images)
+    germinate(model, blueprint=blueprint, blend_mode=mode)
+    assert torch.equal(model.fused_forward(images, [{"r0c1": 1.0}])[0], plain)
+    perturb(model, "r0c1")
+    assert not torch.allclose(model.fused_forward(images, [{"r0c1": 1.0}])[0], plain)
+
+
+def test_a_seed_in_training_learns_while_the_host_computes_and_learns_as_before(
+    make_model: ModelFactory, images: torch.Tensor
+) -> None:
+    bare, grown = make_model(), make_model()
+    grow_to_training(grown)
+    perturb(grown, "r0c1")
+    assert torch.equal(bare(images), grown(images))
+    before, after = host_gradients(bare, images), host_gradients(grown, images)
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    assert any(parameter.grad.abs().sum() > 0 for parameter in grown.seed_parameters("r0c1"))
+
+
+def test_a_germinated_seed_neither_learns_nor_changes_anything(
+    model: MorphogeneticModel, images: torch.Tensor
+) -> None:
+    plain = model(images)
+    germinate(model)
+    perturb(model, "r0c1")
+    assert torch.equal(model(images), plain)
+    host_gradients(model, images)
+    assert all(parameter.grad is None for parameter in model.seed_parameters("r0c1"))
+
+
+def test_a_blended_seed_and_its_host_learn_from_each_other(
+    model: MorphogeneticModel, images: torch.Tensor
+) -> None:
+    bare = host_gradients(model, images)
+    grow_to_holding(model, blend_mode=BlendMode.GATE)
+    grown = host_gradients(model, images)
+    assert not torch.equal(bare[0], grown[0])
+    assert all(parameter.grad.abs().sum() > 0 for parameter in model.seed_parameters("r0c1"))
+
+
+@pytest.mark.parametrize("mode", BlendMode)
+def test_fused_forward_gives_the_bits_of_separate_passes(
+    make_model: ModelFactory, images: torch.Tensor, mode: BlendMode
+) -> None:
+    model = make_model()
+    for slot_id in ALL_OFF:
+        grow_to_holding(model, slot_id, blueprint="depthwise", blend_mode=mode, target=0.7)
+    model.eval()
+    subsets = [dict.fromkeys(off, 0.0) for size in range(4) for off in itertools.combinations(ALL_OFF, size)]
+    with torch.inference_mode():
+        fused = model.fused_forward(images, subsets)
+        assert torch.equal(fused[0], model(images))
+        assert torch.equal(fused[-1], model.host(images))
+        for logits, override in zip(fused, subsets, strict=True):
+            assert torch.equal(logits, model.fused_forward(images, [override])[0])
+    assert len({tuple(logits.flatten().tolist()) for logits in fused}) == 8
+
+
+def test_fused_forward_shares_the_trunk(model: MorphogeneticModel, images: torch.Tensor) -> None:
+    for slot_id in ALL_OFF:
+        grow_to_holding(model, slot_id)
+    model.eval()
+    calls = dict.fromkeys(range(4), 0)
+    for index, segment in enumerate(model.host.segments):
+        segment.register_forward_hook(lambda *_, index=index: calls.__setitem__(index, calls[index] + 1))
+    model.fused_forward(images, [{}, {"r0c2": 0.0}, {"r0c1": 0.0}, {}])
+    assert calls == {0: 1, 1: 1, 2: 2, 3: 3}
+
+
+def test_fused_forward_refuses_what_it_cannot_compare(
+    model: MorphogeneticModel, images: torch.Tensor
+) -> None:
+    with pytest.raises(RuntimeError, match="needs evaluation mode"):
+        model.fused_forward(images, [{}])
+    model.eval()
+    with pytest.raises(ValueError, match="at least one configuration"):
+        model.fused_forward(images, [])
+    with pytest.raises(ValueError, match="no slot 'r9c9'"):
+        model.fused_forward(images, [{"r9c9": 0.0}])
+
+
+def test_only_seeds_that_reach_the_output_count_as_contributing(model: MorphogeneticModel) -> None:
+    grow_to_training(model, "r0c0")
+    assert model.contributing_slots() == ()
+    grow_to_holding(model, "r0c2")
+    assert model.contributing_slots() == ("r0c2",)
+    assert model.live_slots() == ("r0c0", "r0c2")
+
+
+def test_all_initial_weights_come_from_the_given_generator(log: Log) -> None:
+    state = torch.get_rng_state()
+    torch.manual_seed(1)
+    first = new_model(log)
+    germinate(first, blend_mode=BlendMode.GATE)
+    torch.manual_seed(2)
+    second = new_model(log)
+    germinate(second, blend_mode=BlendMode.GATE)
+    other = new_model(log, seed=1)
+    germinate(other, blend_mode=BlendMode.GATE)
+    weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (first, second, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert weights[0].isfinite().all()
+    torch.manual_seed(2)
+    undrawn = torch.get_rng_state()
+    germinate(other, "r0c2")
+    assert torch.equal(torch.get_rng_state(), undrawn)
+    torch.set_rng_state(state)
+
+
+def test_the_default_host_has_about_six_thousand_parameters() -> None:
+    host = create_host((8, 16, 32), num_classes=10, generator=torch.Generator())
+    assert isinstance(host, SlottedHostProtocol)
+    assert sum(parameter.numel() for parameter in host.parameters()) == 6418
+    with pytest.raises(ValueError, match="2 widths for 3 slots"):
+        create_host((8, 16), num_classes=10, generator=torch.Generator())
+
+
+def test_a_host_of_ones_own_needs_segments_only(log: Log, images: torch.Tensor) -> None:
+    class Thirds(torch.nn.Module):
+        slot_ids = ("r0c0", "r0c1", "r0c2")
+        slot_channels = dict.fromkeys(slot_ids, 3)
+
+        def run_segment(self, index: int, x: torch.Tensor) -> torch.Tensor:
+            return x / 3 if index < 3 else x.mean(dim=(2, 3))
+
+    host = Thirds()
+    assert isinstance(host, SlottedHostProtocol)
+    model = MorphogeneticModel(host, SlotConfig(), torch.Generator())
+    torch.testing.assert_close(model(images), images.mean(dim=(2, 3)) / 27)
+
+
+def test_an_action_names_what_grows(model: MorphogeneticModel) -> None:
+    action = FactoredAction(
+        slot=0, blueprint=1, style=3, tempo=2, alpha_target=1, alpha_speed=0, alpha_curve=0, op=1
+    )
+    assert model.germinate_by_action("r0c0", action, 0.3)
+    report = model.slot_reports()["r0c0"]
+    assert (report.blueprint, report.blend_mode, report.tempo_epochs) == ("attention", BlendMode.GATE, 8)
+    assert (report.alpha_target, report.accuracy_at_germination) == (0.7, 0.3)
+
+
+def test_a_rollback_restores_weights_prunes_living_seeds_and_keeps_fossils(
+    model: MorphogeneticModel, images: torch.Tensor, log: Log
+) -> None:
+    grow_to_holding(model, "r0c0")
+    env_step(model, lambda: model.fossilize("r0c0"))
+    model.eval()
+    healthy = model(images)
+    snapshot = model.snapshot()
+    grow_to_holding(model, "r0c2")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(float("nan"))
+    assert model.restore(snapshot, "loss is not a number") == ("r0c2",)
+    assert torch.equal(model.eval()(images), healthy)
+    assert model.slot("r0c0").stage is SeedStage.FOSSILIZED
+    (pruned,) = log.of(SeedPruned)
+    assert (pruned.initiator, pruned.reason) == ("governor", "loss is not a number")
+
+
+def test_a_fossil_that_the_snapshot_has_not_seen_is_made_harmless(
+    model: MorphogeneticModel, images: torch.Tensor
+) -> None:
+    snapshot = model.snapshot()
+    bare = model.eval()(images)
+    model.train()
+    grow_to_holding(model)
+    env_step(model, lambda: model.fossilize("r0c1"))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(float("nan"))
+    model.restore(snapshot, "broken")
+    assert torch.equal(model.eval()(images), bare)
+
+
+def test_a_snapshot_does_not_follow_the_model(model: MorphogeneticModel) -> None:
+    snapshot = model.snapshot()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    assert any(tensor.abs().sum() > 0 for tensor in snapshot.host.values())

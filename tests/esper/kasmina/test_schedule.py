@@ -1,0 +1,62 @@
+"""Alpha's way to its target."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esper.kasmina import AlphaSchedule
+from esper.kasmina.schedule import curve_value
+from esper.leyline import AlphaCurve, AlphaMode
+
+fractions = st.floats(0.0, 1.0)
+
+
+def alphas(schedule: AlphaSchedule) -> list[float]:
+    values = [schedule.alpha]
+    while not schedule.done:
+        schedule.tick()
+        values.append(schedule.alpha)
+    return values
+
+
+@given(fractions, fractions, st.integers(0, 9), st.sampled_from(AlphaCurve), st.floats(1.0, 30.0))
+def test_every_schedule_moves_one_way_and_ends_at_exactly_the_target(
+    start: float, target: float, steps: int, curve: AlphaCurve, steepness: float
+) -> None:
+    values = alphas(AlphaSchedule(start, target, steps, curve, steepness))
+    assert len(values) == steps + 1
+    assert values[-1] == target
+    if steps:
+        assert values[0] == start
+    rising = target >= start
+    assert all((b >= a - 1e-12) if rising else (b <= a + 1e-12) for a, b in pairwise(values))
+
+
+def test_linear_schedule_takes_equal_steps() -> None:
+    assert alphas(AlphaSchedule(0.0, 1.0, 4)) == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_steeper_sigmoid_stays_low_for_longer() -> None:
+    assert curve_value(AlphaCurve.SIGMOID, 0.25, 24.0) < curve_value(AlphaCurve.SIGMOID, 0.25, 6.0)
+    assert curve_value(AlphaCurve.SIGMOID, 0.5, 12.0) == pytest.approx(0.5)
+
+
+def test_mode_tells_the_direction_and_holds_at_the_target() -> None:
+    assert AlphaSchedule(0.0, 1.0, 2).mode is AlphaMode.UP
+    assert AlphaSchedule(1.0, 0.0, 2).mode is AlphaMode.DOWN
+    assert AlphaSchedule(0.0, 1.0, 0).mode is AlphaMode.HOLD
+
+
+def test_a_tick_after_the_end_changes_nothing() -> None:
+    schedule = AlphaSchedule(0.0, 0.7, 1)
+    schedule.tick()
+    schedule.tick()
+    assert (schedule.alpha, schedule.steps_done) == (0.7, 1)
+
+
+@pytest.mark.parametrize(("start", "target", "steps"), [(-0.1, 1.0, 3), (0.0, 1.1, 3), (0.0, 1.0, -1)])
+def test_impossible_schedules_are_refused(start: float, target: float, steps: int) -> None:
+    with pytest.raises(ValueError, match=r"alpha goes from 0 to 1|can't have -1 steps"):
+        AlphaSchedule(start, target, steps)

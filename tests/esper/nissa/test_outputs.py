@@ -1,0 +1,203 @@
+"""The hub and its outputs: nothing lost, exact numbers, nothing written for a run that never started."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from esper.leyline.errors import InputError
+from esper.leyline.telemetry import (
+    AnomalyDetected,
+    BatchCompleted,
+    EpisodeCompleted,
+    EpochCompleted,
+    Payload,
+    RoundStarted,
+    RunCompleted,
+    RunStarted,
+    SeedGerminated,
+    TelemetryEvent,
+    Throughput,
+)
+from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub
+from esper.nissa.console import ConsoleOutput
+
+
+class Collected:
+    """An output that keeps events in memory."""
+
+    def __init__(self) -> None:
+        self.events: list[TelemetryEvent] = []
+        self.closed = False
+
+    def emit(self, event: TelemetryEvent) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def germinated(number: int) -> TelemetryEvent:
+    return TelemetryEvent(
+        SeedGerminated(seed_id=str(number), blueprint="norm", params=number, alpha=0.0), env=0, slot="r0c0"
+    )
+
+
+@pytest.mark.parametrize("outputs", [0, 1, 3])
+def test_counts_and_order_do_not_depend_on_the_number_of_outputs(outputs: int) -> None:
+    hub, collected = TelemetryHub(), [Collected() for _ in range(outputs)]
+    with hub.attached(*collected):
+        for number in range(2_000):
+            hub.emit(germinated(number))
+    assert hub.counts == {"SEED_GERMINATED": 2_000}
+    for output in collected:
+        assert [event.data.seed_id for event in output.events] == [str(number) for number in range(2_000)]
+
+
+def test_outputs_are_closed_and_detached_also_when_the_run_fails() -> None:
+    hub, output = TelemetryHub(), Collected()
+    with pytest.raises(RuntimeError), hub.attached(output):
+        raise RuntimeError
+    hub.emit(germinated(1))
+    assert output.closed
+    assert output.events == []
+
+
+def test_there_is_one_hub() -> None:
+    assert get_hub() is get_hub()
+
+
+def test_lines_have_keys_in_a_fixed_order_and_exact_floats(tmp_path: Path) -> None:
+    value = 0.1 + 0.2
+    output = JsonLinesOutput(tmp_path / "deep" / "folder")
+    event = TelemetryEvent(
+        AnomalyDetected(
+            kind="k", detail="d", values={"b": value, "a": math.nan, "c": -math.inf, "d": 1e-320}
+        ),
+        round=2,
+    )
+    output.emit(event)
+    output.close()
+    [line] = (tmp_path / "deep" / "folder" / "events.jsonl").read_text().splitlines()
+    record = json.loads(line, parse_constant=pytest.fail)
+    assert list(record) == [
+        "event_type",
+        "round",
+        "epoch",
+        "env",
+        "slot",
+        "severity",
+        "data",
+        "event_id",
+        "timestamp",
+    ]
+    assert list(record["data"]["values"]) == ["b", "a", "c", "d"]
+    assert record["data"]["values"]["b"].hex() == value.hex()
+    assert record["data"]["values"]["d"].hex() == (1e-320).hex()
+    assert (record["data"]["values"]["a"], record["data"]["values"]["c"]) == ("nan", "-inf")
+    assert record == event_record(event)
+
+
+def test_every_line_is_on_disk_as_soon_as_it_is_emitted(tmp_path: Path) -> None:
+    output = JsonLinesOutput(tmp_path)
+    for number in range(3):
+        output.emit(germinated(number))
+        assert len((tmp_path / "events.jsonl").read_text().splitlines()) == number + 1
+    output.close()
+
+
+def test_a_run_that_never_starts_leaves_no_file(tmp_path: Path) -> None:
+    JsonLinesOutput(tmp_path / "events").close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"--telemetry-dir .*file/sub: events.jsonl cannot be written there"):
+        JsonLinesOutput(tmp_path / "file" / "sub").emit(germinated(1))
+
+
+def test_a_payload_of_anything_but_json_values_is_a_bug() -> None:
+    event = TelemetryEvent(AnomalyDetected(kind="k", detail="d", values={"a": object()}))
+    with pytest.raises(TypeError, match="a telemetry payload holds a object"):
+        event_record(event)
+
+
+def test_the_console_ends_with_a_table_of_rounds() -> None:
+    stream = io.StringIO()
+    console = ConsoleOutput(Console(file=stream, width=120), progress=False)
+    for payload, env in _small_run():
+        console.emit(TelemetryEvent(payload, round=0, env=env))
+    console.close()
+    text = stream.getvalue()
+    assert "cifar_minimal: 2 env(s) x 1 epochs x 1 round(s)" in text
+    assert "0.450" in text
+    assert "best validation accuracy 0.500" in text
+    assert "40 parameters grown" in text
+
+
+def _small_run() -> list[tuple[Payload, int | None]]:
+    run = RunStarted(
+        task="cifar_minimal",
+        seed=0,
+        first_round=0,
+        rounds=1,
+        envs=2,
+        episode_length=1,
+        slots=("r0c0",),
+        host_params=100,
+        policy_params=10,
+        train_images=5,
+        val_images=5,
+        device="cpu",
+        config={},
+    )
+    epoch = EpochCompleted(
+        train_loss=1.0,
+        train_accuracy=0.1,
+        val_loss=1.0,
+        val_accuracy=0.4,
+        train_samples=5,
+        val_samples=5,
+        seeds={"r0c0": "TRAINING"},
+        total_params=120,
+    )
+    episode = EpisodeCompleted(
+        final_accuracy=0.4,
+        best_accuracy=0.5,
+        episode_return=1.0,
+        germinated=1,
+        fossilized=1,
+        pruned=0,
+        rollbacks=0,
+        total_params=120,
+        host_params=100,
+    )
+    batch = BatchCompleted(
+        env_accuracies=(0.4, 0.5),
+        mean_accuracy=0.45,
+        rolling_accuracy=0.45,
+        mean_return=1.0,
+        env_steps=2,
+        seeds_germinated=2,
+        seeds_fossilized=2,
+        seeds_pruned=0,
+    )
+    throughput = Throughput(
+        env_steps=2, images=20, env_steps_per_s=1.0, images_per_s=10.0, duration_s=2.0, phase_s={}
+    )
+    done = RunCompleted(rounds=1, env_steps=2, best_accuracy=0.5, final_accuracy=0.45, duration_s=2.0)
+    return [
+        (run, None),
+        (RoundStarted(env_seeds=(1, 2), entropy_coef=0.1), None),
+        (epoch, 0),
+        (epoch, 1),
+        (episode, 0),
+        (episode, 1),
+        (batch, None),
+        (throughput, None),
+        (done, None),
+    ]

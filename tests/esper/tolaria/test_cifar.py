@@ -1,0 +1,144 @@
+"""Reading CIFAR-10 folders: short ones, damaged ones, and ones that want to run code."""
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from esper.leyline.errors import InputError
+from esper.tolaria.cifar import read_cifar10
+from esper.tolaria.torchvision_loader import load_datasets
+
+MakeCifar = Callable[..., Path]
+
+
+@pytest.mark.filterwarnings("ignore:.*checksums")
+def test_a_short_folder_is_read_in_file_order(make_cifar: MakeCifar) -> None:
+    folder = make_cifar(records=3)
+    images, labels, test_images, test_labels = read_cifar10(folder)
+    assert images.shape == (15, 3, 32, 32)
+    assert test_images.shape == (3, 3, 32, 32)
+    first = pickle.loads((folder / "cifar-10-batches-py" / "data_batch_1").read_bytes())
+    np.testing.assert_array_equal(images[:3].reshape(3, -1), first[b"data"])
+    assert labels[:3].tolist() == first[b"labels"]
+    assert len(test_labels) == 3
+
+
+def test_a_short_folder_warns_that_it_is_not_the_published_one(make_cifar: MakeCifar) -> None:
+    with pytest.warns(UserWarning, match="not those of the published CIFAR-10"):
+        read_cifar10(make_cifar())
+
+
+@pytest.mark.filterwarnings("ignore:.*checksums")
+def test_the_folder_of_the_batches_itself_is_accepted(make_cifar: MakeCifar) -> None:
+    images, *_ = read_cifar10(make_cifar(records=2) / "cifar-10-batches-py")
+    assert len(images) == 10
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--data-dir .*nowhere: no such folder; pass --download"):
+        read_cifar10(tmp_path / "nowhere")
+
+
+def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no cifar-10-batches-py/data_batch_1 in it"):
+        read_cifar10(tmp_path)
+
+
+def test_a_missing_batch_is_named(make_cifar: MakeCifar) -> None:
+    with pytest.raises(InputError, match=r"no cifar-10-batches-py/test_batch in it"):
+        read_cifar10(make_cifar(test_batch=None))
+
+
+class _Harmful:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.path),)
+
+
+_GOOD = {"labels": [1, 2], "data": np.zeros((2, 3072), np.uint8)}
+
+
+@pytest.mark.filterwarnings("ignore:.*checksums")
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "not a CIFAR-10 batch file, or a damaged one"),
+        (b"not a pickle at all", "not a CIFAR-10 batch file, or a damaged one"),
+        (pickle.dumps(_GOOD)[:-100], "not a CIFAR-10 batch file, or a damaged one"),
+        (pickle.dumps([1, 2]), "it holds a list, not a dict"),
+        (pickle.dumps({"labels": [1]}), "no `data` of bytes in rows of 3072"),
+        (pickle.dumps(_GOOD | {"data": np.zeros((2, 3072))}), "no `data` of bytes in rows of 3072"),
+        (pickle.dumps(_GOOD | {"data": np.zeros((2, 100), np.uint8)}), "no `data` of bytes"),
+        (pickle.dumps(_GOOD | {"labels": [1]}), "no `labels`, one for each of 2 images"),
+        (pickle.dumps(_GOOD | {"labels": [1, 10]}), "a label is not a number from 0 to 9"),
+        (pickle.dumps(_GOOD | {"labels": [1, "2"]}), "a label is not a number from 0 to 9"),
+    ],
+)
+def test_a_damaged_or_foreign_batch_file_is_one_line_with_its_name(
+    make_cifar: MakeCifar, content: bytes, complaint: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_cifar10(make_cifar(data_batch_3=content))
+    message = str(caught.value)
+    assert "data_batch_3" in message
+    assert complaint in message
+    assert "\n" not in message
+
+
+@pytest.mark.filterwarnings("ignore:.*checksums")
+def test_a_file_that_would_run_code_is_not_unpickled(make_cifar: MakeCifar, tmp_path: Path) -> None:
+    target = tmp_path / "made-by-pickle"
+    with pytest.raises(InputError, match=r"wants to load \w+\.mkdir"):
+        read_cifar10(make_cifar(data_batch_1=pickle.dumps(_Harmful(target))))
+    assert not target.exists()
+
+
+def test_torchvision_loads_beside_this_torch() -> None:
+    assert load_datasets().CIFAR10.base_folder == "cifar-10-batches-py"
+
+
+def test_a_failed_download_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(load_datasets().CIFAR10, "download", fail)
+    with pytest.raises(InputError, match=r"could not be downloaded \(no route to host\)"):
+        read_cifar10(tmp_path, download=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*checksums")
+def test_files_of_published_size_with_other_checksums_are_read_safely(
+    make_cifar: MakeCifar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("esper.tolaria.cifar._PUBLISHED_MIN_BYTES", 0)
+    folder = make_cifar(records=2)
+    (folder / "cifar-10-batches-py" / "batches.meta").write_bytes(pickle.dumps({}))
+    images, *_ = read_cifar10(folder)
+    assert len(images) == 10
+
+
+def test_files_with_the_published_checksums_are_read_through_torchvision(
+    make_cifar: MakeCifar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_cifar(records=2)
+    batches = folder / "cifar-10-batches-py"
+    (batches / "batches.meta").write_bytes(pickle.dumps({"label_names": ["a"]}))
+    monkeypatch.setattr("esper.tolaria.cifar._PUBLISHED_MIN_BYTES", 0)
+    dataset = load_datasets().CIFAR10
+    monkeypatch.setattr(dataset, "train_list", [["data_batch_1", None]])
+    monkeypatch.setattr(dataset, "test_list", [["test_batch", None]])
+    monkeypatch.setattr(dataset, "meta", dataset.meta | {"md5": None})
+    for name in ("data_batch_1", "test_batch"):
+        content = pickle.loads((batches / name).read_bytes())
+        content = {key.decode(): value for key, value in content.items()}
+        (batches / name).write_bytes(pickle.dumps(content))
+    images, labels, *_ = read_cifar10(folder)
+    expected = pickle.loads((batches / "data_batch_1").read_bytes())
+    np.testing.assert_array_equal(images.reshape(2, -1), expected["data"])
+    assert labels.tolist() == expected["labels"]

@@ -1,0 +1,97 @@
+"""Devices, timing, optimizers and models, on a CPU."""
+
+import time
+
+import pytest
+import torch
+
+from esper.leyline import SlotConfig
+from esper.leyline.errors import InputError
+from esper.runtime import get_task_spec
+from esper.tolaria.models import create_model
+from esper.tolaria.optimizers import create_optimizer, reset_momentum
+from esper.tolaria.runtime import (
+    CUDATimer,
+    make_stream,
+    on_stream,
+    resolve_amp_dtype,
+    resolve_device,
+    synchronise,
+)
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("abacus", "not a device"), ("mps", "not supported"), ("cuda:99", "this machine has")],
+)
+def test_an_unusable_device_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"--device {name}: {message}"):
+        resolve_device(name)
+
+
+def test_a_cpu_has_no_streams_and_runs_the_block_at_once() -> None:
+    assert resolve_device("cpu") == CPU
+    stream = make_stream(CPU)
+    assert stream is None
+    with on_stream(stream, torch.zeros(1)):
+        done = True
+    synchronise([stream])
+    assert done
+
+
+def test_lower_precision_only_when_asked_for() -> None:
+    assert resolve_amp_dtype(False, CPU) is None
+    assert resolve_amp_dtype(True, CPU) is torch.bfloat16
+
+
+def test_the_timer_measures_wall_time_on_a_cpu() -> None:
+    timer = CUDATimer(CPU)
+    timer.start()
+    before = time.perf_counter()
+    while time.perf_counter() == before:
+        pass
+    timer.stop()
+    assert timer.elapsed() > 0.0
+
+
+def test_a_model_is_a_function_of_its_generator() -> None:
+    spec = get_task_spec("cifar_minimal")
+    slots = SlotConfig(spec.slots)
+    states = [
+        create_model(
+            spec, slots, spec.slots, generator=torch.Generator().manual_seed(seed), device=CPU
+        ).state_dict()
+        for seed in (1, 1, 2)
+    ]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+    assert any(not torch.equal(states[0][name], states[2][name]) for name in states[0])
+
+
+def test_the_optimizer_equals_the_plain_one_and_bears_late_gradients() -> None:
+    spec = get_task_spec("cifar_minimal")
+    ours, plain = (
+        [torch.nn.Parameter(torch.tensor([1.0, -2.0])), torch.nn.Parameter(torch.tensor([3.0]))]
+        for _ in range(2)
+    )
+    optimizer = create_optimizer(ours, spec, learning_rate=0.1)
+    reference = torch.optim.SGD(plain, lr=0.1, momentum=spec.momentum, weight_decay=spec.weight_decay)
+    for step in range(3):
+        for parameters in (ours, plain):
+            parameters[0].grad = torch.tensor([0.5, 0.25])
+            parameters[1].grad = torch.tensor([1.0]) if step else None
+        optimizer.step()
+        reference.step()
+    for mine, theirs in zip(ours, plain, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=0.0)
+
+
+def test_momentum_can_be_forgotten() -> None:
+    spec = get_task_spec("cifar_minimal")
+    parameter = torch.nn.Parameter(torch.tensor([1.0]))
+    optimizer = create_optimizer([parameter], spec, learning_rate=0.1)
+    parameter.grad = torch.tensor([1.0])
+    optimizer.step()
+    reset_momentum(optimizer)
+    assert optimizer.state[parameter]["momentum_buffer"].item() == 0.0

@@ -1,0 +1,169 @@
+"""What a user or a script can get wrong: one line, the right exit status, nothing half-written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden.project import PLAIN_RUN, RUN, Project, Result
+
+
+def refused(project: Project, code: int, *argv: str | Path) -> str:
+    result = project.golden(*argv)
+    assert result.code == code, result
+    lines = [line for line in result.err.splitlines() if line.startswith("golden: ")]
+    assert len(lines) == 1
+    assert "Traceback" not in result.err
+    return lines[0]
+
+
+def record(project: Project, code: int) -> str:
+    line = refused(project, code, "record", "train", "--root", project.root, "-o", project.root / "out")
+    out = project.root / "out"
+    assert not out.exists() or not list(out.iterdir())
+    return line
+
+
+def test_unknown_run(project: Project) -> None:
+    line = refused(project, 2, "record", "nope", "--root", project.root, "-o", project.root / "out")
+    assert "no run called nope" in line
+    assert "(there: train)" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("budgt = 3\n" + RUN, "unknown key budgt"),
+        (RUN + "\nnme = 1\n", "unknown key env.nme"),
+        (RUN + "\n[args\n", "not TOML"),
+        (RUN.replace("count = 3", ""), "module and count go together"),
+        (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "give either command or entry"),
+        (RUN.replace("budget = 5", ""), "budget: Field required"),
+        ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),
+    ],
+)
+def test_run_file_mistakes(project: Project, text: str, expected: str) -> None:
+    project.run_file(text)
+    assert expected in record(project, 2)
+
+
+def test_missing_script(project: Project) -> None:
+    (project.root / "train.py").unlink()
+    assert "no script train.py in " in record(project, 2)
+
+
+def test_missing_module(project: Project) -> None:
+    project.run_file(RUN.replace('"train.py"', '"-m", "no_such_module"'))
+    assert "No module named no_such_module" in record(project, 2)
+
+
+def test_missing_entry(project: Project) -> None:
+    project.run_file(RUN.replace('command = ["python", "train.py", "{out}"]', 'entry = "nowhere.main"'))
+    assert "no module named nowhere" in record(project, 2)
+
+
+def test_command_that_is_not_there(project: Project) -> None:
+    project.run_file(RUN.replace('"python"', '"no-such-program"'))
+    assert "can't start no-such-program" in record(project, 2)
+
+
+def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
+    project.edit("AFTER STEP", "if (env, step) == (0, 2): raise ValueError('boom')")
+    line = record(project, 3)
+    assert "exit status 1 after 7 optimizer steps: ValueError: boom" in line
+
+
+def test_timeout(project: Project) -> None:
+    project.plain("time.sleep(60)", "timeout = 1\n" + PLAIN_RUN)
+    assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
+
+
+def test_writes_without_end(project: Project) -> None:
+    project.plain("log.write('x' * (3 << 20)); time.sleep(1)", "output_mib = 2\n" + PLAIN_RUN)
+    assert "wrote more than 2 MiB, stopped before the first optimizer step;" in record(project, 3)
+
+
+def test_disk_full(project: Project) -> None:
+    """A file size limit stands for the disk: the observer's own record no longer fits."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    project.script(limit + "\n" + (project.root / "train.py").read_text())
+    assert "OSError: [Errno 27] File too large" in record(project, 3)
+
+
+def test_killed(project: Project) -> None:
+    project.plain("os.kill(os.getpid(), signal.SIGKILL)")
+    assert "killed by SIGKILL before the first optimizer step" in record(project, 3)
+
+
+def test_left_without_closing(project: Project) -> None:
+    project.edit("AFTER STEP", "import os; os._exit(0)")
+    assert "ended without closing its record" in record(project, 3)
+
+
+def test_half_an_event(project: Project) -> None:
+    project.plain("log.write('{\"type\": ')")
+    assert "events.jsonl line 2: not a JSON object: " in record(project, 3)
+
+
+def test_no_events(project: Project) -> None:
+    project.script("import sys; open(sys.argv[1] + '/events.jsonl', 'w')")
+    assert "wrote no event" in record(project, 4)
+
+
+def test_no_event_file(project: Project) -> None:
+    project.plain(run=PLAIN_RUN.replace("events.jsonl", "*.log"))
+    assert "wrote no file that matches *.log" in record(project, 4)
+
+
+def test_no_steps(project: Project) -> None:
+    project.plain()
+    project.run_file(PLAIN_RUN.replace("false", "true"))
+    assert "no optimizer step was seen" in record(project, 4)
+
+
+def test_neither_events_nor_steps(project: Project) -> None:
+    project.script("")
+    project.run_file('command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n')
+    assert "neither events nor optimizer steps" in record(project, 4)
+
+
+def test_out_that_cannot_be_written(project: Project) -> None:
+    (project.root / "out").write_text("a file")
+    line = refused(project, 2, "record", "train", "--root", project.root, "-o", project.root / "out")
+    assert "can't write to" in line
+
+
+def test_out_that_is_taken(project: Project) -> None:
+    project.plain()
+    project.record("out")
+    line = refused(project, 2, "record", "train", "--root", project.root, "-o", project.root / "out")
+    assert "exists already" in line
+
+
+def test_diff_of_what_is_no_trace(project: Project) -> None:
+    assert "no folder" in refused(project, 2, "diff", project.root / "x", project.root)
+    assert "is not a trace" in refused(project, 2, "diff", project.root, project.root)
+
+
+def test_damaged_trace(project: Project) -> None:
+    trace = project.record("out")
+    steps = trace / "rank-0" / "steps.jsonl"
+    steps.write_text(steps.read_text()[:-200])
+    assert "is damaged" in refused(project, 2, "diff", trace, trace)
+    head = trace / "trace.json"
+    head.write_text(head.read_text().replace('"format": 1', '"format": 99'))
+    assert "has format 99, not 1" in refused(project, 2, "diff", trace, trace)
+
+
+def test_data_folder(project: Project) -> None:
+    common = ("record", "train", "--root", project.root, "-o", project.root / "out")
+    assert "has no [data] table" in refused(project, 2, *common, "--data", project.root)
+    project.run_file(RUN + '\n[data]\noption = "--data-dir"\n')
+    assert "nowhere does not exist" in refused(project, 2, *common, "--data", project.root / "nowhere")
+
+
+def test_usage_error_is_unusable_input(project: Project) -> None:
+    result: Result = project.golden("record")
+    assert result.code == 2
+    assert "Missing argument" in result.err

@@ -1,0 +1,121 @@
+"""The commands end to end, on scripts that are not ours."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from golden.compare import Identical, compare
+from golden.record import load_run, record_run
+from golden.trace.trace import load_trace
+from tests.golden.project import RUN, Project
+
+
+def test_list_names_every_run_and_its_budget(project: Project) -> None:
+    result = project.golden("list", "--root", project.root)
+    assert result.code == 0
+    assert "train" in result.out
+    assert "1 runs, 5 s on two CPU cores" in result.out
+
+
+def test_doctor_of_a_deterministic_run(project: Project) -> None:
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train run 1 and train run 2")
+
+
+def test_doctor_of_a_run_that_is_not(project: Project) -> None:
+    project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1 * (step == 1)")
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert result.code == 1
+    assert "step 1 of env 0, Sequential (step 3 overall, SGD): gradient 0.weight" in result.out
+
+
+def git(root: Path, *argv: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *argv], cwd=root, check=True, capture_output=True
+    )
+
+
+def test_ab_between_git_versions(project: Project) -> None:
+    git(project.root, "init", "-q")
+    git(project.root, "add", ".")
+    git(project.root, "commit", "-qm", "before")
+    common = ("ab", "train", "--root", project.root)
+
+    project.edit("AFTER EVENT", "pass")
+    assert project.golden(*common, "--base", "HEAD").code == 0
+
+    project.edit("BEFORE STEP", "host[2].bias.grad.mul_(2) if step == 3 else None")
+    result = project.golden(*common, "--base", "HEAD")
+    assert result.code == 1
+    assert "step 3 of env 0, Sequential (step 9 overall, SGD): gradient 2.bias" in result.out
+
+    missing = project.golden(*common, "--base", "no-such-ref")
+    assert missing.code == 2
+    assert "git ref no-such-ref does not exist" in missing.err
+    trees = subprocess.run(
+        ["git", "worktree", "list"], cwd=project.root, capture_output=True, text=True, check=True
+    )
+    assert len(trees.stdout.splitlines()) == 1
+
+
+def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
+    project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
+    project.run_file(RUN + "\n[base]\nargs = {}\n")
+    result = project.golden("ab", "train", "--root", project.root)
+    assert result.code == 4
+    assert "differs from itself" in result.out
+
+
+def test_ab_of_two_variants_of_one_run(project: Project) -> None:
+    project.script((project.root / "train.py").read_text().replace("lr=0.1", "lr=0.2"), "other.py")
+    base = '\n[base]\ncommand = ["python", "{}", "{{out}}"]\n'
+    project.run_file(RUN + base.format("other.py"))
+    result = project.golden("ab", "train", "--root", project.root)
+    assert result.code == 1
+    assert "setting group 0 lr: 0.2 -> 0.1" in result.out
+
+    project.run_file(RUN)
+    result = project.golden("ab", "train", "--root", project.root)
+    assert result.code == 2
+    assert "has no [base] table" in result.err
+
+
+def test_different_fingerprints_are_not_a_difference(project: Project) -> None:
+    left = project.record("left")
+    project.edit("BEFORE STEP", "host[0].weight.grad.mul_(2)")
+    project.run_file("profile = 'portable'\n" + RUN)
+    result = project.golden("diff", left, project.record("right"))
+    assert result.code == 4
+    assert "recorded under different fingerprints" in result.out
+    assert "profile: exact and portable" in result.out
+
+
+def test_program_with_a_package_called_golden(project: Project) -> None:
+    """The observer must not take the name from the program, nor the program's from the observer."""
+    package = project.root / "golden" / "trainer"
+    package.mkdir()
+    package.parent.joinpath("__init__.py").touch()
+    package.joinpath("train.py").write_text((project.root / "train.py").read_text())
+    run = RUN.replace('"train.py"', '"-m", "golden.trainer.train"')
+    project.run_file(run)
+    trace = load_trace(project.record("as-module"))
+    assert len(trace.processes[0].steps) == 18
+
+
+def test_entry_function(project: Project) -> None:
+    project.script(
+        "import torch\n"
+        "def train(steps, out):\n"
+        "    net = torch.nn.Linear(2, 2)\n"
+        "    optimizer = torch.optim.AdamW(net.parameters())\n"
+        "    for _ in range(steps):\n"
+        "        net(torch.rand(4, 2)).sum().backward()\n"
+        "        optimizer.step()\n"
+    )
+    project.run_file('entry = "train.train"\nbudget = 1\n[args]\nsteps = 3\nout = "{out}"\n')
+    run = load_run(project.root / "golden" / "runs" / "train.toml")
+    traces = [record_run(run, root=project.root, out=project.root / name) for name in ("a", "b")]
+    found = compare(*traces)
+    assert isinstance(found, Identical)
+    assert found.compared.steps == 3

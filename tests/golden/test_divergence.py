@@ -1,0 +1,121 @@
+"""One change in a script: it is found, and named at the right step, environment, kind and tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.golden.project import Project
+
+
+def diff(project: Project, reference: Callable[[], Path], code: int = 1) -> str:
+    changed = project.record("changed", "--dense", "0:99")
+    result = project.golden("diff", reference(), changed)
+    assert result.code == code, result.out
+    return result.out
+
+
+def test_unchanged_script_is_identical_and_says_what_was_compared(
+    project: Project, reference: Callable[[], Path]
+) -> None:
+    out = diff(project, reference, code=0)
+    assert "compared: 18 events, 18 optimizer steps, " in out
+
+
+def test_one_bit_of_one_optimizer_state(project: Project, reference: Callable[[], Path]) -> None:
+    flip = (
+        "(optimizer.state[host[2].weight]['momentum_buffer'].view(torch.int32)[1, 3:4].bitwise_xor_(1) "
+        "if (env, step) == (2, 4) and hasattr(optimizer.step, '__call__') else None)"
+    )
+    # The hook of the optimizer itself runs before the observer's, within the step.
+    project.edit(
+        "BEFORE STEP",
+        f"optimizer.register_step_post_hook(lambda *_: {flip}) if (env, step) == (2, 4) else None",
+    )
+    out = diff(project, reference)
+    assert (
+        "first divergence: step 4 of env 2, Sequential (step 14 overall, SGD): "
+        "optimizer state 2.weight.momentum_buffer: 1 of 16 elements, up to 1 ulps" in out
+    )
+    assert "first at [1, 3]" in out
+    assert "optimizer state: 1 of 6 differ\n" in out
+    assert "last identical: step 3 of env 2, Sequential" in out
+    assert "env 2 diverges at step 4; envs 0, 1 are identical" in out
+
+
+def test_gradient_is_named_before_weight(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    out = diff(project, reference)
+    assert "step 2 of env 1, Sequential (step 7 overall, SGD): gradient 0.bias: 1 of 8 elements" in out
+    assert out.index("gradient: 1 of 6 differ") < out.index("parameter: 1 of 6 differ")
+
+
+def test_equal_losses_and_different_weights(project: Project, reference: Callable[[], Path]) -> None:
+    """Momentum left out on the last step: no loss is computed from the weights it changes."""
+    project.edit("BEFORE STEP", "optimizer.param_groups[0]['momentum'] = 0.9 if step < steps - 1 else 0.0")
+    out = diff(project, reference)
+    assert "events:" not in out
+    assert "step 5 of env 0" in out
+    assert "setting group 0 momentum: 0.9 -> 0.0" in out
+
+
+def test_weight_changed_after_the_last_step(project: Project, reference: Callable[[], Path]) -> None:
+    project.script(
+        (project.root / "train.py").read_text() + "\nhosts[1][2].weight.data[0, 0] = float('nan')\n"
+    )
+    out = diff(project, reference)
+    assert "first divergence: final state of env 1, Sequential: parameter 2.weight: 1 of 16 elements" in out
+    assert "NaN: 0 on the left, 1 on the right" in out
+
+
+def test_sign_of_zero_is_a_difference(project: Project, reference: Callable[[], Path]) -> None:
+    tail = "\nhosts[0].register_buffer('zero', torch.tensor([{}0.0])); optimizers[0].step()\n"
+    text = (project.root / "train.py").read_text()
+    project.script(text + tail.format(""))
+    left = project.record("plus")
+    project.script(text + tail.format("-"))
+    result = project.golden("diff", left, project.record("minus"))
+    assert result.code == 1
+    assert "buffer zero" in result.out
+    assert "0.0 -> -0.0" in result.out
+
+
+def test_extra_random_draw(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit("AFTER STEP", "torch.rand(()) if (env, step) == (0, 3) else None")
+    out = diff(project, reference)
+    assert "first divergence: random state after step 10 overall: torch" in out
+    assert "last identical: step 9 overall" in out
+    assert "all 3 envs are identical" in out
+
+
+def test_reordered_envs(project: Project, reference: Callable[[], Path]) -> None:
+    text = (project.root / "train.py").read_text()
+    swapped = text.replace("(zip(hosts, optimizers))", "(zip(hosts, optimizers))")
+    swapped = swapped.replace(
+        "in enumerate(zip(hosts, optimizers)):",
+        "in sorted(enumerate(zip(hosts, optimizers)), key=lambda e: -e[0]):",
+    )
+    assert swapped != text
+    project.script(swapped)
+    out = diff(project, reference)
+    assert "order of steps: step 0 overall is of env 0, Sequential on the left, of env 2, Sequential" in out
+
+
+def test_missing_step(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit("BEFORE STEP", "if (env, step) == (1, 5): continue")
+    out = diff(project, reference)
+    assert "number of steps of env 1, Sequential: 6 on the left, 5 on the right" in out
+
+
+def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit(
+        "EVENT",
+        "if (env, step) == (2, 3): continue\n"
+        "            event.pop('loss') if (env, step) == (1, 5) else None",
+    )
+    out = diff(project, reference)
+    assert "first divergence: event 11 (step) of env 2 is missing on the right" in out
+    assert "last identical: event 10 (step, env 1)" in out
+    assert "event 16 (step) of env 1: field loss is missing" in out
+    assert "events: 2 changes\n" in out
+    assert "env 1 differs in events only, from event 15; env 2 differs in events only" in out

@@ -1,0 +1,114 @@
+"""Goldens: written from runs that repeat, judged by fingerprint, never harmed by what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.project import RUN, Project
+
+
+def own_golden(folder: Path) -> Path:
+    (path,) = folder.glob("exact-cpu-*.json")
+    return path
+
+
+def test_life_of_a_golden(project: Project, goldens: Path) -> None:
+    verify = ("verify", "--root", project.root, "-n", "2")
+    result = project.golden(*verify)
+    assert result.code == 0, result
+    assert "train: identical (18 events, 18 optimizer steps, " in result.out
+    assert "1 runs: 5 s planned, " in result.out
+
+    before = own_golden(goldens).read_text()
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    result = project.golden(*verify)
+    assert result.code == 1
+    assert "first divergence: step 2 of env 1, Sequential (step 7 overall): gradient" in result.out
+    assert "env 1 diverges at step 2; envs 0, 2 are identical" in result.out
+    assert own_golden(goldens).read_text() == before
+
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert (result.code, result.out.split()[0::2]) == (0, ["changed", "unchanged"])
+    assert project.golden(*verify).code == 0
+
+
+def test_machine_without_a_golden(project: Project, goldens: Path) -> None:
+    own_golden(goldens).rename(goldens / "exact-cpu-0123456789ab.json")
+    verify = ("verify", "train", "--root", project.root)
+    result = project.golden(*verify)
+    assert result.code == 4
+    assert "no golden for this machine (there is one for exact-cpu-0123456789ab)" in result.out
+    assert "what holds everywhere is identical (18 events, 18 steps)" in result.out
+    assert "golden ab train --base REF" in result.out
+
+    project.edit("EVENT", "if (env, step) == (2, 3): continue")
+    result = project.golden(*verify)
+    assert result.code == 1
+    assert "event 11 (step) of env 2 is missing" in result.out
+
+    (goldens / "common.json").unlink()
+    assert project.golden(*verify).code == 4
+
+
+def test_unusable_goldens(project: Project, goldens: Path) -> None:
+    """Found before the run is started, but for the last, whose golden may be of another fingerprint."""
+    path = own_golden(goldens)
+    text = path.read_text()
+
+    def refused() -> str:
+        result = project.golden("verify", "train", "--root", project.root)
+        assert result.code == 2
+        return result.out
+
+    table = json.loads(text)
+    table["summary"]["events"][0] = table["summary"]["events"][1]
+    path.write_text(json.dumps(table))
+    assert "was tampered with" in refused()
+    path.write_text(text[: len(text) // 2])
+    assert "is damaged" in refused()
+    path.write_text(text.replace('"format": 1', '"format": 7'))
+    assert "has format 7, not 1" in refused()
+    path.write_text(text)
+    project.run_file("seed = 5\n" + RUN)
+    assert "is of another version of run file train: record it again" in refused()
+
+
+def test_update_is_refused_where_nobody_looks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert result.code == 2
+    assert "--update is refused when CI=true" in result.err
+
+
+def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
+    before = own_golden(goldens).read_text()
+    other = goldens.parent / "gone"
+    other.mkdir()
+    text = (project.root / "train.py").read_text()
+
+    project.script("raise SystemExit('boom')")
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert result.code == 3
+    assert "boom" in result.err
+    assert own_golden(goldens).read_text() == before
+    assert "unused    golden/fixtures/gone" in result.out
+    assert other.exists()
+
+    project.script(text)
+    project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert result.code == 1
+    assert "differs from itself on a second run, so it gets no golden" in result.err
+    assert own_golden(goldens).read_text() == before
+
+
+def test_one_crash_among_several(project: Project, goldens: Path) -> None:
+    project.script("raise SystemExit('boom')\n", "broken.py")
+    project.run_file(RUN.replace("train.py", "broken.py"), "broken")
+    result = project.golden("verify", "--root", project.root, "-n", "2")
+    assert result.code == 3
+    assert "broken: failed: run broken: exit status 1 before the first optimizer step: boom" in result.out
+    assert "train: identical" in result.out

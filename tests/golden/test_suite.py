@@ -1,0 +1,125 @@
+"""The suite under pytest: run files as tests, shards, devices."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.check.shard import parse_shard, shard
+from golden.plugin import device_of_worker
+from golden.record import Run
+from golden.trace.errors import UnusableInput
+from tests.golden.project import PLAIN_RUN, Project
+
+pytest_plugins = ["pytester"]
+
+
+@given(
+    budgets=st.lists(st.floats(0.1, 100), min_size=1, max_size=30),
+    count=st.integers(1, 6),
+    measured=st.dictionaries(st.integers(0, 29), st.floats(0.1, 100)),
+)
+def test_every_run_is_in_exactly_one_shard(
+    budgets: list[float], count: int, measured: dict[int, float]
+) -> None:
+    runs = [Run(name=f"r{i}", command=("python",), budget=budget) for i, budget in enumerate(budgets)]
+    durations = {f"r{i}": seconds for i, seconds in measured.items()}
+    shards = [shard(runs, index, count, durations) for index in range(1, count + 1)]
+    assert sorted(run.name for part in shards for run in part) == sorted(run.name for run in runs)
+
+
+def test_shards_are_balanced_by_duration() -> None:
+    runs = [Run(name=name, command=("python",), budget=1) for name in "abcd"]
+    durations = {"a": 30.0, "b": 10.0, "c": 10.0, "d": 10.0}
+    assert [[r.name for r in shard(runs, i, 2, durations)] for i in (1, 2)] == [["a"], ["b", "c", "d"]]
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "x", "1/", "1"])
+def test_shard_that_makes_no_sense(text: str) -> None:
+    with pytest.raises(UnusableInput, match="give I/N"):
+        parse_shard(text)
+
+
+@pytest.mark.parametrize(
+    ("worker", "visible", "expected"),
+    [
+        (None, "0,1", "0,1"),
+        ("gw0", "4,5", "4"),
+        ("gw1", "4,5", "5"),
+        ("gw2", "4,5", "4"),
+        ("gw1", "GPU-a,GPU-b", "GPU-b"),
+        ("gw1", None, None),
+        ("gw1", "", ""),
+    ],
+)
+def test_each_worker_takes_a_device_of_the_caller(
+    worker: str | None, visible: str | None, expected: str | None
+) -> None:
+    assert device_of_worker(worker, visible) == expected
+
+
+def suite(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return pytester.runpytest_inprocess("-p", "golden.plugin", "-p", "no:cacheprovider", "golden", *options)
+
+
+def test_run_files_as_tests(
+    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "")
+    shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
+    project.root = pytester.path
+    project.plain()
+    project.run_file(PLAIN_RUN.replace("train.py", "crash.py"), "crash")
+    project.script("raise SystemExit('boom')", "crash.py")
+    project.run_file("nonsense = 1\n", "wrong")
+    result = suite(pytester)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*wrong.toml: unknown key nonsense*"])
+    (pytester.path / "golden" / "runs" / "wrong.toml").unlink()
+
+    result = suite(pytester)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*no golden for this machine*"])
+
+    folder = pytester.path / "golden" / "fixtures"
+    (folder / "gone").mkdir(parents=True)
+    (folder / "gone" / "exact-cpu-0123.json").write_text("{}")
+    result = suite(pytester, "--snapshot-update")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*exit status 1 before the first optimizer step: boom"])
+    assert (folder / "gone" / "exact-cpu-0123.json").exists()
+    assert len(list((folder / "train").glob("*.json"))) == 2
+    assert not (folder / "crash").exists()
+
+    suite(pytester, "-k", "train").assert_outcomes(passed=1, deselected=1)
+    suite(pytester, "--shard", "1/2").assert_outcomes(failed=1, deselected=1)
+    assert suite(pytester, "--shard", "3/2").ret == pytest.ExitCode.USAGE_ERROR
+
+    project.plain("log.write('{}')")
+    result = suite(pytester, "-k", "train")
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*not a JSON object*"])
+
+    project.plain("step += 1")
+    result = suite(pytester, "-k", "train")
+    result.assert_outcomes(passed=1, deselected=1)
+
+    monkeypatch.setenv("CI", "true")
+    result = suite(pytester, "-k", "train", "--snapshot-update")
+    result.assert_outcomes(failed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*--update is refused when CI=true*"])
+    assert os.environ["CI"] == "true"
+
+
+def test_difference_under_pytest(project: Project, goldens: Path, pytester: pytest.Pytester) -> None:
+    shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
+    project.root = pytester.path
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    result = suite(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*env 1 diverges at step 2; envs 0, 2 are identical*"])
