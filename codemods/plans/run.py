@@ -154,7 +154,7 @@ def _with_loop(
     """Carry out a plan's loop on what the moves left, and add it to the report."""
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
-    if target in (layout.source, layout.rest) or target in made:
+    if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
         raise TargetError(f"{loop.to} is the source or the target of a move")
     if not layout.frozen and overlay.exists(target):
         raise TargetError(f"{loop.to} exists already; name a file that does not")
