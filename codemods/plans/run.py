@@ -7,16 +7,17 @@ from pathlib import Path
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.seams import Seam
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
 from codemods.plans.compose import Composed, Request, TargetError, compose, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
+from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report
-from codemods.plans.seams import Seam, find_seams, is_star_imported
 from codemods.transforms.edits import apply_edits
 from codemods.transforms.lift import absolute_imports
 from codemods.transforms.proof import NotProven
@@ -45,7 +46,7 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
         if target == layout.source:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
         targets = dict.fromkeys(wanted, target)
-        seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
+        seams = rebound_in([root], layout)
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )
@@ -154,7 +155,7 @@ def _with_loop(
     """Carry out a plan's loop on what the moves left, and add it to the report."""
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
-    if target in (layout.source, layout.rest) or target in made:
+    if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
         raise TargetError(f"{loop.to} is the source or the target of a move")
     if not layout.frozen and overlay.exists(target):
         raise TargetError(f"{loop.to} exists already; name a file that does not")
