@@ -304,9 +304,8 @@ class _Writer:
         """``self``, unless the loop means something by it."""
         used = {node.id for node in ast.walk(self.parts.loop) if isinstance(node, ast.Name)}
         used.update(self.parts.names, self.parts.globals)
-        return next(
-            name for name in ("self", "this", "_self", *map("_self_{}".format, range(99))) if name not in used
-        )
+        names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
+        return next(name for name in names if name not in used)
 
     def _statements(self, indent: str) -> str:
         """The loop's own text, moved to another depth."""

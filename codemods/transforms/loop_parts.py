@@ -165,9 +165,10 @@ class LoopFlow:
     """Which variables are bound, and which may be read later, at the loop's start and at its end."""
 
     def __init__(self, parts: Parts) -> None:
-        """
+        """Follow the function's flow.
+
         Raises:
-            NotUnderstood: if the function holds a statement whose flow is not known.
+            NotUnderstood: if it holds a statement whose flow is not known.
         """
         tree = parts.analysis.tree
         owned = frozenset(n for owner, n in (*tree.uses, *tree.binders) if owner is parts.scope)
