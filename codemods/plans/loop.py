@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +128,11 @@ class _Writer:
         for name in self.classes:
             if name in taken or hasattr(builtins, name) or name in ("dataclass", "Any", "TYPE_CHECKING"):
                 raise TargetError(f"the name {name} is taken in {self.source.path}; choose another")
+        for group in self.loop.state:
+            if keyword.iskeyword(field_of(group)):
+                raise TargetError(
+                    f"{group} would be the field {field_of(group)}, which Python keeps for itself"
+                )
         if len(set(self.classes)) != len(self.classes):
             raise TargetError(f"{self.loop.class_} is the loop's class and a group of its state")
 
@@ -298,9 +304,8 @@ class _Writer:
         """``self``, unless the loop means something by it."""
         used = {node.id for node in ast.walk(self.parts.loop) if isinstance(node, ast.Name)}
         used.update(self.parts.names, self.parts.globals)
-        return next(
-            name for name in ("self", "this", "_self", *map("_self_{}".format, range(99))) if name not in used
-        )
+        names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
+        return next(name for name in names if name not in used)
 
     def _statements(self, indent: str) -> str:
         """The loop's own text, moved to another depth."""

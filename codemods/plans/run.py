@@ -7,16 +7,17 @@ from pathlib import Path
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.seams import Seam
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
 from codemods.plans.compose import Composed, Request, TargetError, compose, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
+from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report
-from codemods.plans.seams import Seam, find_seams, is_star_imported
 from codemods.transforms.edits import apply_edits
 from codemods.transforms.lift import absolute_imports
 from codemods.transforms.proof import NotProven
@@ -45,7 +46,7 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
         if target == layout.source:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
         targets = dict.fromkeys(wanted, target)
-        seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
+        seams = rebound_in([root], layout)
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )
@@ -60,11 +61,13 @@ def run_plan(path: Path, root: Path | None) -> Report:
         PlanError, SourceError: if a plan or its source can't be used.
     """
     base = (root if root is not None else find_root(path.resolve().parent)).resolve()
-    report = _chain(path, base, Overlay(), ())
-    plan, text = load_plan(path, str(path))
-    for change in report.files if plan.rest is not None else ():
-        lost = _lost(change)
-        if lost and change.path.name != Path(plan.rest or "").name:
+    overlay = Overlay()
+    report = _chain(path, base, overlay, ())
+    taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
+    for change in report.files:
+        lost = _lost(change) if change.path not in taken_apart else set()
+        if lost:
+            _, text = load_plan(path, str(path))
             line = line_of(text, change.path.name)
             raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return report
@@ -115,7 +118,8 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
-    layout = Layout(base, source_path, rest, frozen=plan.rest is not None)
+    layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
+    overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
         moved = move_definitions(plan, shown, text, analysis, layout, overlay)
@@ -151,7 +155,7 @@ def _with_loop(
     """Carry out a plan's loop on what the moves left, and add it to the report."""
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
-    if target in (layout.source, layout.rest) or target in made:
+    if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
         raise TargetError(f"{loop.to} is the source or the target of a move")
     if not layout.frozen and overlay.exists(target):
         raise TargetError(f"{loop.to} exists already; name a file that does not")

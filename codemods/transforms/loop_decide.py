@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import codemods.transforms.loop_rules  # noqa: F401  (registers its codes)
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.globals import globals_of
-from codemods.analysis.graph import NotUnderstood
 from codemods.analysis.helpers import Helper, is_generator, own_nodes
 from codemods.analysis.lifting import Lifting
-from codemods.analysis.names import dotted
+from codemods.analysis.names import dotted, imported_path
 from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.rules import dynamic, moving
 from codemods.transforms.loop_parts import LoopFlow, Parts, private_names
@@ -55,6 +55,8 @@ def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -
     for found in (*_cells(parts), *_bindings(parts, flow)):
         return found
     variables = tuple(n for n in parts.names if flow.bound_before(n) and flow.read_in_loop(n))
+    for found in (*_special((*variables, *passed), parts), *_lifetimes(variables, parts)):
+        return found
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and flow.read_in_tail(n))
     returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
     return LoopDecision(parts, variables, passed, imported, returned, returns)
@@ -104,7 +106,7 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
     for (owner, name), binders in tree.binders.items():
         for binder in binders if owner is tree.module else ():
-            if binder.scope.inside(parts.scope) and parts.region(binder.line) == "loop":
+            if binder.scope.inside(parts.scope) and parts.region(binder.node, binder.line) == "loop":
                 yield refuse("loop-global", binder.line, f"the global {name} is assigned here")
     for name, line in parts.globals.items():
         origin = known.look_up(name).origin
@@ -179,6 +181,32 @@ def _cells(parts: Parts) -> Iterator[Refusal]:
                 later[0].line,
                 f"{name} is bound again here, and a nested function of line {line} may still read it",
             )
+
+
+def _special(fields: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+    """No field has a name that means something to a class."""
+    for name in fields:
+        if name.startswith("__"):
+            yield refuse("loop-unreadable-name", parts.loop.lineno, f"{name} would be a field of the class")
+
+
+def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+    """The loop releases nothing that the setup made, and the file does not watch what is released when."""
+    for node in ast.walk(parts.loop):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
+            yield refuse("loop-lifetime", node.lineno, f"{node.id} is deleted here")
+    tree = parts.analysis.tree
+    for (_, name), binders in tree.binders.items():
+        for binder in binders:
+            node, line = binder.node, binder.line
+            if name == "__del__" and isinstance(node, ast.FunctionDef):
+                yield refuse("loop-lifetime", line, "a class has a finalizer here")
+            elif (imported_path(node, name) or "").partition(".")[0] == "weakref":
+                yield refuse("loop-lifetime", line, "weak references are used in this file")
+    for name in ("getrefcount", "get_objects", "get_referents"):
+        asked = tree.attributes.get(name)
+        if asked is not None:
+            yield refuse("loop-lifetime", asked, f"{name} is used here")
 
 
 def _bindings(parts: Parts, flow: LoopFlow) -> Iterator[Refusal]:

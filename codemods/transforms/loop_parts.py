@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from codemods.analysis.events import Event
 from codemods.analysis.flow import Flow
-from codemods.analysis.graph import Event, Graph
+from codemods.analysis.graph import Graph
 from codemods.analysis.helpers import own_nodes
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.names import is_quiet
@@ -63,7 +64,7 @@ class _LoopGraph(Graph):
 
 @dataclass(frozen=True)
 class Parts:
-    """A function in three parts, by line: the setup (parameters included), the loop, the tail."""
+    """A function in three parts: the setup (parameters included), the loop, the tail."""
 
     analysis: Analysis
     scope: Scope
@@ -86,8 +87,20 @@ class Parts:
         """Statements after the loop."""
         return self.node.body[self.node.body.index(self.loop) + 1 :]
 
-    def region(self, line: int) -> Region:
-        """Which part a line of the function belongs to."""
+    @cached_property
+    def _regions(self) -> dict[ast.AST, Region]:
+        """The part of every node of the loop and the tail; lines of nodes in strings are not reliable."""
+        found: dict[ast.AST, Region] = dict.fromkeys(ast.walk(self.loop), "loop")
+        for statement in self.tail:
+            found.update(dict.fromkeys(ast.walk(statement), "tail"))
+        for statement in self.setup:
+            found.update(dict.fromkeys(ast.walk(statement), "setup"))
+        return found
+
+    def region(self, node: ast.AST, line: int) -> Region:
+        """Which part a node of the function belongs to; by its line where the tree does not have it."""
+        if node in self._regions:
+            return self._regions[node]
         if line < self.loop.lineno:
             return "setup"
         return "loop" if line <= self.last else "tail"
@@ -96,12 +109,14 @@ class Parts:
         """Loads of a variable in one part."""
         key = (owner or self.scope, name)
         found = self.analysis.tree.uses.get(key, [])
-        return [u for u in found if u.scope.inside(self.scope) and self.region(u.node.lineno) == region]
+        return [
+            u for u in found if u.scope.inside(self.scope) and self.region(u.node, u.node.lineno) == region
+        ]
 
     def binders(self, name: str, region: Region) -> list[Binder]:
         """Bindings and unbindings of a variable of the function in one part."""
         found = self.analysis.tree.binders.get((self.scope, name), [])
-        return [binder for binder in found if self.region(binder.line) == region]
+        return [binder for binder in found if self.region(binder.node, binder.line) == region]
 
     def captured(self, name: str, region: Region) -> int | None:
         """The line of a use of a variable by code in one part that may run later, or None."""
@@ -124,11 +139,11 @@ class Parts:
         first: dict[str, tuple[int, int]] = {}
         for (owner, name), uses in tree.uses.items():
             for use in uses if owner is self.scope else ():
-                if self.region(use.node.lineno) == "loop":
+                if self.region(use.node, use.node.lineno) == "loop":
                     first[name] = min(first.get(name, use.position), use.position)
         for (owner, name), binders in tree.binders.items():
             for binder in binders if owner is self.scope else ():
-                if self.region(binder.line) == "loop":
+                if self.region(binder.node, binder.line) == "loop":
                     place = (binder.line, getattr(binder.node, "col_offset", 0))
                     first[name] = min(first.get(name, place), place)
         return sorted(first, key=lambda name: (first[name], name))
@@ -150,9 +165,10 @@ class LoopFlow:
     """Which variables are bound, and which may be read later, at the loop's start and at its end."""
 
     def __init__(self, parts: Parts) -> None:
-        """
+        """Follow the function's flow.
+
         Raises:
-            NotUnderstood: if the function holds a statement whose flow is not known.
+            NotUnderstood: if it holds a statement whose flow is not known.
         """
         tree = parts.analysis.tree
         owned = frozenset(n for owner, n in (*tree.uses, *tree.binders) if owner is parts.scope)

@@ -174,3 +174,27 @@ def train(n):
         print(here)
 """,
 )
+rule(
+    "loop-lifetime",
+    "The loop deletes a variable of the setup, or the file has finalizers or weak references: what the setup "
+    "made lives as long as the method runs, and what the loop made no longer than that.",
+    "make the object inside the loop, or keep what watches lifetimes in another file",
+    refused="""
+#% loop
+def train(n):
+    warm = [0] * n
+    for i in range(n):
+        if i == 1:
+            del warm
+        print(i)
+""",
+    lifted="""
+#% loop
+def train(n):
+    warm = [0] * n
+    for i in range(n):
+        if i == 1:
+            warm.clear()
+        print(i)
+""",
+)

@@ -94,16 +94,6 @@ def train(n):
             out.append(last)
     return out
 """,
-    "deleted_inside_the_loop": """
-def train(n):
-    spare = 3
-    out = []
-    for i in range(n):
-        if i == 2:
-            del spare
-        out.append(spare)
-    return out
-""",
     "module_functions_and_constants": """
 from collections import Counter
 LIMIT = 3
@@ -235,6 +225,20 @@ def train(n):
     # After it.
     return out
 ''',
+    "multi_line_strings_with_expressions": """
+def train(n):
+    out = []
+    head = f'''{n}
+
+{[n for n in range(2)]} {(lambda: n)()}'''
+    for i in range(n):
+        text = f'''{i}
+{[i for j in range(2)]}
+{(lambda: i)()} {i:{n}}'''
+        out.append(text)
+    return out, f'''
+{n} {head} {(lambda: n)()}'''
+""",
     "tabs": "def train(n):\n\tout = []\n\tfor i in range(n):\n\t\tif i:\n\t\t\tout += [i]\n\treturn out\n",
     "loop_on_one_line": """
 def train(n):
@@ -470,6 +474,23 @@ REFUSED = {
     "eval_in_the_setup": (
         "dynamic-scope",
         "def train(n):\n    k = eval('n + 1')\n    for i in range(k):\n        print(i)\n",
+    ),
+    "deleted_inside_the_loop": (
+        "loop-lifetime",
+        "def train(n):\n    spare = 3\n    for i in range(n):\n        if i == 2:\n            del spare\n",
+    ),
+    "finalizer": (
+        "loop-lifetime",
+        "class K:\n    def __del__(self):\n        print('gone')\ndef train(n):\n    k = K()\n"
+        "    for i in range(n):\n        k = i\n",
+    ),
+    "weak_reference": (
+        "loop-lifetime",
+        "from weakref import ref\ndef train(n):\n    for i in range(n):\n        k = ref(train)\n",
+    ),
+    "reserved_field": (
+        "loop-unreadable-name",
+        "def train(n):\n    __init__ = 3\n    for i in range(n):\n        print(__init__)\n",
     ),
     "frames": (
         "frame-introspection",

@@ -94,6 +94,7 @@ def test_state_is_grouped(
         ('to = "looped.py"', 'to = "looped.py"\nstate = {A = ["n"], B = ["n"]}', 5, "n is in A and in B"),
         ('to = "looped.py"', 'to = "looped.py"\nstate = {Rows = ["n"]}', 5, "would be called rows"),
         ('to = "looped.py"', 'to = "looped.py"\nstate = {Trainer = ["n"]}', 5, "and a group of its state"),
+        ('to = "looped.py"', 'to = "looped.py"\nstate = {Class = ["n"]}', 5, "would be the field class"),
         (PLAN[PLAN.index("[loop]") :], "", 1, "neither [[move]] nor [loop]"),
     ],
 )
