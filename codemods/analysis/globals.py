@@ -98,20 +98,62 @@ class Globals:
         return found
 
     def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
-        """Globals that a helper moved out of the file must be handed: what the file makes itself, and its
-        seams.
+        """Globals that a helper moved out of the file must be handed.
 
-        What the file imports only after the outer function counts as made by itself: the other file would
-        load it earlier.
+        These are what the file makes itself, its seams, and imports that another file can't repeat.
         """
-        root_line = getattr(helper.root.node, "lineno", 0)
         found = set()
         for name in self.read_in(helper.scope):
             known = self.look_up(name)
-            late = any(node.lineno > root_line for node in known.imports)
-            if known.origin == "own" or (known.origin == "import" and (late or name in seams)):
+            seam = known.origin == "import" and name in seams
+            if (
+                known.origin == "own"
+                or seam
+                or not self.repeatable(known, getattr(helper.root.node, "lineno", 0))
+            ):
                 found.add(name)
         return frozenset(found)
+
+    def repeatable(self, known: GlobalName, root_line: int) -> bool:
+        """Whether a file that is imported after the last import before a line would import the same thing.
+
+        Not if the source's own code between its imports may change a module's names, or where modules are.
+        """
+        body = self.analysis.source.tree.body
+        before = [s for s in body if s.lineno < root_line]
+        plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
+        active = [i for i in range(plain[-1] if plain else 0) if not _is_inert(before[i])]
+        for node in known.imports:
+            if known.origin == "typing":
+                continue
+            if node not in before:
+                return False
+            at = before.index(node)
+            if any(i < at for i in active) or (isinstance(node, ast.ImportFrom) and active):
+                return False
+        return True
+
+
+def _is_inert(statement: ast.stmt) -> bool:
+    """Whether a statement among a file's imports changes nothing outside the file."""
+    if isinstance(statement, (ast.If, ast.Try)):
+        parts = [statement.body, statement.orelse, getattr(statement, "finalbody", [])]
+        parts += [handler.body for handler in getattr(statement, "handlers", [])]
+        return all(_is_inert(inner) for part in parts for inner in part)
+    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):
+        return True
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        evaluated = [*statement.decorator_list, *statement.args.defaults, *statement.args.kw_defaults]
+        return not any(
+            isinstance(n, ast.Call) for item in evaluated if item is not None for n in ast.walk(item)
+        )
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        plain = all(isinstance(target, ast.Name) for target in targets)
+        return plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement))
+    if isinstance(statement, (ast.Expr, ast.ClassDef)):
+        return not any(isinstance(n, (ast.Call, ast.Assign, ast.AugAssign)) for n in ast.walk(statement))
+    return False
 
 
 def is_type_checking(test: ast.expr) -> bool:

@@ -64,9 +64,9 @@ def dotted_name(path: Path, base: Path) -> str:
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder upwards with a pyproject.toml or .git, else the current folder."""
+    """The nearest folder upwards with a pyproject.toml or .git, else the current one if it is around."""
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / "pyproject.toml").is_file() or (candidate / ".git").exists():
             return candidate
-    return Path.cwd()
+    return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder

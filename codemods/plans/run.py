@@ -13,7 +13,7 @@ from codemods.analysis.source import Source, SourceError, read_source
 from codemods.plans.compose import Composed, Request, TargetError, compose
 from codemods.plans.model import Plan, PlanError, line_of, load_plan
 from codemods.plans.modules import Layout, find_root
-from codemods.plans.seams import Seam, find_seams
+from codemods.plans.seams import Seam, find_seams, is_star_imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
             raise RequestError(f"{to}: exists already; name a file that does not")
         targets = dict.fromkeys(wanted, target)
         seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
-    request = Request(wanted, targets, {}, {}, frozenset(seam.name for seam in seams), strict=False)
+    request = Request(
+        wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
+    )
     composed = compose(analysis, layout, request)
     return _report(analysis, layout, scope, composed, seams)
 
@@ -150,7 +152,13 @@ def _request(
     modules = frozenset([layout.dotted(layout.rest)])
     seams = find_seams(tests, modules)
     names = frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
-    return Request(list(targets), targets, renames, docstrings, names), seams
+    star = not _has_all(analysis) and is_star_imported(layout.root, layout.dotted(layout.rest))
+    return Request(list(targets), targets, renames, docstrings, names, True, star), seams
+
+
+def _has_all(analysis: Analysis) -> bool:
+    """Whether a module says itself what a star import gets."""
+    return (analysis.tree.module, "__all__") in analysis.tree.binders
 
 
 def _of_function(

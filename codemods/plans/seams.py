@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,13 @@ def find_seams(folders: Iterable[Path], modules: frozenset[str]) -> list[Seam]:
             if any(module.rpartition(".")[2].encode() in data for module in modules):
                 found.update(_seams_in(path, modules))
     return sorted(found)
+
+
+def is_star_imported(root: Path, module: str) -> bool:
+    """Whether a file below the root may import everything from a module."""
+    tail = re.escape(module.rpartition(".")[2])
+    pattern = re.compile(rf"from\s+[\w.]*{tail}\s+import\s*\(?\s*\*".encode())
+    return any(pattern.search(path.read_bytes()) for path in python_files(root))
 
 
 def _seams_in(path: Path, modules: frozenset[str]) -> Iterator[Seam]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from codemods.plans.modules import Layout
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import Lifted, Names
-from codemods.transforms.naming import FileNames, usable_in
+from codemods.transforms.naming import FileNames, is_special, qualified_names, usable_in
 from codemods.transforms.proof import resolve_relative
 
 
@@ -30,7 +31,8 @@ class TargetError(Exception):
 class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
-    Unless ``strict``, a name that is taken in a file is replaced by another.
+    Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
+    ``star_imported``, it gets no new public names.
     """
 
     wanted: Collection[Helper]
@@ -39,6 +41,7 @@ class Request:
     docstrings: Mapping[Path, str]
     seams: frozenset[str] = frozenset()
     strict: bool = True
+    star_imported: bool = False
 
 
 @dataclass(eq=False)
@@ -93,6 +96,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 raise TargetError(
                     f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
                 ) from None
+            _not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
@@ -116,15 +120,28 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     return made
 
 
+def _not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+    """A new top-level module must not take the place of one that is imported."""
+    imported = set(sys.stdlib_module_names)
+    for node in ast.walk(analysis.source.tree):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            imported.add((node.module or "").partition(".")[0])
+    if "." not in module and module in imported and not path.exists():
+        raise TargetError(f"{layout.shown(path)}: would hide the module {module}; choose another name")
+
+
 def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
-    outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
-    others = () if request.strict else (outer, *(f"{outer}_{number}" for number in range(2, 1000)))
-    for name in (wanted, *others):
-        if name not in taken and name not in ("__getattr__", "__dir__", "__all__"):
-            return name
-    raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+    if wanted not in taken and not is_special(wanted):
+        return wanted
+    if request.strict and wanted in taken:
+        raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
+    if request.strict:
+        raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
+    return next(name for name in qualified_names(helper) if name not in taken)
 
 
 def _name(
@@ -140,7 +157,8 @@ def _name(
         for helper in target.helpers:
             definition = _definition(target, helper, request, taken)
             taken.add(definition)
-            calls: dict[Helper | None, str] = {None: in_source.choose(helper, definition)}
+            wanted = definition if definition.startswith("_") or not request.star_imported else None
+            calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
             for caller in decision.lifted:
                 if any(callee is helper for callee, _ in decision.lifting.calls_in(caller)):
                     calls[caller] = _name_in(decision, target, caller, helper, definition)
@@ -222,6 +240,9 @@ def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Tar
         if statement.lineno < first_root and (plain or (docstring and last == 0)):
             assert statement.end_lineno is not None
             last = statement.end_lineno
+    # Comments at the top may say how the file is encoded or run.
+    while last < len(source.lines) and last < first_root - 1 and source.lines[last].startswith("#"):
+        last += 1
     called = {
         helper
         for helper in decision.lifted

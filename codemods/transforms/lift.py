@@ -85,6 +85,9 @@ class Lifted:
             annotation = stated_annotation(self.lifting.analysis, need)
             text = "" if annotation is None else ": " + ast.unparse(annotation)
             new.append(need[0] + text)
+        if node.args.kwarg is not None:
+            self.edits.append(_before_keywords(self.source, node.args.kwarg, new))
+            return
         width = self.width + len(indentation(self.source, node.lineno))
         self.edits.extend(add_items(self.source, header_items(self.source, node), new, width))
 
@@ -145,6 +148,12 @@ def indentation(source: Source, line: int) -> str:
     return match.group()
 
 
+def _before_keywords(source: Source, keywords: ast.arg, new: list[str]) -> Edit:
+    """The edit that puts parameters before ``**keywords``."""
+    at = source.text.rindex("**", 0, source.span(keywords)[0])
+    return Edit(at, at, "".join(f"{item}, " for item in new))
+
+
 def first_line(source: Source, node: ast.stmt) -> int:
     """First line of a definition: decorators, and comments that stand directly above at the same depth."""
     lines = source.lines
@@ -154,7 +163,7 @@ def first_line(source: Source, node: ast.stmt) -> int:
     # A comment that opens a section (# --- name) belongs to what follows as a whole.
     while first > 1 and re.match(re.escape(prefix) + r"#(?!\s*[-=#*]{3})", lines[first - 2]):
         first -= 1
-        if first == 1:
+        if first <= 2:
             # A comment at the top (licence, encoding, interpreter) belongs to the file.
             return min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return first

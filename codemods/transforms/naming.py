@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Iterator
 
 from codemods.analysis.helpers import Helper
@@ -17,7 +18,6 @@ class FileNames:
         self._owners: dict[str, set[object]] = {}
         for owner, name in (*self.tree.uses, *self.tree.binders, *self.tree.declared):
             self._owners.setdefault(name, set()).add(owner)
-        self.exports = (self.tree.module, "__all__") in self.tree.binders
         self._taken: set[str] = set()
 
     def free(self, name: str, helper: Helper) -> bool:
@@ -38,17 +38,26 @@ class FileNames:
         raise AssertionError("no free name")
 
     def _candidates(self, helper: Helper, wanted: str | None) -> Iterator[str]:
-        """Private unless the module says itself what it exports: a star import must not spread the name."""
+        """Private, so that no star import or test collector finds it; two underscores would be mangled."""
         if wanted is not None:
             yield wanted
-        plain = helper.name if helper.name.startswith("_") or self.exports else f"_{helper.name}"
-        yield plain
-        outer = f"_{helper.outer.name.strip('_')}_{helper.name.strip('_')}"
-        yield outer
-        number = 2
-        while True:
-            yield f"{outer}_{number}"
-            number += 1
+        bare = helper.name.strip("_") if is_special(helper.name) else helper.name.lstrip("_")
+        if bare:
+            yield f"_{bare}"
+        yield from qualified_names(helper)
+
+
+def is_special(name: str) -> bool:
+    """Whether a name means something to the interpreter at module level."""
+    return name.startswith("__") and name.endswith("__")
+
+
+def qualified_names(helper: Helper) -> Iterator[str]:
+    """Names made of the outer function's and the helper's, without end."""
+    stem = f"_{helper.outer.name.strip('_') or 'outer'}_{helper.name.strip('_') or 'helper'}"
+    yield stem
+    for number in itertools.count(2):
+        yield f"{stem}_{number}"
 
 
 def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bool:

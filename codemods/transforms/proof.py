@@ -212,7 +212,8 @@ def prove_helper(
     new = copy.deepcopy(moved)
     count = turn_back(new, calls)
     absolute(old, package)
-    new.name = helper.name
+    # A name of its own: inside, the helper's may mean something else.
+    old.name = new.name = "helper_in_proof"
     added = [*captures, *passed_globals]
     names = [argument.arg for argument in new.args.kwonlyargs]
     start = len(names) - len(added)

@@ -18,6 +18,13 @@ STATELESS_DECORATORS = frozenset(
     torch.inference_mode torch.jit.unused torch.no_grad
     """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
+_KNOWN_TYPES = frozenset(
+    """
+    datetime.date datetime.datetime datetime.timedelta numpy.dtype numpy.ndarray numpy.random.Generator
+    pathlib.Path torch.Generator torch.Tensor torch.device torch.dtype torch.nn.Module torch.nn.Parameter
+    torch.optim.Optimizer
+    """.split()  # noqa: SIM905 (a word list reads better than fourteen quoted lines)
+)
 _PLAIN_GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 
 rule(
@@ -198,9 +205,13 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
 
 
 def evaluated_annotations(tree: ScopeTree) -> frozenset[str]:
-    """Expressions that module-level functions' annotations evaluate anyway when the module is loaded."""
+    """Expressions that annotations evaluate anyway when the module is loaded."""
     found: set[str] = set()
-    for statement in tree.source.tree.body:
+    waiting = list(tree.source.tree.body)
+    while waiting:
+        statement = waiting.pop()
+        if isinstance(statement, ast.ClassDef):
+            waiting.extend(statement.body)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for annotation in (*(a.annotation for a in all_arguments(statement.args)), statement.returns):
                 if annotation is not None:
@@ -231,6 +242,9 @@ def _harmless(tree: ScopeTree, helper: Helper, node: ast.expr, known: frozenset[
     """Whether evaluating an expression of resolvable names can't fail."""
     if ast.dump(node) in known or isinstance(node, (ast.Constant, ast.Name)):
         return True
+    if isinstance(node, ast.Attribute):
+        path = dotted(tree, helper.outer, node) or ""
+        return path in _KNOWN_TYPES or path.startswith(("collections.abc.", "typing."))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = (node.left, node.right)
         return all(
