@@ -35,6 +35,7 @@ class Move(_Strict):
     docstring: str | None = None
     captures: Captures = "params"
     rename: dict[str, str] = {}
+    residual: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
     @field_validator("to")
     @classmethod

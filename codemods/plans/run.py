@@ -10,8 +10,9 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.source import Source, SourceError, read_source
-from codemods.plans.compose import Composed, Request, TargetError, compose
+from codemods.plans.compose import Request, TargetError
 from codemods.plans.model import Plan, PlanError, line_of, load_plan
+from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.seams import Seam, find_seams, is_star_imported
 
@@ -64,8 +65,16 @@ class RequestError(Exception):
     """Something that was asked for does not exist; the message is one line."""
 
 
-def extract_file(path: Path, function: str | None, names: Collection[str], to: Path | None) -> Report:
+def extract_file(
+    path: Path,
+    function: str | None,
+    names: Collection[str],
+    to: Path | None,
+    residual: Collection[str] = (),
+) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
+
+    ``residual`` names helpers of which a closure is to stay that forwards to the lifted function.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -75,7 +84,8 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
-    wanted = _named(analysis, scope, names) if names else scope
+    wanted = _named(analysis, scope, dict.fromkeys([*names, *residual])) if names else scope
+    modes = Modes(frozenset(_named(analysis, scope, residual)))
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     if to is not None:
@@ -89,7 +99,7 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )
-    composed = compose(analysis, layout, request)
+    composed = compose_with(analysis, layout, request, modes)
     return _report(analysis, layout, scope, composed, seams)
 
 
@@ -109,8 +119,9 @@ def run_plan(path: Path, root: Path | None) -> Report:
     layout = Layout(base, source_path, folder / plan.rest if plan.rest else source_path)
     scope = _of_function(analysis, plan.function, shown, text)
     request, seams = _request(plan, shown, text, analysis, scope, layout)
+    modes = _modes(plan, shown, text, request)
     try:
-        composed = compose(analysis, layout, request)
+        composed = compose_with(analysis, layout, request, modes)
     except TargetError as error:
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     return _report(analysis, layout, scope, composed, seams)
@@ -156,6 +167,17 @@ def _request(
     return Request(list(targets), targets, renames, docstrings, names, True, star), seams
 
 
+def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
+    """The helpers of a plan's moves that are named for a rewrite."""
+    by_name = {helper.name: helper for helper in request.targets}
+    for index, move in enumerate(plan.move):
+        for name in move.residual:
+            if name not in move.names:
+                line = line_of(text, "residual", index)
+                raise PlanError(f"{shown}:{line}: residual names {name}, which is not among the names moved")
+    return Modes(frozenset(by_name[name] for move in plan.move for name in move.residual))
+
+
 def _has_all(analysis: Analysis) -> bool:
     """Whether a module says itself what a star import gets."""
     return (analysis.tree.module, "__all__") in analysis.tree.binders
@@ -192,13 +214,12 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _report(
-    analysis: Analysis, layout: Layout, scope: list[Helper], composed: Composed, seams: list[Seam]
+    analysis: Analysis, layout: Layout, scope: list[Helper], composed: Outcome, seams: list[Seam]
 ) -> Report:
-    decision = composed.decision
     helpers = []
     for helper in scope:
-        refusal = decision.refused.get(helper)
-        lifted = helper in decision.lifting.candidates
+        refusal = composed.refused.get(helper)
+        lifted = helper in composed.lifted
         target = composed.targets.get(helper, layout.rest) if lifted else None
         helpers.append(
             HelperReport(

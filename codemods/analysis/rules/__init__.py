@@ -19,6 +19,7 @@ from codemods.analysis.rules import (
     dynamic,
     layout,
     moving,
+    residual,
     values,
     writing,
 )
@@ -36,3 +37,6 @@ CHECKS: tuple[Check, ...] = (
     *moving.CHECKS,
     *layout.CHECKS,
 )
+
+# What else is asked of a helper of which a residual stays.
+RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS
