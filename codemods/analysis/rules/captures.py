@@ -149,7 +149,8 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal 
         at_entry = None
     for place in lifting.places(use.scope, use.call, owner):
         line = getattr(place.node, "lineno", use.node.lineno)
-        if at_entry is not None and (at_entry or flow.bound_at(place.node, name)):
+        bound_for_good = flow.bound_at(place.node, name) and not flow.unbinds(name)
+        if at_entry is not None and (at_entry or bound_for_good):
             continue
         if not flow.bound_at(place.node, name):
             return refuse("maybe-unbound", line, f"{name} may be unbound when line {line} is reached")

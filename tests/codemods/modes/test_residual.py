@@ -328,6 +328,35 @@ def outer(flag):
     return h
 """,
     ),
+    "unbound after a handler, and handled inside": (
+        "capture-rebound",
+        """
+def outer():
+    made = []
+    try:
+        1 / 0
+    except ZeroDivisionError as e:
+        def h():
+            try:
+                return str(e)
+            except NameError:
+                return 'unbound'
+        made.append(h)
+    return made[0]()
+""",
+    ),
+    "deleted, and read after a global": (
+        "capture-rebound",
+        """
+def outer():
+    n = 1
+    def h():
+        return missing(n)
+    f = h
+    del n
+    return f()
+""",
+    ),
     "unbound where it may not be read": (
         "maybe-unbound",
         """
