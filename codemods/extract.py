@@ -43,6 +43,12 @@ class _Unusable(click.ClickException):
     multiple=True,
     help="Leave a one-line closure of this helper that forwards to the lifted function; may be repeated.",
 )
+@click.option(
+    "--captures",
+    type=click.Choice(["params", "context"]),
+    default="params",
+    help="Pass captures as keyword-only parameters (the default), or collected in one frozen dataclass.",
+)
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
@@ -63,6 +69,7 @@ def command(
     helpers: tuple[str, ...],
     to: Path | None,
     residual: tuple[str, ...],
+    captures: str,
     plan: Path | None,
     root: Path | None,
     write: bool,
@@ -85,11 +92,12 @@ def command(
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
-    if plan is not None and (function or helpers or to or residual):
+    if plan is not None and (function or helpers or to or residual or captures != "params"):
         raise click.UsageError(
-            "--function, --helper, --to and --residual are what a plan says; leave them out with --plan"
+            "--function, --helper, --to, --residual and --captures are what a plan says; "
+            "leave them out with --plan"
         )
-    report = _run(file, function, helpers, to, residual, plan, root)
+    report = _run(file, function, helpers, to, residual, captures, plan, root)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
     if write and changed and not stopped:
@@ -124,6 +132,7 @@ def _run(
     helpers: tuple[str, ...],
     to: Path | None,
     residual: tuple[str, ...],
+    captures: str,
     plan: Path | None,
     root: Path | None,
 ) -> Report:
@@ -133,7 +142,7 @@ def _run(
         if plan is not None:
             return run.run_plan(plan, root)
         assert file is not None
-        return run.extract_file(file, function, helpers, to, residual)
+        return run.extract_file(file, function, helpers, to, residual, captures)
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
         raise _Unusable(str(error)) from None
 

@@ -138,7 +138,10 @@ class Graph:
         if not isinstance(node, ast.Module):
             for argument in all_arguments(node.args):
                 self._bind(argument.arg, argument.lineno)
-        self.block(node.body)
+        for statement in node.body:
+            if not isinstance(node, ast.Module):
+                self._mark(statement)
+            self.block([statement])
         self._link(self.current, self.end)
         return self
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-Captures = Literal["params"]
+Captures = Literal["params", "context"]
 
 
 class PlanError(Exception):

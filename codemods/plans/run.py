@@ -71,10 +71,12 @@ def extract_file(
     names: Collection[str],
     to: Path | None,
     residual: Collection[str] = (),
+    captures: str = "params",
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
-    ``residual`` names helpers of which a closure is to stay that forwards to the lifted function.
+    ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
+    with ``captures`` "context" the captures are collected in a frozen dataclass.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -85,7 +87,8 @@ def extract_file(
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
     wanted = _named(analysis, scope, dict.fromkeys([*names, *residual])) if names else scope
-    modes = Modes(frozenset(_named(analysis, scope, residual)))
+    collected = frozenset(wanted if captures == "context" else ())
+    modes = Modes(frozenset(_named(analysis, scope, residual)), collected)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     if to is not None:
@@ -175,7 +178,10 @@ def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
             if name not in move.names:
                 line = line_of(text, "residual", index)
                 raise PlanError(f"{shown}:{line}: residual names {name}, which is not among the names moved")
-    return Modes(frozenset(by_name[name] for move in plan.move for name in move.residual))
+    return Modes(
+        frozenset(by_name[name] for move in plan.move for name in move.residual),
+        frozenset(by_name[name] for move in plan.move for name in move.names if move.captures == "context"),
+    )
 
 
 def _has_all(analysis: Analysis) -> bool:

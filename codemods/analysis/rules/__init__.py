@@ -15,6 +15,7 @@ from codemods.analysis.rules import (
     binding,
     calls,
     captures,
+    context,
     definition,
     dynamic,
     layout,
@@ -37,6 +38,9 @@ CHECKS: tuple[Check, ...] = (
     *moving.CHECKS,
     *layout.CHECKS,
 )
+
+# Says by its codes why captures can't be collected; see codemods.analysis.context.
+assert context
 
 # What else is asked of a helper of which a residual stays.
 RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS

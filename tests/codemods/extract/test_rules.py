@@ -20,7 +20,7 @@ WITH_EXAMPLES = sorted(code for code, rule in RULES.items() if rule.refused)
 def arguments(program: str, folder: Path) -> tuple[str, list[str]]:
     """A program without its directives, and the options that these stand for."""
     options = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
-    for mode, name in re.findall(r"(?m)^#% (residual) (\w+)\n", program):
+    for mode, name in re.findall(r"(?m)^#% (residual|captures) (\w+)\n", program):
         options += [f"--{mode}", name]
     kept = re.findall(r"(?m)^#% keep (\w+)\n", program)
     (folder / "pyproject.toml").write_text("")
