@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from codemods.plans.run import Report
+    from codemods.plans.report import Report
 
 
 class Exit(enum.IntEnum):
@@ -116,7 +116,7 @@ def command(
 
 def _explain(code: str) -> int:
     import codemods.analysis.rules
-    import codemods.plans.compose  # noqa: F401  (registers its codes too)
+    import codemods.plans.run  # noqa: F401  (registers all codes)
     from codemods.analysis.refusals import RULES, explain
 
     text = explain(code)

@@ -11,7 +11,7 @@ from codemods.analysis.source import split_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemods.plans.run import FileChange, HelperReport, Report
+    from codemods.plans.report import FileChange, HelperReport, Report
 
 
 def line_count(data: bytes | None) -> int:

@@ -62,7 +62,8 @@ def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[H
         if helper in final or not calls_refused:
             continue
         larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
-        if all(_check(larger, candidate) is None for candidate in larger.candidates):
+        near = [candidate for candidate in larger.candidates if candidate.root is helper.root]
+        if all(_check(larger, candidate) is None for candidate in near):
             lifting = larger
     return Decision(lifting, {h: r for h, r in refusals.items() if h not in lifting.candidates})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from codemods.analysis.helpers import Helper
@@ -88,14 +89,31 @@ class Globals:
 
     def read_in(self, scope: Scope) -> dict[str, int]:
         """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
-        found: dict[str, int] = {}
+        return dict(self._reads.get(scope, {}))
+
+    def written_in(self, scope: Scope) -> dict[str, int]:
+        """Globals that code in a scope binds, with the line."""
+        return {name: line for name, inner, line in self._writes if inner.inside(scope)}
+
+    @cached_property
+    def _reads(self) -> dict[Scope, dict[str, int]]:
+        found: dict[Scope, dict[str, int]] = {}
         for (owner, name), uses in self.tree.uses.items():
             if owner is self.tree.module:
                 for use in uses:
-                    if use.scope.inside(scope):
-                        found.setdefault(name, use.node.lineno)
-                        break
+                    for scope in use.scope.ancestors():
+                        found.setdefault(scope, {}).setdefault(name, use.node.lineno)
         return found
+
+    @cached_property
+    def _writes(self) -> list[tuple[str, Scope, int]]:
+        return [
+            (name, binder.scope, binder.line)
+            for (owner, name), binders in self.tree.binders.items()
+            if owner is self.tree.module
+            for binder in binders
+            if binder.scope is not owner
+        ]
 
     def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
         """Globals that a helper moved out of the file must be handed.
@@ -154,6 +172,11 @@ def _is_inert(statement: ast.stmt) -> bool:
     if isinstance(statement, (ast.Expr, ast.ClassDef)):
         return not any(isinstance(n, (ast.Call, ast.Assign, ast.AugAssign)) for n in ast.walk(statement))
     return False
+
+
+def globals_of(analysis: Analysis) -> Globals:
+    """The globals of a file, looked up once."""
+    return analysis.tree.once("globals", lambda: Globals(analysis))
 
 
 def is_type_checking(test: ast.expr) -> bool:

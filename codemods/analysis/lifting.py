@@ -96,6 +96,12 @@ class Lifting:
                 caller = self.enclosing(use.scope)
                 if caller is not None:
                     self._calls_in[caller].append((callee, use))
+        self._nested: dict[Helper, list[Helper]] = {}
+        for helper in candidates:
+            for scope in helper.outer.ancestors():
+                around = analysis.by_scope.get(scope)
+                if around in candidates:
+                    self._nested.setdefault(around, []).append(helper)
         self.needs = self._all_needs()
         self.kept = self._all_kept()
 
@@ -106,6 +112,10 @@ class Lifting:
             if helper in self.candidates:
                 return helper
         return None
+
+    def nested(self, helper: Helper) -> list[Helper]:
+        """Other candidates inside a candidate."""
+        return self._nested.get(helper, [])
 
     def calls_in(self, helper: Helper) -> list[tuple[Helper, Use]]:
         """Calls of other candidates from within a candidate."""

@@ -10,13 +10,14 @@ import ast
 import builtins
 import symtable
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from codemods.analysis.source import Source, SourceError
 
+T = TypeVar("T")
 Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
@@ -117,14 +118,22 @@ class ScopeTree:
         self.declared: dict[tuple[Scope, str], list[tuple[ast.Nonlocal | ast.Global, Scope]]] = defaultdict(
             list
         )
+        self._facts: dict[str, object] = {}
         self.awaited: set[ast.Call] = set()
         self.attributes: dict[str, int] = {}
+        self.annotated: list[Use] = []
         self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
         from codemods.analysis.walk import Walk
 
         Walk(self).run()
         self.bound_names = {name for _, name in self.binders}
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """A fact about the file, worked out when first asked for."""
+        if key not in self._facts:
+            self._facts[key] = make()
+        return cast("T", self._facts[key])
 
     def owner(self, scope: Scope, name: str) -> Scope:
         """The scope whose variable ``name`` is, seen from ``scope``; globals and builtins belong to the

@@ -159,8 +159,14 @@ class Walk:
 
     def annotation(self, node: ast.expr | None) -> None:
         """Visit an annotation, unless the future import makes it a mere string."""
-        if node is not None and not self.strings:
+        if node is None:
+            return
+        if not self.strings:
             self.visit(node)
+            return
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                self.tree.annotated.append(Use(part, self.scope))
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:

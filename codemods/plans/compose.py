@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.analysis.decide import Decision, decide
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse, rule
@@ -45,7 +45,7 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
     refused: dict[Helper, Refusal] = {}
     while True:
-        known = Globals(analysis)
+        known = globals_of(analysis)
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
         decision = decide(analysis, request.wanted, foreign, request.seams, refused)
         try:

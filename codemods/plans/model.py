@@ -28,7 +28,7 @@ def _below(value: str) -> str:
 
 
 class Move(_Strict):
-    """Some helpers that go to one file."""
+    """Helpers and module-level names that go to one file; ``*`` is every helper not in ``except``."""
 
     to: str
     names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
@@ -36,6 +36,8 @@ class Move(_Strict):
     captures: Captures = "params"
     rename: dict[str, str] = {}
     residual: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    reexport: bool = False
+    except_: Annotated[tuple[str, ...], Field(alias="except", strict=False)] = ()
 
     @field_validator("to")
     @classmethod
@@ -66,6 +68,7 @@ class Plan(_Strict):
     function: str | None = None
     root: str = "."
     rest: str | None = None
+    after: Annotated[tuple[str, ...], Field(strict=False)] = ()
     move: Annotated[tuple[Move, ...], Field(min_length=1, strict=False)]
     seams: Seams = Seams()
 

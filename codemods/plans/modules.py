@@ -8,13 +8,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the source module's text comes from, where what is left of it goes, and what both are imported
-    as.
+    """Where the source module's text comes from, where what is left of it goes, and how both are imported.
+
+    With a ``frozen`` source nothing is taken out of it, and the plan's files are made afresh each time.
     """
 
     root: Path
     source: Path
     rest: Path
+    frozen: bool = False
 
     @property
     def base(self) -> Path:

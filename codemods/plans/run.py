@@ -3,62 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal
-from codemods.analysis.source import Source, SourceError, read_source
+from codemods.analysis.source import Source, SourceError, decode_source, read_source
+from codemods.plans.append import Clash, defined_names
 from codemods.plans.compose import Request, TargetError
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
 from codemods.plans.model import Plan, PlanError, line_of, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
+from codemods.plans.overlay import Overlay
+from codemods.plans.report import FileChange, HelperReport, Report
 from codemods.plans.seams import Seam, find_seams, is_star_imported
-
-
-@dataclass(frozen=True, slots=True)
-class HelperReport:
-    """What became of one helper. ``status`` is lifted, refused, or kept where nobody asked for it."""
-
-    name: str
-    qualname: str
-    path: str
-    line: int
-    status: str
-    refusal: Refusal | None
-    captures: tuple[str, ...]
-    target: str | None
-    call_sites: int
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """A file as it is in the tree (None: it is not there) and as it would be."""
-
-    path: Path
-    shown: str
-    before: bytes | None
-    after: bytes
-
-    @property
-    def changed(self) -> bool:
-        """Whether writing it would change anything."""
-        return self.before != self.after
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The outcome of a run, before anything is written."""
-
-    helpers: tuple[HelperReport, ...]
-    files: tuple[FileChange, ...]
-    seams: tuple[Seam, ...] = ()
-
-    @property
-    def refused(self) -> tuple[HelperReport, ...]:
-        """Helpers that were asked for and are not lifted."""
-        return tuple(helper for helper in self.helpers if helper.status == "refused")
+from codemods.transforms.proof import NotProven
 
 
 class RequestError(Exception):
@@ -95,8 +54,6 @@ def extract_file(
         target = to.resolve()
         if target == layout.source:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
-        if target.exists():
-            raise RequestError(f"{to}: exists already; name a file that does not")
         targets = dict.fromkeys(wanted, target)
         seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
     request = Request(
@@ -107,32 +64,107 @@ def extract_file(
 
 
 def run_plan(path: Path, root: Path | None) -> Report:
-    """Carry out a plan in memory.
+    """Carry out a plan in memory, after those that it says come before it.
 
     Raises:
-        PlanError, SourceError: if the plan or its source can't be used.
+        PlanError, SourceError: if a plan or its source can't be used.
     """
+    base = (root if root is not None else find_root(path.resolve().parent)).resolve()
+    report = _chain(path, base, Overlay(), ())
+    plan, text = load_plan(path, str(path))
+    for change in report.files if plan.rest is not None else ():
+        lost = _lost(change)
+        if lost and change.path.name != Path(plan.rest or "").name:
+            line = line_of(text, change.path.name)
+            raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
+    return report
+
+
+def _lost(change: FileChange) -> set[str]:
+    """Names that a file defines and that the file which takes its place does not."""
+    if change.before is None:
+        return set()
+    try:
+        before = decode_source(change.before, change.shown)
+    except SourceError:
+        return {"something that is not Python"}
+    return defined_names(before.tree) - defined_names(decode_source(change.after, change.shown).tree)
+
+
+def _chain(path: Path, base: Path, overlay: Overlay, around: tuple[Path, ...]) -> Report:
+    """Carry out a plan on what earlier plans made; the report has the files of all."""
     shown = str(path)
     plan, text = load_plan(path, shown)
-    base = (root if root is not None else find_root(path.resolve().parent)).resolve()
-    source_path = base / plan.source
-    source = read_source(source_path, plan.source)
+    earlier: dict[Path, FileChange] = {}
+    for name in plan.after:
+        before = path.parent / name
+        place = f"{shown}:{line_of(text, name)}"
+        if before.resolve() in (*around, path.resolve()):
+            raise PlanError(f"{place}: {name} comes after this plan itself")
+        report = _chain(before, base, overlay, (*around, path.resolve()))
+        if report.refused:
+            first = report.refused[0]
+            reason = first.refusal.reason if first.refusal else "it was refused"
+            raise PlanError(f"{place}: {name} can't be carried out: {first.name}: {reason}")
+        for change in report.files:
+            overlay.made[change.path] = change.after
+            earlier[change.path] = change
+    report = _carry_out(plan, shown, text, base, overlay)
+    if report.refused:
+        return report
+    files = {**earlier, **{change.path: change for change in report.files}}
+    source = base / plan.source
+    if plan.rest is not None:
+        overlay.rests[source] = base / plan.root / plan.rest
+    return Report(report.helpers, tuple(files.values()), report.seams)
+
+
+def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) -> Report:
+    """Carry out one plan: first what it moves, then what it lifts."""
+    given = base / plan.source
+    source_path = overlay.rests.get(given, given)
+    source = overlay.source(source_path, plan.source)
+    rest = base / plan.root / plan.rest if plan.rest else source_path
+    layout = Layout(base, source_path, rest, frozen=plan.rest is not None)
     analysis = Analysis(source)
-    folder = base / plan.root
-    layout = Layout(base, source_path, folder / plan.rest if plan.rest else source_path)
-    scope = _of_function(analysis, plan.function, shown, text)
-    request, seams = _request(plan, shown, text, analysis, scope, layout)
-    modes = _modes(plan, shown, text, request)
     try:
+        moved = move_definitions(plan, shown, text, analysis, layout, overlay)
+        if moved.refused:
+            return Report(moved.rows, ())
+        if moved.rows:
+            analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
+            layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
+        scope = _of_function(analysis, plan.function, shown, text)
+        request, seams = _request(plan, shown, text, analysis, scope, layout, overlay, moved.names)
+        modes = _modes(plan, shown, text, request)
         composed = compose_with(analysis, layout, request, modes)
-    except TargetError as error:
+    except (TargetError, Clash, NotProven) as error:
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
-    return _report(analysis, layout, scope, composed, seams)
+    report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
+    return _with_moved(report, moved, layout, overlay)
+
+
+def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overlay) -> Report:
+    """A report with the names that were moved, and all files made so far."""
+    changes = {change.path: change for change in report.files}
+    for path, data in overlay.made.items():
+        if path not in changes:
+            before = path.read_bytes() if path.exists() else None
+            changes[path] = FileChange(path, layout.shown(path), before, data)
+    return Report((*moved.rows, *report.helpers), tuple(changes.values()), report.seams)
 
 
 def _request(
-    plan: Plan, shown: str, text: str, analysis: Analysis, scope: list[Helper], layout: Layout
+    plan: Plan,
+    shown: str,
+    text: str,
+    analysis: Analysis,
+    scope: list[Helper],
+    layout: Layout,
+    overlay: Overlay,
+    elsewhere: frozenset[str],
 ) -> tuple[Request, list[Seam]]:
+    """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
     by_name = {helper.name: helper for helper in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
@@ -143,8 +175,10 @@ def _request(
             raise PlanError(f"{shown}:{line_of(text, move.to, index)}: {move.to} is the source itself")
         if move.docstring is not None:
             docstrings[target] = move.docstring
-        for name in move.names:
+        for name in expanded(move, list(by_name)):
             line = line_of(text, name, index)
+            if name in elsewhere:
+                continue
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
                 raise PlanError(
@@ -154,34 +188,33 @@ def _request(
                 raise PlanError(f"{shown}:{line}: {name} is moved twice")
             targets[by_name[name]] = target
         for name, new in move.rename.items():
-            if name not in move.names:
-                raise PlanError(
-                    f"{shown}:{line_of(text, name, index)}: {name} is renamed but not among the names moved"
-                )
-            renames[by_name[name]] = new
-    tests = [layout.root / folder for folder in plan.seams.tests]
-    for folder, given in zip(tests, plan.seams.tests, strict=True):
-        if not folder.exists():
-            raise PlanError(f"{shown}:{line_of(text, given)}: no such folder: {given}")
-    modules = frozenset([layout.dotted(layout.rest)])
-    seams = find_seams(tests, modules)
-    names = frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
+            if name not in expanded(move, list(by_name)):
+                line = line_of(text, name, index)
+                raise PlanError(f"{shown}:{line}: {name} is renamed but not among the names moved")
+            if name in by_name:
+                renames[by_name[name]] = new
+    seams, names = seams_of(plan, shown, text, layout)
     star = not _has_all(analysis) and is_star_imported(layout.root, layout.dotted(layout.rest))
-    return Request(list(targets), targets, renames, docstrings, names, True, star), seams
+    return Request(list(targets), targets, renames, docstrings, names, True, star, overlay), seams
 
 
 def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
     """The helpers of a plan's moves that are named for a rewrite."""
     by_name = {helper.name: helper for helper in request.targets}
+    residual: set[Helper] = set()
+    context: set[Helper] = set()
     for index, move in enumerate(plan.move):
+        names = expanded(move, list(by_name))
         for name in move.residual:
-            if name not in move.names:
+            if name not in names or name not in by_name:
                 line = line_of(text, "residual", index)
-                raise PlanError(f"{shown}:{line}: residual names {name}, which is not among the names moved")
-    return Modes(
-        frozenset(by_name[name] for move in plan.move for name in move.residual),
-        frozenset(by_name[name] for move in plan.move for name in move.names if move.captures == "context"),
-    )
+                raise PlanError(
+                    f"{shown}:{line}: residual names {name}, which is no helper among the names moved"
+                )
+            residual.add(by_name[name])
+        if move.captures == "context":
+            context.update(by_name[name] for name in names if name in by_name)
+    return Modes(frozenset(residual), frozenset(context))
 
 
 def _has_all(analysis: Analysis) -> bool:

@@ -10,12 +10,15 @@ from pathlib import Path
 
 from codemods.analysis.annotations import annotation_names, stated_annotation
 from codemods.analysis.decide import Decision
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.source import Source
 from codemods.analysis.walk import all_arguments
+from codemods.plans.append import defined_names, extended_module, made_module
 from codemods.plans.imports import Import, ImportSection, imports_of
 from codemods.plans.modules import Layout
+from codemods.plans.overlay import Overlay
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import Lifted, Names
@@ -42,6 +45,7 @@ class Request:
     seams: frozenset[str] = frozenset()
     strict: bool = True
     star_imported: bool = False
+    overlay: Overlay = field(default_factory=Overlay)
 
 
 @dataclass(eq=False)
@@ -55,26 +59,21 @@ class Target:
     imports: ImportSection
     newline: str
     width: int
+    start: Source | None
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
 
     def render(self, lifted: Lifted) -> str:
-        """The file's text."""
-        newline = self.newline
-        parts = [_docstring(self.docstring, newline)]
-        section = self.imports.render(newline, self.width)
-        if section:
-            parts.append(newline + section + newline)
-        for helper in self.helpers:
-            parts.append(newline * 2 + lifted.function(helper))
-        return "".join(parts)
+        """The file's text.
 
-
-def _docstring(text: str, newline: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    if escaped.endswith('"'):
-        escaped = escaped[:-1] + '\\"'
-    return '"""' + newline.join(escaped.split("\n")) + '"""' + newline
+        Raises:
+            Clash: if the file that is there can't take the functions.
+        """
+        texts = [lifted.function(helper) for helper in self.helpers]
+        if self.start is None:
+            return made_module(self.docstring, self.imports, texts, self.newline, self.width)
+        names = [self.names[helper].definition for helper in self.helpers]
+        return extended_module(self.start, self.imports, texts, names)
 
 
 def build_targets(analysis: Analysis, layout: Layout, decision: Decision, request: Request) -> list[Target]:
@@ -99,7 +98,10 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
             _not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
-            targets[path] = Target(path, module, title, [], section, source.newline, line_limit(source))
+            start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
+            targets[path] = Target(
+                path, module, title, [], section, source.newline, line_limit(source), start
+            )
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
@@ -153,7 +155,7 @@ def _name(
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis)
     for target in targets:
-        taken: set[str] = set()
+        taken = defined_names(target.start.tree) if target.start is not None else set[str]()
         for helper in target.helpers:
             definition = _definition(target, helper, request, taken)
             taken.add(definition)
@@ -179,7 +181,7 @@ def _import_globals(
     analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
 ) -> None:
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
-    known, passed = Globals(analysis), decision.lifting.foreign[helper]
+    known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
 
     def absolute(level: int, module: str | None) -> str:

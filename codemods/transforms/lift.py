@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,11 +41,13 @@ class Lifted:
         self.width = line_limit(self.source)
         self.edits: list[Edit] = []
         self.regions = {helper: region(self.source, helper) for helper in decision.lifted}
+        self._gone: set[ast.stmt] = {helper.node for helper in decision.lifted}
         for helper in decision.lifted:
             self._calls(helper)
             self._header(helper)
             if helper in self.lifting.foreign and package is not None:
                 self.edits.extend(absolute_imports(self.source, helper.node, package))
+        self._ordered = sorted(self.edits)
 
     def _calls(self, helper: Helper) -> None:
         passed = [f"{name}={name}" for name, _ in self.lifting.needs[helper]]
@@ -94,19 +97,21 @@ class Lifted:
     def function(self, helper: Helper, indent: str = "") -> str:
         """The lifted helper's text at some depth, without blank lines around it."""
         start, end = self.regions[helper]
-        nested = [
-            removal(self.source, inner, self.regions)
-            for inner in self.decision.lifted
-            if inner is not helper and inner.scope.inside(helper.scope)
-        ]
+        nested = [self._removal(inner) for inner in self.lifting.nested(helper)]
         shifted = shift_docstring(self.source, helper, indent)
-        text = apply_edits(self.source.text, [*self.edits, *nested, *shifted], start, end)
+        first = bisect.bisect_left(self._ordered, start, key=lambda edit: edit.start)
+        last = bisect.bisect_right(self._ordered, end, key=lambda edit: edit.start)
+        text = apply_edits(self.source.text, [*self._ordered[first:last], *nested, *shifted], start, end)
         text = text if text.endswith(("\n", "\r")) else text + self.source.newline
         return reindent(text, indentation(self.source, helper.node.lineno), indent)
 
+    def _removal(self, helper: Helper) -> Edit:
+        block = block_of(self.lifting.tree.parents, helper.node)
+        return removal(self.source, helper, self.regions[helper], block, self._gone)
+
     def rest(self, extra: list[Edit]) -> str:
         """The text that stays, with further edits."""
-        removed = [removal(self.source, helper, self.regions) for helper in self.decision.lifted]
+        removed = [self._removal(helper) for helper in self.decision.lifted]
         return apply_edits(self.source.text, [*removed, *self.edits, *extra])
 
 
@@ -186,46 +191,36 @@ def region(source: Source, helper: Helper) -> tuple[int, int]:
     return source.starts[first - 1], source.starts[last]
 
 
-def removal(source: Source, helper: Helper, regions: Mapping[Helper, tuple[int, int]]) -> Edit:
-    """The edit that takes a helper out of its block, with the blank lines that only set it apart."""
-    start, end = regions[helper]
-    first, last = source.starts.index(start) + 1, source.starts.index(end)
+def removal(
+    source: Source, helper: Helper, region: tuple[int, int], block: list[ast.stmt], gone: set[ast.stmt]
+) -> Edit:
+    """The edit that takes a helper out of its block, with the blank lines that only set it apart.
+
+    ``gone`` are all definitions that are taken out.
+    """
+    start, end = region
+    first, last = bisect.bisect_left(source.starts, start) + 1, bisect.bisect_left(source.starts, end)
     lines = source.lines
     before, after = first - 1, last
     while before > 0 and not lines[before - 1].strip():
         before -= 1
     while after < len(lines) and not lines[after].strip():
         after += 1
-    block = _block(helper)
-    left = [statement for statement in block if not _is_lifted(statement, regions)]
+    left = [statement for statement in block if statement not in gone]
     needs_filler = not left or _becomes_docstring(helper, block, left)
-    if needs_filler and _is_first_lifted(block, helper.node, regions):
-        indent = indentation(source, helper.node.lineno)
-        return Edit(start, end, f"{indent}pass{source.newline}")
+    if needs_filler and next(statement for statement in block if statement in gone) is helper.node:
+        return Edit(start, end, f"{indentation(source, helper.node.lineno)}pass{source.newline}")
     blank_before, blank_after = first - 1 - before, after - last
     keep = max(0, blank_after - blank_before) if blank_before or block[-1] is helper.node else 0
     return Edit(start, source.starts[after], "".join(lines[last : last + keep]))
 
 
-def _block(helper: Helper) -> list[ast.stmt]:
-    """The statements among which a helper stands."""
-    for node in ast.walk(helper.outer.node):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list) and helper.node in block:
-                return block
-    raise AssertionError("a helper outside its outer function")
-
-
-def _is_lifted(statement: ast.stmt, regions: Mapping[Helper, tuple[int, int]]) -> bool:
-    return any(helper.node is statement for helper in regions)
-
-
-def _is_first_lifted(
-    block: list[ast.stmt], node: ast.stmt, regions: Mapping[Helper, tuple[int, int]]
-) -> bool:
-    """Whether a helper is the first lifted one of its block."""
-    return next(statement for statement in block if _is_lifted(statement, regions)) is node
+def block_of(parents: Mapping[ast.AST, ast.AST], node: ast.stmt) -> list[ast.stmt]:
+    """The statements among which a statement stands."""
+    for _, value in ast.iter_fields(parents[node]):
+        if isinstance(value, list) and node in value:
+            return value
+    raise AssertionError("a statement outside every block")
 
 
 def _becomes_docstring(helper: Helper, block: list[ast.stmt], left: list[ast.stmt]) -> bool:

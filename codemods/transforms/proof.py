@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import dis
+import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.scopes import FunctionNode
 
 _CELL = {"LOAD_DEREF": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST"}
+# Instructions whose argument has a flag in its lowest bit.
+_FLAGGED = {"LOAD_GLOBAL"} if sys.version_info < (3, 12) else {"LOAD_GLOBAL", "LOAD_ATTR", "LOAD_SUPER_ATTR"}
 _PRELUDE = {"MAKE_CELL", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "CACHE"}
 
 
@@ -169,7 +172,7 @@ def _instructions(code: types.CodeType) -> list[tuple[int | None, str, object]]:
         argument: object = item.argval
         if item.opcode in dis.hasjrel or item.opcode in dis.hasjabs:
             argument = ("to", number.get(item.argval))
-        elif item.opname in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_SUPER_ATTR"):
+        elif item.opname in _FLAGGED:
             argument = (item.argval, (item.arg or 0) & 1)
         elif isinstance(argument, frozenset):
             argument = frozenset(map(repr, argument))
@@ -208,7 +211,8 @@ def prove_helper(
     """
     old = copy.deepcopy(helper.node)
     places = {(h.node.lineno, h.node.col_offset) for h in inside}
-    drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
+    if places:
+        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
     new = copy.deepcopy(moved)
     count = turn_back(new, calls)
     absolute(old, package)
@@ -223,7 +227,7 @@ def prove_helper(
     for part in ("args", "decorator_list", "returns"):
         if _dumped(getattr(old, part)) != _dumped(getattr(new, part)):
             raise NotProven(f"{helper.name}: its {part} changed", helper)
-    if ast.get_docstring(old) != ast.get_docstring(new):
+    if _docstring_lines(old) != _docstring_lines(new):
         raise NotProven(f"{helper.name}: its docstring changed", helper)
     old.decorator_list, new.decorator_list = [], []
     gone = {h.name for h in inside}
@@ -238,6 +242,11 @@ def prove_helper(
     lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
     same_code(closure, lifted, frozenset(local), helper)
     return count
+
+
+def _docstring_lines(node: FunctionNode) -> list[str]:
+    """A docstring without its indentation, which moves with the function."""
+    return [line.strip() for line in (ast.get_docstring(node, clean=False) or "").splitlines()]
 
 
 def _dumped(value: object) -> str:

@@ -72,13 +72,14 @@ def _prove_definitions(
     """Check the definitions in one module."""
     lifting = decision.lifting
     found: dict[str, list[FunctionNode]] = {}
+    top = set(tree.body)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.setdefault(node.name, []).append(node)
     for helper in helpers:
         definition = names[helper].definition
         moved = found.get(definition, [])
-        moved = [node for node in moved if node in tree.body] or moved
+        moved = [node for node in moved if node in top] or moved
         if len(moved) != 1:
             raise NotProven(f"{definition} is defined {len(moved)} times", helper)
         calls = {
@@ -87,7 +88,7 @@ def _prove_definitions(
         }
         own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
         captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
-        inside = [h for h in decision.lifted if h is not helper and h.scope.inside(helper.scope)]
+        inside = lifting.nested(helper)
         count = prove_helper(
             helper, moved[0], calls, captures, own, inside, lifting.tree.source.future_flags, package
         )

@@ -193,7 +193,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
     if "annotations" in lifting.tree.source.future_flags:
         return None
     annotated = [*all_arguments(helper.node.args)]
-    known = evaluated_annotations(lifting.tree)
+    known = lifting.tree.once("evaluated annotations", lambda: evaluated_annotations(lifting.tree))
     for annotation in (*(argument.annotation for argument in annotated), helper.node.returns):
         if annotation is not None and not safe_annotation(lifting, helper, annotation, known):
             return refuse(

@@ -8,7 +8,7 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.scopes import ScopeTree, Use, mangle
+from codemods.analysis.scopes import Scope, ScopeTree, Use, mangle
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
@@ -181,7 +181,13 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
 
 def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
     """Attributes taken from, and names imported from, some modules."""
-    tree, found = lifting.tree, list[tuple[ast.AST, str]]()
+    tree = lifting.tree
+    key = f"reached {sorted(modules)} {sorted(names)}"
+    return tree.once(key, lambda: _find_reached(tree, modules, names))
+
+
+def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+    found: list[tuple[ast.AST, str]] = []
     if names & tree.attributes.keys():
         for node in ast.walk(tree.source.tree):
             if isinstance(node, ast.Attribute) and node.attr in names:
@@ -262,15 +268,13 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
                     "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
                 )
     for use in tree.uses.get((tree.module, helper.root.name), []):
-        for node in ast.walk(tree.source.tree):
-            if (
-                isinstance(node, ast.Call)
-                and use.node in node.args
-                and dotted(tree, use.scope, node.func) in _COMPILERS
-            ):
-                return refuse(
-                    "compiled-outer", node.lineno, f"{helper.root.name} is compiled from its source here"
-                )
+        call = tree.parents.get(use.node)
+        if not isinstance(call, ast.Call) or use.node not in call.args:
+            continue
+        if dotted(tree, use.scope, call.func) in _COMPILERS:
+            return refuse(
+                "compiled-outer", call.lineno, f"{helper.root.name} is compiled from its source here"
+            )
     return None
 
 
@@ -334,15 +338,26 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
 
 def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
     """Names that are free in the helper only because something in it assigns or declares them."""
-    tree = lifting.tree
-    written: set[str] = set()
-    for (owner, name), binders in tree.binders.items():
-        if owner.kind == "function" and not owner.inside(helper.scope):
-            written.update(name for binder in binders if binder.scope.inside(helper.scope))
+    written = lifting.tree.once("written from inside", lambda: _written_inside(lifting.tree))
+    names = {
+        n for n, owner, scope in written if scope.inside(helper.scope) and not owner.inside(helper.scope)
+    }
+    return frozenset(names - set(helper.captures))
+
+
+def _written_inside(tree: ScopeTree) -> list[tuple[str, Scope, Scope]]:
+    """Variables of functions that code of scopes within them binds or declares."""
+    found = [
+        (name, owner, binder.scope)
+        for (owner, name), binders in tree.binders.items()
+        if owner.kind == "function"
+        for binder in binders
+        if binder.scope is not owner
+    ]
     for (owner, name), statements in tree.declared.items():
-        if owner.kind == "function" and not owner.inside(helper.scope):
-            written.update(name for _, scope in statements if scope.inside(helper.scope))
-    return frozenset(written - set(helper.captures))
+        if owner.kind == "function":
+            found.extend((name, owner, scope) for _, scope in statements)
+    return found
 
 
 def _evaluated(lifting: Lifting, use: Use) -> bool:

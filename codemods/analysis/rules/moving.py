@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.analysis.globals import Globals
+from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted
@@ -217,7 +217,7 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
     """In another module, every global means the same, or is passed and means the same."""
     if helper not in lifting.foreign:
         return None
-    known = Globals(lifting.analysis)
+    known = globals_of(lifting.analysis)
     name = helper.name
     reads = known.read_in(helper.scope)
     for decorator in helper.node.decorator_list:
@@ -251,7 +251,7 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
     passed = [need for need in lifting.needs[helper] if need[1] is module]
     if not passed:
         return None
-    known = Globals(lifting.analysis)
+    known = globals_of(lifting.analysis)
     flow = lifting.analysis.flow(module)
     for need in passed:
         found = known.look_up(need[0])

@@ -8,48 +8,49 @@ from pathlib import Path
 
 import pytest
 
-import codemods.plans.compose
+import codemods.plans.run
 from codemods.analysis.refusals import RULES, explain
 from tests.codemods.extract.conftest import Command
 
-assert codemods.plans.compose
+assert codemods.plans.run
 
 WITH_EXAMPLES = sorted(code for code, rule in RULES.items() if rule.refused)
 
 
-def arguments(program: str, folder: Path) -> tuple[str, list[str]]:
-    """A program without its directives, and the options that these stand for."""
-    options = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
-    for mode, name in re.findall(r"(?m)^#% (residual|captures) (\w+)\n", program):
-        options += [f"--{mode}", name]
-    kept = re.findall(r"(?m)^#% keep (\w+)\n", program)
+def arguments(program: str, folder: Path) -> list[str]:
+    """Write a program without its directives; the arguments that carry these out."""
     (folder / "pyproject.toml").write_text("")
-    for name in kept:
+    (folder / "program.py").write_text(re.sub(r"(?m)^#%.*\n", "", program))
+    for name in re.findall(r"(?m)^#% keep (\w+)\n", program):
         (folder / "test_it.py").write_text(f"import program\nprogram.{name} = None\n")
-    return re.sub(r"(?m)^#%.*\n", "", program), options
+    moved = re.findall(r"(?m)^#% move (.+)\n", program)
+    if moved:
+        names = ", ".join(f'"{name}"' for name in moved[0].split())
+        plan = f'version = 1\nsource = "program.py"\n[[move]]\nto = "lifted.py"\nnames = [{names}]\n'
+        (folder / "plan.toml").write_text(plan + '[seams]\ntests = ["."]\n')
+        return ["--plan", str(folder / "plan.toml")]
+    to = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
+    modes = re.findall(r"(?m)^#% (residual|captures) (\w+)\n", program)
+    return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 
 
 @pytest.mark.parametrize("code", WITH_EXAMPLES)
 def test_the_refused_example_is_refused_with_its_code(code: str, tmp_path: Path, extract: Command) -> None:
     if code == "type-param" and sys.version_info < (3, 12):
         pytest.skip("type parameters need Python 3.12")
-    text, options = arguments(RULES[code].refused, tmp_path)
-    path = tmp_path / "program.py"
-    path.write_text(text)
-    ran = extract(path, *options, "--output-format", "json", "--write")
+    ran = extract(*arguments(RULES[code].refused, tmp_path), "--output-format", "json", "--write")
     assert code in {helper["code"] for helper in ran.json["helpers"]}
     assert ran.code == 1
 
 
 @pytest.mark.parametrize("code", WITH_EXAMPLES)
 def test_the_lifted_example_is_lifted(code: str, tmp_path: Path, extract: Command) -> None:
-    text, options = arguments(RULES[code].lifted, tmp_path)
-    path = tmp_path / "program.py"
-    path.write_text(text)
-    ran = extract(path, *options, "--output-format", "json", "--write")
+    given = arguments(RULES[code].lifted, tmp_path)
+    before = (tmp_path / "program.py").read_text()
+    ran = extract(*given, "--output-format", "json", "--write")
     assert ran.code == 0, ran.out
-    assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
-    assert path.read_text() != text
+    assert {helper["status"] for helper in ran.json["helpers"]} in ({"lifted"}, {"moved"})
+    assert (tmp_path / "program.py").read_text() != before
 
 
 @pytest.mark.parametrize("code", sorted(RULES))

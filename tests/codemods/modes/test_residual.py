@@ -590,4 +590,4 @@ def test_a_plan_may_only_name_what_it_moves(tmp_path: Path, extract: Command) ->
     plan.write_text(PLAN.format(new="shifted").replace('residual = ["h"]', 'residual = ["k"]'))
     ran = extract("--plan", plan)
     assert ran.code == 2
-    assert f"{plan}:9: residual names k, which is not among the names moved" in ran.err
+    assert f"{plan}:9: residual names k, which is no helper among the names moved" in ran.err

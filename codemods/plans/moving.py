@@ -1,0 +1,300 @@
+"""Move module-level definitions of one file to others, and make what refers to them follow."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codemods.analysis.annotations import annotation_names
+from codemods.analysis.definitions import Definition, Definitions
+from codemods.analysis.lifting import Analysis
+from codemods.analysis.refusals import Refusal
+from codemods.analysis.source import Source, parse_source
+from codemods.plans.append import Clash, extended_module, made_module
+from codemods.plans.imports import Import, ImportSection, imports_of
+from codemods.plans.modules import Layout
+from codemods.plans.overlay import Overlay
+from codemods.plans.references import Moved, follow_references, referenced_elsewhere
+from codemods.transforms.edits import Edit, apply_edits
+from codemods.transforms.items import line_limit
+from codemods.transforms.lift import absolute_imports
+from codemods.transforms.move import (
+    RenameBack,
+    definition_name_edit,
+    definition_region,
+    definition_removal,
+    free_everywhere,
+    name_edits,
+)
+from codemods.transforms.proof import NotProven, absolute, resolve_relative
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRequest:
+    """Which names go to which files, under which names there."""
+
+    targets: Mapping[str, Path]
+    renames: Mapping[str, str]
+    docstrings: Mapping[Path, str]
+    reexport: frozenset[str]
+    seams: frozenset[str]
+
+
+@dataclass
+class _File:
+    """One target: what it gets."""
+
+    path: Path
+    module: str
+    imports: ImportSection
+    definitions: list[Definition] = field(default_factory=list)
+
+
+class Mover:
+    """Carries out one request on an overlay."""
+
+    def __init__(self, analysis: Analysis, layout: Layout, overlay: Overlay, request: MoveRequest) -> None:
+        self.analysis = analysis
+        self.source = analysis.source
+        self.layout = layout
+        self.overlay = overlay
+        self.request = request
+        self.lookup = Definitions(analysis)
+        self.definitions: dict[str, Definition] = {}
+        self.refused: dict[str, Refusal] = {}
+        self.files: dict[Path, _File] = {}
+        # A new name is written at every use if it is free in the file; else it is imported under the old one.
+        self.local = {
+            name: new if free_everywhere(analysis, new) and name not in analysis.tree.strings else name
+            for name, new in request.renames.items()
+        }
+
+    def check(self) -> dict[str, Refusal]:
+        """Refusals of what can't be moved."""
+        moved = frozenset(self.request.targets)
+        for name in self.request.targets:
+            found = self.lookup.find(name)
+            refusal = (
+                found if isinstance(found, Refusal) else self.lookup.check(found, moved, self.request.seams)
+            )
+            if refusal is not None:
+                self.refused[name] = refusal
+            elif isinstance(found, Definition):
+                self.definitions[name] = found
+        return self.refused
+
+    def run(self) -> None:
+        """Write targets, what is left, and the files that refer to them into the overlay.
+
+        Raises:
+            Clash: if a target can't take a definition. NotProven: if the result is not the same program.
+        """
+        for name, definition in sorted(self.definitions.items(), key=lambda item: item[1].node.lineno):
+            path = self.request.targets[name]
+            if path not in self.files:
+                roots = (self.layout.root, self.layout.root / "src", self.layout.base)
+                section = ImportSection(roots, self.source.future_flags)
+                self.files[path] = _File(path, self.layout.dotted(path), section)
+            self.files[path].definitions.append(definition)
+        for target in self.files.values():
+            self._imports(target)
+        self._no_cycle()
+        texts = {path: self._target_text(target) for path, target in self.files.items()}
+        moved = [
+            Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
+            for name in self.definitions
+        ]
+        rest_module = self.layout.dotted(self.layout.rest)
+        skip = {self.layout.source, self.layout.rest, *self.files}
+        kept = referenced_elsewhere(self.overlay, self.layout.root, rest_module, moved, skip)
+        rest = self._rest_text(frozenset(kept))
+        self._prove(texts, rest)
+        for path, text in texts.items():
+            there = self._start(path)
+            if there is not None:
+                self.overlay.put(path, there, text)
+            else:
+                self.overlay.put_utf8(path, text)
+        self.overlay.put(self.layout.rest, self.source, rest)
+        follow_references(self.overlay, self.layout.root, rest_module, moved, skip)
+
+    def new_name(self, name: str) -> str:
+        """What a definition is called in its new place."""
+        return self.request.renames.get(name, name)
+
+    def _imports(self, target: _File) -> None:
+        """Imports that a target's definitions need."""
+        package = self.layout.source_package or ""
+        for definition in target.definitions:
+            for name in {*definition.reads, *definition.annotated, *_quoted(definition)}:
+                known = self.lookup.known.look_up(name)
+                section = target.imports.typing if known.origin == "typing" else target.imports.runtime
+                for node in known.imports:
+                    section.update(
+                        imports_of(node, name, lambda level, module: resolve_relative(package, level, module))
+                    )
+                if known.origin != "own":
+                    continue
+                at_run_time = name in definition.reads
+                section = target.imports.runtime if at_run_time else target.imports.typing
+                if name in self.definitions:
+                    other = self.files[self.request.targets[name]]
+                    if other is not target:
+                        section.add(self._imported(name, other))
+                else:
+                    section.add(Import(self.layout.dotted(self.layout.rest), name))
+
+    def _imported(self, name: str, target: _File) -> Import:
+        """The import of a moved name, under the name by which this source's code calls it."""
+        new, local = self.new_name(name), self.local.get(name, name)
+        return Import(target.module, new, None if local == new else local)
+
+    def _no_cycle(self) -> None:
+        modules = {target.module: target for target in self.files.values()}
+        waiting = {
+            module: {made.module for made in target.imports.runtime if made.module in modules}
+            for module, target in modules.items()
+        }
+        while waiting:
+            ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
+            if not ready:
+                raise Clash(
+                    f"{' and '.join(sorted(waiting))} would import each other; move their names to one file"
+                )
+            for module in ready:
+                del waiting[module]
+
+    def _edits(self, region: tuple[int, int] | None = None) -> list[Edit]:
+        edits = name_edits(self.analysis, self.local)
+        package = self.layout.source_package
+        if package is not None and (region is not None or self.layout.rest != self.layout.source):
+            edits.extend(absolute_imports(self.source, self.source.tree, package))
+        return edits
+
+    def _target_text(self, target: _File) -> str:
+        texts = []
+        for definition in target.definitions:
+            start, end = definition_region(self.source, definition)
+            renamed = definition_name_edit(self.source, definition, self.new_name(definition.name))
+            inside = [
+                e
+                for e in (*self._edits((start, end)), *([renamed] if renamed else []))
+                if start <= e.start < end
+            ]
+            text = apply_edits(self.source.text, inside, start, end)
+            texts.append(text if text.endswith(("\n", "\r")) else text + self.source.newline)
+        width, newline = line_limit(self.source), self.source.newline
+        there = self._start(target.path)
+        if there is not None:
+            return extended_module(
+                there, target.imports, texts, [self.new_name(d.name) for d in target.definitions]
+            )
+        title = (
+            self.request.docstrings.get(target.path)
+            or f"Definitions of {self.layout.dotted(self.layout.rest)}."
+        )
+        return made_module(title, target.imports, texts, newline, width)
+
+    def _start(self, path: Path) -> Source | None:
+        return self.overlay.start_of(path, self.layout.shown(path), fresh=self.layout.frozen)
+
+    def _rest_text(self, kept: frozenset[str]) -> str:
+        removals = [definition_removal(self.source, definition) for definition in self.definitions.values()]
+        section = ImportSection(())
+        for name in self.definitions:
+            made = self._imported(name, self.files[self.request.targets[name]])
+            if self._used(name) or name in kept or name in self.request.reexport:
+                section.runtime.add(made)
+        text = section.render(self.source.newline, line_limit(self.source))
+        at = self._import_place()
+        added = [Edit(at, at, text + self.source.newline)] if text else []
+        edits = [e for e in self._edits() if not any(r.start <= e.start < r.end for r in removals)]
+        return apply_edits(self.source.text, [*removals, *edits, *added])
+
+    def _import_place(self) -> int:
+        """After the last import before the first moved definition."""
+        first = min(d.node.lineno for d in self.definitions.values())
+        last = 0
+        for number, statement in enumerate(self.source.tree.body):
+            docstring = number == 0 and isinstance(statement, ast.Expr)
+            if statement.lineno < first and (
+                docstring or isinstance(statement, (ast.Import, ast.ImportFrom))
+            ):
+                last = statement.end_lineno or 0
+        while last < min(first - 1, len(self.source.lines)) and self.source.lines[last].startswith("#"):
+            last += 1
+        return self.source.starts[last]
+
+    def _used(self, name: str) -> bool:
+        """Whether what is left of the source refers to a name."""
+        tree = self.analysis.tree
+        if name in tree.strings:
+            return True
+        lines = [
+            (d.node.lineno - len(getattr(d.node, "decorator_list", [])), d.node.end_lineno or 0)
+            for d in self.definitions.values()
+        ]
+        places = list(tree.uses.get((tree.module, name), []))
+        places += [use for use in tree.annotated if use.node.id == name]
+        return any(not any(a <= use.node.lineno <= b for a, b in lines) for use in places)
+
+    def _prove(self, texts: Mapping[Path, str], rest: str) -> None:
+        """Check that targets and rest hold the source's statements, but for imports and new names."""
+        package = self.layout.source_package
+        modules = {target.module for target in self.files.values()}
+        gone = {definition.node.lineno for definition in self.definitions.values()}
+        local = RenameBack({new: old for old, new in self.local.items()})
+        before = [s for s in ast.parse(self.source.text).body if s.lineno not in gone]
+        after = [local.visit(s) for s in parse_source(rest, self.source.path).tree.body]
+        if _dumps(before, modules, package) != _dumps(after, modules, package):
+            raise NotProven("what is left of the source is not what it was")
+        names = {self.new_name(name): name for name in self.definitions}
+        for path, target in self.files.items():
+            made = parse_source(texts[path], self.layout.shown(path))
+            back = RenameBack({**{new: old for old, new in self.local.items()}, **names})
+            got = _dumps([back.visit(s) for s in ast.parse(texts[path]).body], set(), package)
+            wanted = _dumps([copy.deepcopy(d.node) for d in target.definitions], set(), package)
+            if got[len(got) - len(wanted) :] != wanted:
+                raise NotProven(f"{made.path}: a definition is not what it was")
+            unresolved = unresolved_names(made)
+            if unresolved:
+                raise NotProven(f"{made.path}: {', '.join(unresolved)} would not be bound")
+
+
+def _dumps(statements: Sequence[ast.stmt], modules: set[str], package: str | None) -> list[str]:
+    """Statements as comparable texts, without the imports of the new modules."""
+    found = []
+    for statement in statements:
+        absolute(statement, package)
+        if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
+            found.append(ast.dump(statement))
+    return found
+
+
+def _quoted(definition: Definition) -> set[str]:
+    """Names in string annotations of a definition."""
+    found: set[str] = set()
+    for node in ast.walk(definition.node):
+        for name in ("annotation", "returns"):
+            annotation = getattr(node, name, None)
+            if isinstance(annotation, ast.Constant):
+                found |= annotation_names([annotation])
+    return found
+
+
+def unresolved_names(source: Source) -> list[str]:
+    """Globals that a file reads and nothing binds."""
+    analysis = Analysis(source)
+    tree = analysis.tree
+    return sorted(
+        name
+        for owner, name in tree.uses
+        if owner is tree.module
+        and (owner, name) not in tree.binders
+        and not tree.is_builtin(tree.module, name)
+        and not (name.startswith("__") and name.endswith("__"))
+        and not tree.star_imports
+    )

@@ -1,0 +1,53 @@
+"""The project's files as they will be: what plans made so far, over what is on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codemods.analysis.source import Source, decode_source, read_source
+
+
+@dataclass
+class Overlay:
+    """Made files by path; those of them that only refer to what moved; where the rest of each source went."""
+
+    made: dict[Path, bytes] = field(default_factory=dict)
+    followers: set[Path] = field(default_factory=set)
+    rests: dict[Path, Path] = field(default_factory=dict)
+
+    def exists(self, path: Path) -> bool:
+        """Whether there will be such a file."""
+        return path in self.made or path.exists()
+
+    def source(self, path: Path, shown: str) -> Source:
+        """A file as a source.
+
+        Raises:
+            SourceError: if it can't be used.
+        """
+        return decode_source(self.made[path], shown) if path in self.made else read_source(path, shown)
+
+    def data(self, path: Path) -> bytes:
+        """A file's bytes."""
+        return self.made[path] if path in self.made else path.read_bytes()
+
+    def start_of(self, path: Path, shown: str, *, fresh: bool) -> Source | None:
+        """What a target has before definitions are added: nothing, where plans make it afresh each time.
+
+        Raises:
+            SourceError: if the file that is there is not Python.
+        """
+        if path in self.made and not (fresh and path in self.followers):
+            return decode_source(self.made[path], shown)
+        return None if fresh or not path.exists() else read_source(path, shown)
+
+    def put(self, path: Path, source: Source, text: str) -> None:
+        """Make or replace a file, in a source's encoding."""
+        self.made[path] = source.encode(text)
+        self.followers.discard(path)
+
+    def put_utf8(self, path: Path, text: str) -> None:
+        """Make or replace a file."""
+        self.made[path] = text.encode("utf-8")
+        self.followers.discard(path)

@@ -1,0 +1,255 @@
+"""Plans that move module-level functions, classes and constants."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract.conftest import Command
+
+SOURCE = '''\
+"""A module."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+LIMIT = 3
+OTHER: int = 4
+
+
+# What one env has seen.
+@dataclass
+class State:
+    """State of one env."""
+
+    index: int
+    seen: list[str] = field(default_factory=list)
+
+
+@lru_cache(maxsize=None)
+def _ceil(value: float) -> int:
+    return math.ceil(value)
+
+
+def _describe(state: State) -> str:
+    """Say it."""
+    state.seen.append("described")
+    return f"{state.index}: {_ceil(state.index / 2)} of {LIMIT}"
+
+
+def run(count: int) -> list[str]:
+    """Run."""
+    states = [State(index) for index in range(count)]
+
+    def say(state: State) -> str:
+        return _describe(state) + str(OTHER)
+
+    return [say(state) for state in states]
+'''
+
+PLAN = """\
+version = 1
+source = "pkg/source.py"
+root = "pkg"
+function = "run"
+
+[[move]]
+to = "state.py"
+docstring = "State."
+names = ["State"]
+
+[[move]]
+to = "describe.py"
+names = ["LIMIT", "_ceil", "_describe"]
+rename = { _describe = "describe" }
+"""
+
+USER = """\
+from unittest import mock
+
+import pkg.source as source
+from pkg.source import State, _describe, run
+
+print(_describe(State(5)), run(2), source.State(1).index, source._ceil(1.5))
+with mock.patch("pkg.source._describe", lambda state: "patched"):
+    print(run(1))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A package, a script that uses it, and a plan."""
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "source.py").write_text(SOURCE)
+    (tmp_path / "user.py").write_text(USER)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def test_definitions_move_and_everything_follows(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    before = execute(project, "user.py")
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(project, "user.py") == before
+    user = (project / "user.py").read_text()
+    assert "from pkg.describe import describe" in user
+    assert "from pkg.state import State" in user
+    assert 'mock.patch("pkg.source.describe"' in user
+    source = (project / "pkg" / "source.py").read_text()
+    assert "class State" not in source
+    assert "return describe(state) + str(OTHER)" in source
+    assert "# What one env has seen." in (project / "pkg" / "state.py").read_text()
+    for module in ("state", "describe", "source"):
+        execute(project, "-c", f"import pkg.{module}")
+
+
+def test_names_that_nothing_needs_leave_the_source_unless_reexported(project: Path, extract: Command) -> None:
+    (project / "user.py").unlink()
+    extract("--plan", project / "plan.toml", "--write")
+    assert "LIMIT" not in (project / "pkg" / "source.py").read_text()
+    (project / "pkg" / "source.py").write_text(SOURCE)
+    for name in ("state", "describe"):
+        (project / "pkg" / f"{name}.py").unlink()
+    (project / "plan.toml").write_text(PLAN + "reexport = true\n")
+    assert extract("--plan", project / "plan.toml", "--write").code == 0
+    assert "import LIMIT, _ceil, describe" in (project / "pkg" / "source.py").read_text()
+
+
+def test_a_later_plan_starts_from_what_an_earlier_one_makes(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    before = execute(project, "-c", "from pkg.source import run; print(run(3))")
+    later = project / "later.toml"
+    later.write_text(
+        'version = 1\nsource = "pkg/source.py"\nroot = "pkg"\nfunction = "run"\nafter = ["plan.toml"]\n'
+        '[[move]]\nto = "say.py"\nnames = ["*"]\n'
+    )
+    ran = extract("--plan", later, "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert "from pkg.describe import describe" in (project / "pkg" / "say.py").read_text()
+    assert execute(project, "-c", "from pkg.source import run; print(run(3))") == before
+
+
+def test_a_chain_with_rest_can_be_checked(project: Path, extract: Command) -> None:
+    frozen = project / "frozen.py"
+    (project / "user.py").unlink()
+    (project / "pkg" / "source.py").rename(frozen)
+    plan = project / "plan.toml"
+    plan.write_text(PLAN.replace('"pkg/source.py"', '"frozen.py"\nrest = "source.py"'))
+    later = project / "later.toml"
+    later.write_text(
+        'version = 1\nsource = "frozen.py"\nrest = "source.py"\nroot = "pkg"\nfunction = "run"\n'
+        'after = ["plan.toml"]\n[[move]]\nto = "say.py"\nnames = ["say"]\n'
+    )
+    assert extract("--plan", later, "--write").code == 0
+    assert extract("--plan", later, "--check").code == 0
+    assert frozen.read_text() == SOURCE
+    assert extract("--plan", plan, "--check").code == 1
+
+
+def test_a_file_with_other_things_in_it_is_not_overwritten(project: Path, extract: Command) -> None:
+    (project / "user.py").unlink()
+    (project / "pkg" / "source.py").rename(project / "frozen.py")
+    (project / "pkg" / "state.py").write_text("def mine():\n    return 1\n")
+    (project / "plan.toml").write_text(PLAN.replace('"pkg/source.py"', '"frozen.py"\nrest = "source.py"'))
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 2
+    assert "state.py exists already and holds mine" in ran.err
+    assert "def mine" in (project / "pkg" / "state.py").read_text()
+
+
+def test_plans_that_come_after_each_other_are_an_error(project: Path, extract: Command) -> None:
+    (project / "plan.toml").write_text('after = ["plan.toml"]\n' + PLAN)
+    ran = extract("--plan", project / "plan.toml")
+    assert ran.code == 2
+    assert "comes after this plan itself" in ran.err
+
+
+def test_excepted_helpers_stay(project: Path, extract: Command) -> None:
+    (project / "plan.toml").write_text(
+        'version = 1\nsource = "pkg/source.py"\nroot = "pkg"\nfunction = "run"\n'
+        '[[move]]\nto = "say.py"\nnames = ["*"]\nexcept = ["say"]\n'
+    )
+    ran = extract("--plan", project / "plan.toml", "--output-format", "json")
+    assert ran.helpers["say"]["status"] == "kept" if ran.helpers else True
+    assert ran.json["files"] == [] or not ran.json["files"][0]["path"].endswith("say.py")
+
+
+def test_definitions_are_added_to_a_module_that_is_there(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    before = execute(project, "user.py")
+    there = '"""State."""\n\nfrom __future__ import annotations\n\nimport os\n\nHERE = os.sep\n'
+    (project / "pkg" / "state.py").write_text(there)
+    assert extract("--plan", project / "plan.toml", "--write").code == 0
+    text = (project / "pkg" / "state.py").read_text()
+    assert text.startswith('"""State."""\n\nfrom __future__ import annotations\n\nimport os\n')
+    assert "HERE = os.sep\n" in text
+    assert execute(project, "user.py") == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("State = 1\n", "has a name State already"),
+        ("", "lacks `from __future__ import annotations`"),
+        ("from __future__ import annotations\ndataclass = 1\n", "dataclass is something else there"),
+    ],
+)
+def test_a_module_that_can_not_take_a_definition_is_an_error(
+    text: str, message: str, project: Path, extract: Command
+) -> None:
+    (project / "pkg" / "state.py").write_text(text or "x = 1\n")
+    if text == "State = 1\n":
+        (project / "pkg" / "state.py").write_text("from __future__ import annotations\n" + text)
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 2
+    assert message in ran.err
+    assert (project / "pkg" / "source.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('names = ["LIMIT", ', "names = [", "needs-source"),
+        ('names = ["LIMIT", ', 'names = ["LIMIT", "OTHER", ', None),
+        ('["State"]', '["run"]', "needs-source"),
+    ],
+)
+def test_a_definition_that_can_not_move_stops_the_plan(
+    old: str, new: str, code: str | None, project: Path, extract: Command
+) -> None:
+    plan = project / "plan.toml"
+    plan.write_text(PLAN.replace(old, new))
+    ran = extract("--plan", plan, "--output-format", "json", "--write")
+    assert ran.code == (1 if code else 0), ran.err
+    if code:
+        assert code in {helper["code"] for helper in ran.json["helpers"]}
+        assert (project / "pkg" / "source.py").read_text() == SOURCE
+
+
+def test_code_that_moves_must_not_read_a_seam(project: Path, extract: Command) -> None:
+    tests = project / "tests"
+    tests.mkdir()
+    (tests / "test_it.py").write_text(
+        textwrap.dedent("""
+            import pkg.source
+            def test(monkeypatch):
+                monkeypatch.setattr(pkg.source, "_ceil", lambda value: 0)
+        """)
+    )
+    (project / "plan.toml").write_text(PLAN + '[seams]\ntests = ["tests"]\n')
+    ran = extract("--plan", project / "plan.toml", "--output-format", "json")
+    assert ran.code == 1
+    assert ran.helpers["_describe"]["code"] == "moved-seam"
