@@ -44,6 +44,12 @@ class _Unusable(click.ClickException):
     help="Leave a one-line closure of this helper that forwards to the lifted function; may be repeated.",
 )
 @click.option(
+    "--box",
+    metavar="NAME",
+    multiple=True,
+    help="Keep variables that this helper shares and that are rebound in an object; may be repeated.",
+)
+@click.option(
     "--captures",
     type=click.Choice(["params", "context"]),
     default="params",
@@ -69,6 +75,7 @@ def command(
     helpers: tuple[str, ...],
     to: Path | None,
     residual: tuple[str, ...],
+    box: tuple[str, ...],
     captures: str,
     plan: Path | None,
     root: Path | None,
@@ -92,12 +99,12 @@ def command(
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
-    if plan is not None and (function or helpers or to or residual or captures != "params"):
+    if plan is not None and (function or helpers or to or residual or box or captures != "params"):
         raise click.UsageError(
-            "--function, --helper, --to, --residual and --captures are what a plan says; "
+            "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
             "leave them out with --plan"
         )
-    report = _run(file, function, helpers, to, residual, captures, plan, root)
+    report = _run(file, function, helpers, to, residual, box, captures, plan, root)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
     if write and changed and not stopped:
@@ -132,6 +139,7 @@ def _run(
     helpers: tuple[str, ...],
     to: Path | None,
     residual: tuple[str, ...],
+    box: tuple[str, ...],
     captures: str,
     plan: Path | None,
     root: Path | None,
@@ -142,7 +150,7 @@ def _run(
         if plan is not None:
             return run.run_plan(plan, root)
         assert file is not None
-        return run.extract_file(file, function, helpers, to, residual, captures)
+        return run.extract_file(file, function, helpers, to, residual, captures, box)
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
         raise _Unusable(str(error)) from None
 

@@ -280,6 +280,7 @@ class Graph:
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
+            self._mark(node.target)
             self.expression(node.value)
             self._bind(node.target.id, node.lineno)
         else:

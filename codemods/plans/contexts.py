@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +12,8 @@ from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse
 from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
 from codemods.plans.targets import Request
-from codemods.transforms.context import ContextNames, Imported, context_edits, find_imports, prove_contexts
+from codemods.transforms.classes import find_imports
+from codemods.transforms.context import ContextNames, context_edits, prove_contexts
 from codemods.transforms.naming import fresh_name
 from codemods.transforms.proof import NotProven
 
@@ -57,23 +57,9 @@ def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepare
         title = "".join(part.capitalize() for part in stem.split("_"))
         variable = fresh_name(analysis, ["context", f"{stem}_context"], taken)
         named.append((context, ContextNames(fresh_name(analysis, [f"_{title}Context"], taken), variable)))
-    imported = _imported(analysis, contexts, taken)
+    roots = [context.helpers[0].root.node for context in contexts]
+    imported = find_imports(analysis, roots, ["dataclasses.dataclass", "typing.Any"], taken)
     edits = context_edits(analysis, named, imported)
     prepared = prepare(analysis.source, analysis.helpers, edits)
     prove_contexts(analysis.source, prepared.analysis.source, named, imported)
     return prepared, [names.variable for _, names in named]
-
-
-def _imported(analysis: Analysis, contexts: Sequence[Context], taken: set[str]) -> Imported:
-    """By which names the classes know ``dataclass`` and ``Any``; imports for those that are missing."""
-    roots = [context.helpers[0].root.node for context in contexts]
-    names, missing = [], []
-    for module, name in (("dataclasses", "dataclass"), ("typing", "Any")):
-        known = [find_imports(analysis, root)[name] for root in roots if isinstance(root, ast.stmt)]
-        if all(known):
-            names.append(name)
-            continue
-        given = fresh_name(analysis, [name, f"_{name}"], taken)
-        names.append(given)
-        missing.append(f"from {module} import {name}" + ("" if given == name else f" as {given}"))
-    return Imported(names[0], names[1], tuple(missing))

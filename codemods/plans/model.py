@@ -36,6 +36,7 @@ class Move(_Strict):
     captures: Captures = "params"
     rename: dict[str, str] = {}
     residual: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    box: Annotated[tuple[str, ...], Field(strict=False)] = ()
     reexport: bool = False
     except_: Annotated[tuple[str, ...], Field(alias="except", strict=False)] = ()
 

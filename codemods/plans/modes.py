@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.plans.boxes import with_boxes
 from codemods.plans.compose import compose
 from codemods.plans.contexts import with_contexts
 from codemods.plans.modules import Layout
@@ -16,10 +17,11 @@ from codemods.plans.targets import Request
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """Helpers of which a residual is to stay, and helpers whose captures are to be collected."""
+    """Helpers of which a residual is to stay, whose captures are to be collected, or boxed."""
 
     residual: frozenset[Helper] = frozenset()
     context: frozenset[Helper] = frozenset()
+    box: frozenset[Helper] = frozenset()
 
 
 def compose_with(analysis: Analysis, layout: Layout, request: Request, modes: Modes) -> Outcome:
@@ -28,23 +30,28 @@ def compose_with(analysis: Analysis, layout: Layout, request: Request, modes: Mo
     A residual reads the captures late; they are passed to its body as parameters, never collected.
     """
 
-    def plainly(analysis: Analysis, request: Request) -> Outcome:
-        return outcome_of(compose(analysis, layout, request))
+    def chosen(helpers: frozenset[Helper], now: Analysis) -> frozenset[Helper]:
+        """The same helpers after earlier rewrites, which keep their number and order."""
+        at = dict(zip(analysis.helpers, now.helpers, strict=True))
+        return frozenset(at[helper] for helper in helpers)
 
-    def residually(now: Analysis, request: Request) -> Outcome:
+    def plain(now: Analysis, request: Request) -> Outcome:
+        return outcome_of(compose(now, layout, request))
+
+    def residual(now: Analysis, request: Request) -> Outcome:
         if not modes.residual:
-            return plainly(now, request)
-        split = modes.residual
-        if now is not analysis:
-            # Contexts came first: the same helpers, in the same order.
-            at = dict(zip(analysis.helpers, now.helpers, strict=True))
-            split = frozenset(at[helper] for helper in split)
-        return with_residuals(now, layout, request, split, plainly)
+            return plain(now, request)
+        return with_residuals(now, layout, request, chosen(modes.residual, now), plain)
 
-    collected = modes.context - modes.residual
-    if not collected:
-        return residually(analysis, request)
-    return with_contexts(analysis, request, collected, residually)
+    def collected(now: Analysis, request: Request) -> Outcome:
+        takers = modes.context - modes.residual
+        return (
+            with_contexts(now, request, chosen(takers, now), residual) if takers else residual(now, request)
+        )
+
+    if modes.box:
+        return with_boxes(analysis, request, modes.box, collected)
+    return collected(analysis, request)
 
 
 __all__ = ["Modes", "Outcome", "compose_with"]

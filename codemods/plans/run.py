@@ -31,11 +31,13 @@ def extract_file(
     to: Path | None,
     residual: Collection[str] = (),
     captures: str = "params",
+    box: Collection[str] = (),
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
     ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
-    with ``captures`` "context" the captures are collected in a frozen dataclass.
+    with ``captures`` "context" the captures are collected in a frozen dataclass;
+    ``box`` names helpers whose rebound captures an object is to hold.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -45,9 +47,10 @@ def extract_file(
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
-    wanted = _named(analysis, scope, dict.fromkeys([*names, *residual])) if names else scope
+    wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope
     collected = frozenset(wanted if captures == "context" else ())
-    modes = Modes(frozenset(_named(analysis, scope, residual)), collected)
+    boxed = frozenset(_named(analysis, scope, box))
+    modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     if to is not None:
@@ -201,20 +204,18 @@ def _request(
 def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
     """The helpers of a plan's moves that are named for a rewrite."""
     by_name = {helper.name: helper for helper in request.targets}
-    residual: set[Helper] = set()
-    context: set[Helper] = set()
+    residual, context, box = set[Helper](), set[Helper](), set[Helper]()
     for index, move in enumerate(plan.move):
         names = expanded(move, list(by_name))
-        for name in move.residual:
-            if name not in names or name not in by_name:
-                line = line_of(text, "residual", index)
-                raise PlanError(
-                    f"{shown}:{line}: residual names {name}, which is no helper among the names moved"
-                )
-            residual.add(by_name[name])
+        for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
+            for name in given:
+                if name not in names or name not in by_name:
+                    what = f"{key} names {name}, which is no helper among the names moved"
+                    raise PlanError(f"{shown}:{line_of(text, key, index)}: {what}")
+                chosen.add(by_name[name])
         if move.captures == "context":
             context.update(by_name[name] for name in names if name in by_name)
-    return Modes(frozenset(residual), frozenset(context))
+    return Modes(frozenset(residual), frozenset(context), frozenset(box))
 
 
 def _has_all(analysis: Analysis) -> bool:

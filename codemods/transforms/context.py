@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from codemods.analysis.annotations import stated_annotation
 from codemods.analysis.context import Context
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.names import dotted
 from codemods.analysis.source import Source
+from codemods.transforms.classes import Imported, add_imports, at_class_place
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
 from codemods.transforms.lift import first_line, indentation
@@ -25,15 +25,6 @@ class ContextNames:
     variable: str
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The names under which the file knows what a context's class needs."""
-
-    dataclass: str
-    any: str
-    missing: tuple[str, ...]
-
-
 def context_edits(
     analysis: Analysis, contexts: Sequence[tuple[Context, ContextNames]], imported: Imported
 ) -> list[Edit]:
@@ -44,17 +35,8 @@ def context_edits(
     for context, names in contexts:
         edits.append(_making(source, context, names))
         edits += [_read(source, use.node, names) for use in context.reads]
-        root = _root(context)
-        at = source.starts[first_line(source, root) - 1]
-        before = classes.get(at)
-        text = _class(analysis, context, names, imported)
-        indent = indentation(source, root.lineno)
-        gap = source.newline * (1 if indent else 2)
-        crowded = first_line(source, root) > 1 and source.lines[first_line(source, root) - 2].strip()
-        classes[at] = (before if before is not None else gap if crowded else "") + text + gap
-    if imported.missing:
-        at, text = _import(source, imported.missing)
-        classes[at] = text + classes.get(at, "")
+        at_class_place(source, _root(context), _class(analysis, context, names, imported), classes)
+    add_imports(source, imported, classes)
     return edits + [Edit(at, at, text) for at, text in classes.items()]
 
 
@@ -82,56 +64,18 @@ def _making(source: Source, context: Context, names: ContextNames) -> Edit:
     return Edit(at, at, text + newline)
 
 
-def _class(analysis: Analysis, context: Context, names: ContextNames, imported: Imported) -> str:
-    source = analysis.source
-    indent, newline = indentation(source, _root(context).lineno), source.newline
+def _class(analysis: Analysis, context: Context, names: ContextNames, imported: Imported) -> list[str]:
     lines = [
-        f"@{imported.dataclass}(frozen=True, slots=True)",
+        f"@{imported.names['dataclass']}(frozen=True, slots=True)",
         f"class {names.type_name}:",
         f'    """What helpers of {context.outer.name} read of its variables."""',
         "",
     ]
     for need in context.fields:
         stated = stated_annotation(analysis, need)
-        annotation = ast.unparse(stated) if stated is not None else imported.any
+        annotation = ast.unparse(stated) if stated is not None else imported.names["Any"]
         lines.append(f"    {need[0]}: {annotation}")
-    return "".join((indent + line if line else "") + newline for line in lines)
-
-
-def find_imports(analysis: Analysis, root: ast.stmt) -> dict[str, str | None]:
-    """For ``dataclass`` and ``Any``, the name by which the module surely knows them before a statement."""
-    tree, found = analysis.tree, dict[str, str | None]()
-    for path in ("dataclasses.dataclass", "typing.Any"):
-        name = path.rpartition(".")[2]
-        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
-        flow = analysis.flow(tree.module)
-        found[name] = name if known and flow.knows(root) and flow.bound_at(root, name) else None
-    return found
-
-
-def _import(source: Source, missing: Sequence[str]) -> tuple[int, str]:
-    """Where import statements go, and their text: after the module's docstring and future imports."""
-    last = 0
-    for index, statement in enumerate(source.tree.body):
-        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        documentation = (
-            index == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        )
-        if not (future or documentation):
-            break
-        assert statement.end_lineno is not None
-        last = statement.end_lineno
-    while last < len(source.lines) and source.lines[last].startswith("#"):
-        last += 1
-    at, newline = source.starts[last], source.newline
-    if source.text[:at] and not source.text[:at].endswith(("\n", "\r")):
-        return at, newline * 2 + "".join(line + newline for line in missing)
-    following = source.lines[last] if last < len(source.lines) else ""
-    if not following.strip() and following:
-        at, following = source.starts[last + 1], "".join(source.lines[last + 1 : last + 2])
-    lead = newline if at and source.lines[last - 1 : last] and at == source.starts[last] else ""
-    tail = "" if following.startswith(("import ", "from ")) or not following.strip() else newline
-    return at, lead + "".join(line + newline for line in missing) + tail
+    return lines
 
 
 class _TurnBack(ast.NodeTransformer):

@@ -13,6 +13,7 @@ from codemods.analysis.lifting import Lifting
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.rules import (
     binding,
+    box,
     calls,
     captures,
     context,
@@ -39,8 +40,9 @@ CHECKS: tuple[Check, ...] = (
     *layout.CHECKS,
 )
 
-# Says by its codes why captures can't be collected; see codemods.analysis.context.
+# They say by their codes why a rewrite is refused; see codemods.analysis.context and .box.
 assert context
+assert box
 
 # What else is asked of a helper of which a residual stays.
 RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS

@@ -30,7 +30,7 @@ def arguments(program: str, folder: Path) -> list[str]:
         (folder / "plan.toml").write_text(plan + '[seams]\ntests = ["."]\n')
         return ["--plan", str(folder / "plan.toml")]
     to = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
-    modes = re.findall(r"(?m)^#% (residual|captures) (\w+)\n", program)
+    modes = re.findall(r"(?m)^#% (residual|captures|box) (\w+)\n", program)
     return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 
 
