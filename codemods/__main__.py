@@ -6,7 +6,10 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-_COMMANDS = {"extract": "lift helpers to module level, or say why not"}
+_COMMANDS = {
+    "extract": "lift helpers to module level, or say why not",
+    "audit": "report what helpers capture, who calls and patches their function",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,11 +13,14 @@ from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
 from golden.check.git import worktree
+from golden.check.localize import localize
 from golden.check.shard import parse_shard, read_durations, shard
-from golden.compare import compare
+from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_verdict
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.report import render, render_localized, render_verdict
+from golden.report.command import report_command
+from golden.report.pairs import trace_pairs
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.trace import load_trace
 
 _root = click.option(
@@ -167,6 +170,9 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@click.option(
+    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
+)
 @_data
 @_workers
 @_out
@@ -175,6 +181,7 @@ def ab_command(
     root: Path | None,
     base: str | None,
     head: str | None,
+    closely: bool,
     data: Path | None,
     workers: int,
     out: Path | None,
@@ -196,18 +203,22 @@ def ab_command(
                 else Side(f"{run.name} [base]", run.base_variant(), root)
             )
             right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
-            codes.append(
-                _show(ab(left, right, out=folder / run.name, data=run.data_folder(data), notify=_notify))
-            )
+            place, given = folder / run.name, run.data_folder(data)
+            result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+            codes.append(_show(result))
+            if closely and isinstance(result.comparison, Different):
+                _localize(result, left, right, place, given)
     return worst(codes)
 
 
-def worst(codes: list[int]) -> int:
-    """The exit status of several comparisons: that of the worst one."""
-    for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
-        if code in codes:
-            return code
-    return ExitCode.IDENTICAL
+def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
+    found = localize(result, base, head, out=out, data=data, notify=_notify)
+    if found is None:
+        click.echo(
+            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+        )
+    else:
+        click.echo(render_localized(found))
 
 
 @cli.command()
@@ -216,7 +227,7 @@ def worst(codes: list[int]) -> int:
 def diff(left: Path, right: Path) -> int:
     """Compare two traces, or two folders of traces by run."""
     codes = []
-    for a, b in _trace_pairs(left, right):
+    for a, b in trace_pairs(left, right):
         x, y = load_trace(a), load_trace(b)
         found = compare(x, y)
         click.echo(render(found, left=str(a), right=str(b)))
@@ -224,20 +235,7 @@ def diff(left: Path, right: Path) -> int:
     return worst(codes)
 
 
-def _trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
-    for side in (left, right):
-        if not side.is_dir():
-            raise UnusableInput(f"no folder {side}")
-    if (left / "trace.json").exists() or (right / "trace.json").exists():
-        return [(left, right)]
-    names = {side: {p.parent.name for p in side.glob("*/trace.json")} for side in (left, right)}
-    if not names[left] or not names[right]:
-        empty = left if not names[left] else right
-        raise UnusableInput(f"{empty} is not a trace and holds none")
-    if names[left] != names[right]:
-        odd = ", ".join(sorted(names[left] ^ names[right]))
-        raise UnusableInput(f"{left} and {right} don't hold the same runs: {odd} is on one side only")
-    return [(left / name, right / name) for name in sorted(names[left])]
+cli.add_command(report_command)
 
 
 def _show(result: AbResult) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 Captures = Literal["params", "context"]
 
@@ -54,6 +55,44 @@ class Move(_Strict):
         return value
 
 
+class Loop(_Strict):
+    """The main loop of the plan's function, which becomes a method of a class.
+
+    ``at`` says which, counted from 1 among the function's statements that hold a loop; ``state`` groups
+    fields into classes of their own.
+    """
+
+    class_: Annotated[str, Field(alias="class")]
+    to: str
+    method: str = "run"
+    docstring: str | None = None
+    at: Annotated[int, Field(ge=1)] | None = None
+    state: dict[str, Annotated[tuple[str, ...], Field(min_length=1, strict=False)]] = {}
+
+    @field_validator("to")
+    @classmethod
+    def _relative(cls, value: str) -> str:
+        return _below(value)
+
+    @field_validator("class_", "method")
+    @classmethod
+    def _identifier(cls, value: str) -> str:
+        return _plain_name(value)
+
+    @field_validator("state")
+    @classmethod
+    def _groups(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for name in value:
+            _plain_name(name)
+        return value
+
+
+def _plain_name(value: str) -> str:
+    if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
+        raise ValueError(f"{value!r} is not a name for a class or a method")
+    return value
+
+
 class Seams(_Strict):
     """Names that tests replace in the source module, and where the tests are."""
 
@@ -70,13 +109,22 @@ class Plan(_Strict):
     root: str = "."
     rest: str | None = None
     after: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    move: Annotated[tuple[Move, ...], Field(min_length=1, strict=False)]
+    move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
+    loop: Loop | None = None
     seams: Seams = Seams()
 
     @field_validator("rest")
     @classmethod
     def _rest_relative(cls, value: str | None) -> str | None:
         return None if value is None else _below(value)
+
+    @model_validator(mode="after")
+    def _something(self) -> Plan:
+        if not self.move and self.loop is None:
+            raise ValueError("has neither [[move]] nor [loop]: nothing to do")
+        if self.loop is not None and self.function is None:
+            raise ValueError("[loop] needs the function whose loop it is")
+        return self
 
 
 def load_plan(path: Path, shown: str) -> tuple[Plan, str]:
@@ -112,9 +160,11 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         what = f"unknown key {name!r}; known are {', '.join(_known(place))}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"
+        key = str(place[0]) if len(place) > 1 else key
     else:
-        what = f"{name}: {first['msg']}"
-    return f"{shown}:{line_of(text, key, index)}: {what}"
+        what = f"{name}: {first['msg']}" if name else str(first["msg"])
+    table = "[loop" if place[:1] == ["loop"] else "[[move]]"
+    return f"{shown}:{line_of(text, key, index, table)}: {what}"
 
 
 def _known(place: list[str | int]) -> list[str]:
@@ -123,17 +173,19 @@ def _known(place: list[str | int]) -> list[str]:
         model = Move
     elif place[0] == "seams" and len(place) > 1:
         model = Seams
-    return list(model.model_fields)
+    elif place[0] == "loop" and len(place) > 1:
+        model = Loop
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def line_of(text: str, key: str, index: int = 0) -> int:
-    """The line of a plan's text where a key, table or quoted name stands; ``index`` counts ``[[move]]``
-    tables.
+def line_of(text: str, key: str, index: int = 0, table: str = "[[move]]") -> int:
+    """The line of a plan's text where a key, table or quoted name stands, from the ``index``-th header that
+    begins like ``table`` on.
     """
     lines = text.splitlines()
     start, seen = 0, -1
     for number, line in enumerate(lines):
-        if line.strip().startswith("[[move]]"):
+        if line.strip().startswith(table):
             seen += 1
             if seen == index:
                 start = number

@@ -10,10 +10,13 @@ from codemods.analysis.source import Source, decode_source, read_source
 
 @dataclass
 class Overlay:
-    """Made files by path; those of them that only refer to what moved; where the rest of each source went."""
+    """Made files by path; those of them that only refer to what moved; the files that plans take apart, and
+    where the rest of each went.
+    """
 
     made: dict[Path, bytes] = field(default_factory=dict)
     followers: set[Path] = field(default_factory=set)
+    sources: set[Path] = field(default_factory=set)
     rests: dict[Path, Path] = field(default_factory=dict)
 
     def exists(self, path: Path) -> bool:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
-from codemods.plans.compose import Request, TargetError
+from codemods.plans.compose import Request, TargetError, reread
 from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
-from codemods.plans.model import Plan, PlanError, line_of, load_plan
+from codemods.plans.loop import compose_loop
+from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
 from codemods.plans.report import FileChange, HelperReport, Report
 from codemods.plans.seams import Seam, find_seams, is_star_imported
+from codemods.transforms.edits import apply_edits
+from codemods.transforms.lift import absolute_imports
 from codemods.transforms.proof import NotProven
 
 
@@ -73,11 +76,13 @@ def run_plan(path: Path, root: Path | None) -> Report:
         PlanError, SourceError: if a plan or its source can't be used.
     """
     base = (root if root is not None else find_root(path.resolve().parent)).resolve()
-    report = _chain(path, base, Overlay(), ())
-    plan, text = load_plan(path, str(path))
-    for change in report.files if plan.rest is not None else ():
-        lost = _lost(change)
-        if lost and change.path.name != Path(plan.rest or "").name:
+    overlay = Overlay()
+    report = _chain(path, base, overlay, ())
+    taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
+    for change in report.files:
+        lost = _lost(change) if change.path not in taken_apart else set()
+        if lost:
+            _, text = load_plan(path, str(path))
             line = line_of(text, change.path.name)
             raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return report
@@ -128,7 +133,8 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
-    layout = Layout(base, source_path, rest, frozen=plan.rest is not None)
+    layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
+    overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
         moved = move_definitions(plan, shown, text, analysis, layout, overlay)
@@ -144,7 +150,59 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     except (TargetError, Clash, NotProven) as error:
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
-    return _with_moved(report, moved, layout, overlay)
+    report = _with_moved(report, moved, layout, overlay)
+    if plan.loop is None or report.refused:
+        return report
+    try:
+        return _with_loop(plan, plan.loop, source, layout, request, overlay, report)
+    except (TargetError, NotProven) as error:
+        raise PlanError(f"{shown}:{line_of(text, 'loop')}: {error}") from None
+
+
+def _with_loop(
+    plan: Plan,
+    loop: Loop,
+    source: Source,
+    layout: Layout,
+    request: Request,
+    overlay: Overlay,
+    report: Report,
+) -> Report:
+    """Carry out a plan's loop on what the moves left, and add it to the report."""
+    target = layout.root / plan.root / loop.to
+    made = {change.path: change for change in report.files}
+    if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
+        raise TargetError(f"{loop.to} is the source or the target of a move")
+    if not layout.frozen and overlay.exists(target):
+        raise TargetError(f"{loop.to} exists already; name a file that does not")
+    if request.star_imported and not loop.class_.startswith("_"):
+        raise TargetError(f"{loop.class_} would spread by a star import of the source; begin it with _")
+    assert plan.function is not None
+    left = _left(source, layout, made)
+    composed = compose_loop(left, layout, target, plan.function, loop, request.seams)
+    row = HelperReport(
+        name=loop.class_,
+        qualname=f"{plan.function} (loop)",
+        path=source.path if left.text == source.text else layout.shown(layout.rest),
+        line=composed.line,
+        status="refused" if composed.refusal else "lifted",
+        refusal=composed.refusal,
+        captures=composed.fields,
+        target=None if composed.refusal else layout.shown(target),
+        call_sites=0 if composed.refusal else 1,
+    )
+    for path, text in composed.files.items():
+        made[path] = _change(left, layout, path, text)
+    return Report((*report.helpers, row), tuple(made.values()), report.seams)
+
+
+def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:
+    """What the moves left of the source."""
+    if layout.rest in made:
+        return decode_source(made[layout.rest].after, layout.shown(layout.rest))
+    package = layout.source_package if layout.rest != layout.source else None
+    edits = absolute_imports(source, source.tree, package) if package is not None else []
+    return reread(source, apply_edits(source.text, edits))
 
 
 def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overlay) -> Report:

@@ -95,7 +95,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 raise TargetError(
                     f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
                 ) from None
-            _not_hidden(analysis, layout, path, module)
+            not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
@@ -122,7 +122,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     return made
 
 
-def _not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
     imported = set(sys.stdlib_module_names)
     for node in ast.walk(analysis.source.tree):

@@ -53,7 +53,7 @@ def reindent(text: str, old: str, new: str) -> str:
 
 def tokens(lines: list[str]) -> Iterator[tokenize.TokenInfo]:
     """Tokens of lines whatever their line ends; rows from 1, columns in characters."""
-    plain = iter([line.rstrip("\r\n") + "\n" for line in lines])
+    plain = (line.rstrip("\r\n") + "\n" for line in lines)
     return tokenize.generate_tokens(lambda: next(plain, ""))
 
 

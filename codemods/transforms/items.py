@@ -75,7 +75,7 @@ def _find(text: str, at: int, wanted: str, end: int) -> int:
 
 def header_items(source: Source, node: FunctionNode) -> Items:
     """The parameter list of a definition."""
-    lines = source.lines[node.lineno - 1 :]
+    lines = source.lines[node.lineno - 1 : node.body[0].end_lineno]
     commas: list[int] = []
     depth, opened, last, end = 0, -1, "", -1
     for token in tokens(lines):

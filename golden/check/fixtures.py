@@ -5,6 +5,7 @@ A file is sealed by a digest over its own content and appears whole or not at al
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -119,5 +120,6 @@ def write_whole(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UnusableInput(f"can't write golden {path}: {error.strerror}") from None
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise UnusableInput(f"can't write {path}: {error.strerror}") from None

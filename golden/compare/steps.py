@@ -20,7 +20,7 @@ from golden.compare.outcome import (
     TensorChange,
 )
 from golden.compare.values import distance, load_tensors
-from golden.trace.numbers import readable
+from golden.trace.numbers import hex_ulps, readable
 from golden.trace.streams import Stream, streams
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
 
@@ -128,13 +128,25 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
 
 
 def _numbered(losses: Sequence[str]) -> dict[str, str]:
-    return {f"loss {index}" if len(losses) > 1 else "loss": readable(x) for index, x in enumerate(losses)}
+    return {f"of backward pass {index}": loss for index, loss in enumerate(losses)}
 
 
 def _scalars(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> KindChange:
     names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
-    changes = tuple(TensorChange(n, None, f"{a.get(n, 'absent')} -> {b.get(n, 'absent')}") for n in names)
+    changes = tuple(
+        TensorChange(name, None, _scalar_note(a.get(name), b.get(name), exact=kind == "loss"))
+        for name in names
+    )
     return KindChange(kind, max(len(a), len(b)), changes)
+
+
+def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
+    if a is None or b is None:
+        return f"{a or 'absent'} -> {b or 'absent'}"
+    if not exact:
+        return f"{a} -> {b}"
+    apart = hex_ulps(a, b)
+    return f"{readable(a)} -> {readable(b)}" + (f" ({apart:,} ulps)" if apart is not None else "")
 
 
 def _named(layout: Layout, digests: Mapping[str, str], kind: str) -> dict[str, tuple[TensorInfo, str]]:

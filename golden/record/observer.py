@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import sys
 import threading
 import time
 import weakref
@@ -30,6 +29,7 @@ from . import layout as layouts
 from .naming import ModuleRegistry
 from .plan import Plan
 from .randomness import rng_digests, seed_generators
+from .syncs import SyncCounter
 
 
 @dataclass
@@ -54,9 +54,11 @@ class Observer:
         self._spec = spec
         env = spec.get("env")
         self._rule = layouts.EnvRule(env["module"], env["count"]) if env else None
-        self._dense = range(*spec["dense"]) if spec.get("dense") else range(0)
+        self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
+        self._log: Any = None
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
+        self._syncs = SyncCounter()
         self._lock = threading.RLock()
         self._start()
 
@@ -76,6 +78,8 @@ class Observer:
     def install(self) -> None:
         """Register every hook."""
         self._registry.install()
+        if self._spec["syncs"]:
+            self._syncs.install()
         register_optimizer_step_post_hook(self._on_step)
         backward = torch.autograd.backward
 
@@ -89,6 +93,7 @@ class Observer:
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
         util.register_after_fork(self, Observer._finish_forked)
         self._write_process()
+        self._start_log()
 
     def _finish_forked(self) -> None:
         util.Finalize(self, self._finish_if_used, exitpriority=-100)
@@ -125,9 +130,24 @@ class Observer:
         if self._finished:
             return
         begun = time.perf_counter()
+        self._stop_log()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
+        self._start_log()
         self._seconds += time.perf_counter() - begun
+
+    def _start_log(self) -> None:
+        if self._steps == self._spec["operations"] and os.getpid() == self._pid:
+            from .operations import OperationLog
+
+            self._log = OperationLog(self._folder / "operations" / f"step-{self._steps:06d}.jsonl")
+            self._log.__enter__()
+
+    def _stop_log(self) -> None:
+        if self._log is not None:
+            log, self._log = self._log, None
+            log.__exit__(None, None, None)
+            log.close()
 
     def _step(self, optimizer: Optimizer) -> None:
         watched = self._watch(optimizer)
@@ -247,6 +267,7 @@ class Observer:
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
             return
+        self._stop_log()
         for number in sorted(self._finals):
             # Saving one may set off a collection in which the next one dies, and is saved.
             self._on_death(number, self._pid)
@@ -260,6 +281,7 @@ class Observer:
                 "left_out": sorted(self._left_out),
                 "seconds": time.perf_counter() - self._begun,
                 "observing": self._seconds,
+                "syncs": self._syncs.by_place(),
                 "canary": _canary(self._spec),
             }
         )
@@ -283,7 +305,20 @@ def install(spec: dict[str, Any]) -> None:
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
     seed_generators(spec["seed"])
+    if not spec["observe"]:
+        _only_clock(Path(spec["out"]))
+        return
     # A dynamo trace must not run into the hooks of an optimizer: they stay outside compiled code.
     Observer._on_step._torchdynamo_disable = True  # type: ignore[attr-defined]
     Observer(spec).install()
-    sys.stdout.flush()
+
+
+def _only_clock(out: Path) -> None:
+    """Write how long the process ran; what observing costs is measured against that."""
+    begun, pid = time.perf_counter(), os.getpid()
+
+    def write() -> None:
+        if os.getpid() == pid:
+            (out / f"clock-{pid}.json").write_text(json.dumps({"seconds": time.perf_counter() - begun}))
+
+    atexit.register(write)

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from golden.record.profiles import profile_variables
 from golden.record.run import Run
 from golden.trace.errors import RunFailed, UnusableInput
 
+# How often the size of what a run writes is looked at.
+_LOOK_EVERY_S = 0.5
 _HERE = Path(__file__).resolve().parent
 
 
@@ -98,11 +101,14 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
 
 
 def execute(
-    run: Run, argv: list[str], *, root: Path, variables: Mapping[str, str], logs: Path, steps: Path
+    run: Run, argv: list[str], *, root: Path, variables: Mapping[str, str], folder: Path, outputs: Path
 ) -> None:
-    """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there."""
-    stderr_file = logs / "stderr.txt"
-    with (logs / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
+    """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
+
+    ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}.
+    """
+    stderr_file = folder / "stderr.txt"
+    with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
         try:
             process = subprocess.Popen(
                 argv,
@@ -116,27 +122,49 @@ def execute(
         except OSError as error:
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
-            status = process.wait(timeout=run.timeout)
-        except subprocess.TimeoutExpired:
+            status = _wait(process, run, folder, outputs)
+        finally:
             _kill(process)
-            raise RunFailed(
-                f"run {run.name}: not done after {run.timeout:g} s, stopped {_reached(steps)}; "
-                "raise `timeout` in its run file if it needs more"
-            ) from None
-        except BaseException:
-            _kill(process)
-            raise
     if status == 0:
         return
     last = _last_line(stderr_file)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
-    if status == NO_SUCH_ENTRY or (missing and status == 1 and _count_steps(steps) == 0):
+    if status == NO_SUCH_ENTRY or (missing and status == 1 and _count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
-        raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(steps)}")
+        raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
     raise RunFailed(
-        f"run {run.name}: exit status {status} {_reached(steps)}: {last or '(nothing on stderr)'}"
+        f"run {run.name}: exit status {status} {_reached(folder)}: {last or '(nothing on stderr)'}"
     )
+
+
+def _wait(process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path) -> int:
+    deadline = time.monotonic() + run.timeout
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return process.wait(timeout=max(0.0, min(left, _LOOK_EVERY_S)))
+        except subprocess.TimeoutExpired:
+            if left <= 0:
+                raise RunFailed(
+                    f"run {run.name}: not done after {run.timeout:g} s, stopped {_reached(folder)}; "
+                    "raise `timeout` in its run file if it needs more"
+                ) from None
+        written = _size(outputs) + _size(folder)
+        if written > run.output_mib << 20:
+            raise RunFailed(
+                f"run {run.name}: wrote more than {run.output_mib} MiB, stopped {_reached(folder)}; "
+                "raise `output_mib` in its run file if it needs more"
+            )
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        # Files come and go while the program runs.
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,11 +22,19 @@ from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
 
 def record_run(
-    run: Run, *, root: Path, out: Path, data: Path | None = None, dense: range | None = None, label: str = ""
+    run: Run,
+    *,
+    root: Path,
+    out: Path,
+    data: Path | None = None,
+    dense: range | None = None,
+    operations: int | None = None,
+    label: str = "",
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
-    ``dense`` names optimizer steps whose tensors are kept in full. The folder appears complete or not at all.
+    ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
+    operation is logged. The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
     """
     root = root.resolve()
@@ -36,7 +45,8 @@ def record_run(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
-        about = _record(run, root=root, folder=folder, data=data, dense=dense, label=label)
+        closely = {"dense": [dense.start, dense.stop] if dense else None, "operations": operations}
+        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label)
         write_about(folder, about)
         if out.exists():
             out.rmdir()
@@ -60,26 +70,23 @@ def _partial(out: Path) -> Iterator[Path]:
 
 
 def _record(
-    run: Run, *, root: Path, folder: Path, data: Path | None, dense: range | None, label: str
+    run: Run, *, root: Path, folder: Path, data: Path | None, closely: dict[str, Any], label: str
 ) -> About:
     with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
         outputs = Path(scratch)
         argv = command_line(run, root=root, out=outputs, data=data)
         env = run.env
         observe = {
-            "out": str(folder),
-            "seed": run.seed,
-            "device": run.device,
-            "profile": run.profile,
-            "threads": run.threads,
-            "deterministic": run.deterministic,
+            **settings(run, folder),
+            "observe": True,
             "state_bytes": run.observe.state_mib << 20,
             "env": {"module": env.module, "count": env.count} if env and env.module else None,
-            "dense": [dense.start, dense.stop] if dense else None,
+            "syncs": run.observe.syncs,
+            **closely,
         }
         variables = environment(run, root=root, observe=observe)
         begun = time.monotonic()
-        execute(run, argv, root=root, variables=variables, logs=folder, steps=folder)
+        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
         seconds = time.monotonic() - begun
         processes = _processes(folder)
         events = _events(run, outputs)
@@ -111,6 +118,18 @@ def _fingerprint(process: Path) -> dict[str, str]:
     if steps.exists():
         found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
     return found
+
+
+def settings(run: Run, out: Path) -> dict[str, Any]:
+    """What the process has to know before it observes anything."""
+    return {
+        "out": str(out),
+        "seed": run.seed,
+        "device": run.device,
+        "profile": run.profile,
+        "threads": run.threads,
+        "deterministic": run.deterministic,
+    }
 
 
 def _readable(part: str, outputs: Path, root: Path) -> str:

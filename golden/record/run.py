@@ -17,6 +17,9 @@ from golden.trace.errors import UnusableInput
 RUNS_FOLDER = Path("golden") / "runs"
 
 
+_UNDECIDING = {"description", "budget", "timeout", "output_mib", "data", "base"}
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -64,9 +67,10 @@ class Env(_Table):
 
 
 class Observe(_Table):
-    """What must have been seen, and how much of the final state is kept (in MiB)."""
+    """What must have been seen, what is counted, and how much of the final state is kept (in MiB)."""
 
     steps: bool = True
+    syncs: bool = True
     state_mib: Annotated[int, Field(ge=0)] = 256
 
 
@@ -94,6 +98,7 @@ class Run(_Table):
     threads: Annotated[int, Field(ge=1)] = 1
     timeout: Annotated[float, Field(gt=0)] = 300.0
     budget: Annotated[float, Field(gt=0)]
+    output_mib: Annotated[int, Field(ge=1)] = 2048
     pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
     data: Data | None = None
@@ -120,7 +125,7 @@ class Run(_Table):
 
     def definition(self) -> str:
         """A digest of all that decides the bits of the run."""
-        deciding = self.model_dump(exclude={"description", "budget", "timeout", "data", "base"}, mode="json")
+        deciding = self.model_dump(exclude=_UNDECIDING, exclude_defaults=True, mode="json")
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def base_variant(self) -> Run:

@@ -1,6 +1,6 @@
 """Comparisons for people."""
 
 from golden.report.text import render
-from golden.report.verdicts import render_verdict
+from golden.report.verdicts import render_localized, render_verdict
 
-__all__ = ["render", "render_verdict"]
+__all__ = ["render", "render_localized", "render_verdict"]

@@ -23,7 +23,7 @@ from golden.compare.outcome import (
     TensorChange,
 )
 
-_KIND_TITLES = {
+KIND_TITLES = {
     "layout": "names or shapes",
     "buffers": "buffer",
     "loss": "loss",
@@ -34,6 +34,7 @@ _KIND_TITLES = {
     "rng": "random state",
 }
 _SHOWN = 10
+_LONG_VALUE = 120
 
 
 def render(comparison: Comparison, *, left: str = "left", right: str = "right") -> str:
@@ -53,7 +54,7 @@ def amounts(compared: Compared) -> str:
     parts = [
         _many(compared.events, "event"),
         _many(compared.steps, "optimizer step"),
-        f"{_many(compared.tensors, 'tensor')} ({_size(compared.bytes)})",
+        f"{_many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
         _many(compared.scalars, "scalar"),
         _many(compared.rng_states, "random state"),
     ]
@@ -64,7 +65,8 @@ def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """An amount of bytes with its unit."""
     size = float(count)
     for unit in ("B", "kB", "MB"):
         if size < 1000:
@@ -135,7 +137,7 @@ def describe(divergence: Divergence) -> list[str]:
 
 
 def _kind(change: KindChange) -> str:
-    name = _KIND_TITLES[change.kind]
+    name = KIND_TITLES[change.kind]
     if not change.tensors:
         return name
     first = change.tensors[0]
@@ -147,9 +149,9 @@ def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
     lines = []
     for change in kinds:
         if not change.tensors:
-            lines.append(f"{_KIND_TITLES[change.kind]}: differs")
+            lines.append(f"{KIND_TITLES[change.kind]}: differs")
             continue
-        lines.append(f"{_KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
+        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
         lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
         if len(change.tensors) > _SHOWN:
             lines.append(f"  and {len(change.tensors) - _SHOWN} more")
@@ -187,16 +189,35 @@ def _event(change: EventChange) -> list[str]:
         case "moved":
             head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
         case "changed":
-            head = f"event {change.left} ({change.kind}){env}: {_field(change.fields[0])}"
+            head = f"event {change.left} ({change.kind}){env}: {field_text(change.fields[0])}"
     lines = [head]
-    lines += [_field(field) for field in change.fields[1:_SHOWN]]
+    lines += [field_text(field) for field in change.fields[1:_SHOWN]]
     return [*lines, f"last identical: {change.before}"]
 
 
-def _field(field: FieldChange) -> str:
+def field_text(field: FieldChange) -> str:
+    """One changed field in words."""
     if field.left is None:
         return f"field {field.path} is extra ({field.right})"
     if field.right is None:
         return f"field {field.path} is missing (was {field.left})"
     apart = f" ({field.ulps:,} ulps)" if field.ulps is not None else ""
-    return f"field {field.path}: {field.left} -> {field.right}{apart}"
+    left, right = _near_difference(field.left, field.right)
+    return f"field {field.path}: {left} -> {right}{apart}"
+
+
+def _near_difference(left: str, right: str) -> tuple[str, str]:
+    """Two values, long ones only from a little before the first character that differs."""
+    if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
+        return left, right
+    pairs = enumerate(zip(left, right, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+    start = max(0, same - _LONG_VALUE // 4)
+    return _from(left, start), _from(right, start)
+
+
+def _from(value: str, start: int) -> str:
+    stop = start + _LONG_VALUE
+    before = f"({start:,} characters) …" if start else ""
+    after = f"… ({len(value):,} in all)" if len(value) > stop else ""
+    return f"{before}{value[start:stop]}{after}"

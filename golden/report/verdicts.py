@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from golden.check.localize import Localized
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
+from golden.compare.operations import Located, Operation
 from golden.report.text import amounts, render
 
 
@@ -21,6 +23,47 @@ def render_verdict(verdict: Verdict) -> str:
             return f"{run}: {_no_golden(verdict)}"
         case Failed(run=run, message=message):
             return f"{run}: failed: {message}"
+
+
+def render_localized(found: Localized) -> str:
+    """The step with its values, and the operation where the sides part."""
+    lines = [render(found.comparison, left=found.left.title, right=found.right.title)]
+    for process, located in found.operations:
+        prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
+        lines += [f"{prefix}: {line}" for line in _located(located)]
+    if not found.operations:
+        lines.append(f"no operation was logged before step {found.step} on both sides")
+    return "\n".join(lines)
+
+
+def _located(found: Located) -> list[str]:
+    left, right = found.left, found.right
+    match found.change:
+        case "nothing":
+            return [f"all {found.compared:,} agree; the difference arises outside torch's operations"]
+        case "missing" if left is not None:
+            return [f"{_operation(left)} is missing on the right"]
+        case "extra" if right is not None:
+            return [f"{_operation(right)} is extra on the right"]
+    assert left is not None
+    assert right is not None
+    at = f" (right: {right.place})" if right.place != left.place else ""
+    match found.change:
+        case "arguments":
+            pairs = zip(left.arguments, right.arguments, strict=False)
+            changed = ", ".join(f"{x} -> {y}" for x, y in pairs if x != y)
+            return [f"{_operation(left)}{at} has equal tensors and other arguments: {changed}"]
+        case "input":
+            return [
+                f"{_operation(left)}{at} reads a tensor that differs, and no operation before made it differ"
+            ]
+        case _:
+            return [f"{_operation(left)}{at} has equal inputs and another output"]
+
+
+def _operation(operation: Operation) -> str:
+    place = f" at {operation.place}" if operation.place else ""
+    return f"{operation.name} in {operation.where}{place}"
 
 
 def _no_golden(verdict: NoGolden) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -35,3 +36,11 @@ class NothingComparable(GoldenError):
     """There is nothing whose equality could be judged."""
 
     code = ExitCode.NOTHING_COMPARABLE
+
+
+def worst(codes: Sequence[int]) -> int:
+    """The exit status of several comparisons: that of the worst one."""
+    for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
+        if code in codes:
+            return code
+    return ExitCode.IDENTICAL

@@ -32,14 +32,34 @@ def readable(number: str) -> str:
         return number
 
 
+def hex_ulps(left: str, right: str) -> int | None:
+    """`ulps` of two exact numbers; None if either is none."""
+    try:
+        return ulps(float.fromhex(left), float.fromhex(right))
+    except ValueError:
+        return None
+
+
 def ulps(left: float, right: float) -> int | None:
-    """How many representable float64 values lie between two numbers; None if either is not finite."""
+    """How many representable numbers lie between two; None if either is not finite.
+
+    Counted in float32 where both are exact float32 numbers, as values read from tensors are; else in float64.
+    """
     if not (math.isfinite(left) and math.isfinite(right)):
         return None
-    return abs(_ordinal(left) - _ordinal(right))
+    single = _is_single(left) and _is_single(right)
+    return abs(_ordinal(left, single) - _ordinal(right, single))
 
 
-def _ordinal(value: float) -> int:
-    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+def _is_single(value: float) -> bool:
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
+
+
+def _ordinal(value: float, single: bool) -> int:
+    bits: int = struct.unpack("<i" if single else "<q", struct.pack("<f" if single else "<d", value))[0]
+    magnitude = 0x7FFF_FFFF if single else 0x7FFF_FFFF_FFFF_FFFF
     # Negative floats count downwards from minus zero, which lies one place below plus zero.
-    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF) - 1
+    return bits if bits >= 0 else -(bits & magnitude) - 1

@@ -85,6 +85,7 @@ class Process:
     left_out: tuple[int, ...]
     seconds: float
     observing: float
+    syncs: Mapping[str, int]
 
     def final_files(self) -> dict[int, Path]:
         """The safetensors files of the final state, by optimizer."""
@@ -93,6 +94,11 @@ class Process:
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
         path = self.folder / "dense" / f"step-{step:06d}.safetensors"
+        return path if path.exists() else None
+
+    def operations_file(self, step: int) -> Path | None:
+        """The log of operations before one step, if it was kept."""
+        path = self.folder / "operations" / f"step-{step:06d}.jsonl"
         return path if path.exists() else None
 
 
@@ -174,6 +180,7 @@ def _load_process(folder: Path) -> Process:
         left_out=tuple(end.get("left_out", ())),
         seconds=end.get("seconds", 0.0),
         observing=end.get("observing", 0.0),
+        syncs=end.get("syncs", {}),
     )
 
 

@@ -79,6 +79,18 @@ def test_timeout(project: Project) -> None:
     assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
 
 
+def test_writes_without_end(project: Project) -> None:
+    project.plain("log.write('x' * (3 << 20)); time.sleep(1)", "output_mib = 2\n" + PLAIN_RUN)
+    assert "wrote more than 2 MiB, stopped before the first optimizer step;" in record(project, 3)
+
+
+def test_disk_full(project: Project) -> None:
+    """A file size limit stands for the disk: the observer's own record no longer fits."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    project.script(limit + "\n" + (project.root / "train.py").read_text())
+    assert "OSError: [Errno 27] File too large" in record(project, 3)
+
+
 def test_killed(project: Project) -> None:
     project.plain("os.kill(os.getpid(), signal.SIGKILL)")
     assert "killed by SIGKILL before the first optimizer step" in record(project, 3)

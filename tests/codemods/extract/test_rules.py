@@ -14,7 +14,9 @@ from tests.codemods.extract.conftest import Command
 
 assert codemods.plans.run
 
-WITH_EXAMPLES = sorted(code for code, rule in RULES.items() if rule.refused)
+WITH_EXAMPLES = sorted(
+    code for code, rule in RULES.items() if rule.refused and not rule.refused.startswith("#% loop")
+)
 
 
 def arguments(program: str, folder: Path) -> list[str]:

@@ -1,0 +1,167 @@
+"""CPU time of the static tools, whole process, on generated files and on the monolith.
+
+    python benchmarks/codemods.py [--lines N]... [--repeat N]
+
+Each figure is the least of the repeats, so that a busy machine counts less. The ratio compares with what
+cannot be avoided: an interpreter that parses the same file with libcst and writes it back. `growth` is the
+exponent p in time ~ lines**p between two rows, start-up taken off: 1 is linear.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MONOLITH = ROOT / "golden" / "monolith" / "vectorized.py"
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+
+FUNCTION = '''
+def function_{n}(rows, limit={n}):
+    """Add up the rows that a helper lets pass."""
+    offset = limit * 2
+    seen = []
+
+    def keep(row, *, strict=False):
+        # A remark that must survive.
+        if strict and row > limit:
+            return None
+        seen.append(row)
+        return row + offset
+
+    def total(values):
+        result = 0
+        for value in values:
+            kept = keep(value, strict=value % 2 == 0)
+            if kept is not None:
+                result += kept
+        return result
+
+    if limit > 3:
+        return total(rows), len(seen)
+    return total(row for row in rows if row), len(seen)
+'''
+
+BLOCK = '''
+    scale_{n} = rows[{n} % 3] + {n}
+
+    def step_{n}(row):
+        """One step, with captures that are bound before and never again."""
+        if row > scale_{n}:
+            log.append(row)
+            return row - scale_{n}
+        return row + scale_{n}
+
+    for row in rows:
+        if row % 2:
+            total += step_{n}(row)
+        else:
+            try:
+                total -= step_{n}(row + 1)
+            except ValueError as error:
+                log.append(str(error))
+'''
+
+
+def many_functions(lines: int) -> str:
+    """Return a file of about `lines` lines: one small function with two helpers after the other."""
+    return "".join(FUNCTION.format(n=n) for n in range(lines // FUNCTION.count("\n") + 1))
+
+
+def one_function(lines: int) -> str:
+    """Return a file of about `lines` lines: a single function with a helper every twenty lines."""
+    blocks = "".join(BLOCK.format(n=n) for n in range(lines // BLOCK.count("\n") + 1))
+    return f"def train(rows):\n    total, log = 0, []\n{blocks}\n    return total, log\n"
+
+
+def cpu_seconds(arguments: list[str], folder: Path) -> float:
+    """Return the user and system time of a Python process."""
+    environment = dict(os.environ, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+    null = os.open(os.devnull, os.O_WRONLY)
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        child = os.posix_spawn(
+            sys.executable,
+            [sys.executable, *arguments],
+            environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)],
+        )
+        _, status, usage = os.wait4(child, 0)
+    finally:
+        os.chdir(here)
+        os.close(null)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise SystemExit(f"benchmarks: {' '.join(arguments)} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
+ROUND_TRIP = textwrap.dedent("""
+    import pathlib, sys, libcst
+    libcst.parse_module(pathlib.Path(sys.argv[1]).read_text()).code
+""")
+
+
+def measure(path: Path, repeat: int) -> dict[str, float]:
+    """Return the CPU seconds of each command on a file, the commands taking turns."""
+    commands = {
+        "round trip": ["-c", ROUND_TRIP, path.name],
+        "extract": ["-m", "codemods.extract", path.name, "--output-format", "json"],
+        "audit": ["-m", "codemods.audit", path.name, "--output-format", "json"],
+    }
+    if not (ROOT / "codemods" / "audit").exists() and not (ROOT / "codemods" / "audit.py").exists():
+        del commands["audit"]
+    best = dict.fromkeys(commands, math.inf)
+    for _ in range(repeat):
+        for name, arguments in commands.items():
+            best[name] = min(best[name], cpu_seconds(arguments, path.parent))
+    return best
+
+
+def show_growth(title: str, make: Callable[[int], str], sizes: list[int], repeat: int) -> None:
+    """Print a table over the sizes for one shape of file."""
+    print(f"\n{title}\n   lines  round trip   extract  ratio  ms/1000 lines  growth")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "subject.py"
+        path.write_text("x = 1\n", encoding="utf-8")
+        start_up = measure(path, repeat)["extract"]
+        previous: tuple[int, float] | None = None
+        for size in sizes:
+            path.write_text(make(size), encoding="utf-8")
+            lines = path.read_text(encoding="utf-8").count("\n")
+            seconds = measure(path, repeat)
+            own = max(seconds["extract"] - start_up, 1e-6)
+            growth = math.log(own / previous[1]) / math.log(lines / previous[0]) if previous else math.nan
+            ratio = seconds["extract"] / seconds["round trip"]
+            print(
+                f"{lines:>8} {seconds['round trip']:>9.2f} s {seconds['extract']:>7.2f} s {ratio:>6.2f}"
+                f" {own / lines * 1e6:>14.1f} {growth:>7.2f}"
+            )
+            previous = lines, own
+        print(f"start-up of extract, on an empty file: {start_up:.2f} s")
+
+
+def main(argv: list[str]) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="CPU time of the static tools.")
+    parser.add_argument("--lines", type=int, action="append", help="a size of generated file")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each command; the least counts")
+    options = parser.parse_args(argv)
+    sizes = sorted(options.lines or SIZES)
+    show_growth("many functions, two helpers each", many_functions, sizes, options.repeat)
+    show_growth("one function, a helper every twenty lines", one_function, sizes, options.repeat)
+    if MONOLITH.exists():
+        print(f"\n{MONOLITH.relative_to(ROOT)}, {MONOLITH.read_text(encoding='utf-8').count(chr(10))} lines")
+        for name, seconds in measure(MONOLITH, options.repeat).items():
+            print(f"{name:>12} {seconds:6.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

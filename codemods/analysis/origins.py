@@ -1,0 +1,276 @@
+"""What the names in a file refer to beyond it: imports and their aliases, followed through scopes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
+_DEPTH = 8
+
+
+@dataclass(eq=False, slots=True)
+class Names:
+    """The names of one scope, by what binds them: an import, assignments, or anything else."""
+
+    node: ast.AST
+    parent: Names | None
+    function: str
+    imports: dict[str, str] = field(default_factory=dict)
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    stars: list[str] = field(default_factory=list)
+
+    def owner(self, name: str) -> Names | None:
+        """The scope that binds a name; class bodies are seen only from directly inside."""
+        scope: Names | None = self
+        while scope is not None:
+            visible = scope is self or not isinstance(scope.node, ast.ClassDef)
+            if visible and (name in scope.imports or name in scope.values or name in scope.others):
+                return scope
+            scope = scope.parent
+        return None
+
+    def top(self) -> Names:
+        """The file's own scope."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that a ``from`` import names, with leading dots resolved against a package."""
+    if not node.level:
+        return node.module or ""
+    base = package.split(".") if package else []
+    base = base[: max(0, len(base) - (node.level - 1))]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def walk(tree: ast.Module, package: str) -> Iterator[tuple[ast.AST, Names]]:
+    """Every node with the scope that it is evaluated in, in the order of the tree.
+
+    Decorators and defaults see the scope around their function; ``function`` names the one they belong to.
+    """
+    stack: list[tuple[ast.AST, Names]] = [(tree, _collect(tree, tree.body, None, "", package))]
+    while stack:
+        node, scope = stack.pop()
+        yield node, scope
+        children = list(ast.iter_child_nodes(node))
+        children.reverse()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            qualname = f"{scope.function}.{node.name}" if scope.function else node.name
+            inner = _collect(node, node.body, scope, qualname, package)
+            outside = Names(node, scope, qualname)
+            body = set(map(id, node.body))
+            stack.extend((child, inner if id(child) in body else outside) for child in children)
+        elif isinstance(node, ast.Lambda):
+            inner = Names(node, scope, scope.function, others=_arguments(node.args))
+            stack.extend((child, inner) for child in children)
+        else:
+            stack.extend((child, scope) for child in children)
+
+
+def _arguments(arguments: ast.arguments) -> set[str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    return {argument.arg for argument in every}
+
+
+def _collect(node: ast.AST, body: list[ast.stmt], parent: Names | None, function: str, package: str) -> Names:
+    """The names that a scope's own statements bind."""
+    names = Names(node, parent, function)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        names.others |= _arguments(node.args)
+    stack: list[ast.AST] = list(reversed(body))
+    assigned: set[ast.AST] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.others.add(item.name)
+            continue
+        if isinstance(item, ast.Lambda):
+            continue
+        _bind(item, names, package, assigned)
+        stack.extend(reversed(list(ast.iter_child_nodes(item))))
+    for name, values in names.values.items():
+        if len(values) != 1:
+            names.others.add(name)
+    return names
+
+
+def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            names.imports[alias.asname or top] = alias.name if alias.asname else top
+    elif isinstance(node, ast.ImportFrom):
+        module = absolute(node, package)
+        for alias in node.names:
+            if alias.name == "*":
+                names.stars.append(module)
+            else:
+                names.imports[alias.asname or alias.name] = f"{module}.{alias.name}"
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        assigned.add(node.targets[0])
+        names.values.setdefault(node.targets[0].id, []).append(node.value)
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+        assigned.add(node.target)
+        names.values.setdefault(node.target.id, []).append(node.value)
+    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        if node not in assigned:
+            names.others.add(node.id)
+    elif isinstance(node, ast.Global):
+        names.others.difference_update(node.names)
+
+
+def resolve(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:
+    """The dotted name of what an expression refers to, if imports and single assignments tell; else None.
+
+    A name that a star import may supply counts as that module's.
+    """
+    if depth == 0:
+        return None
+    if isinstance(node, ast.Attribute):
+        base = resolve(node.value, scope, depth - 1)
+        return None if base is None else f"{base}.{node.attr}"
+    if isinstance(node, ast.Call) and node.args:
+        if resolve(node.func, scope, depth - 1) in _IMPORTERS:
+            return single(node.args[0], scope)
+        return None
+    if isinstance(node, ast.Subscript) and resolve(node.value, scope, depth - 1) == "sys.modules":
+        return single(node.slice, scope)
+    if not isinstance(node, ast.Name):
+        return None
+    owner = scope.owner(node.id)
+    if owner is None:
+        stars = scope.top().stars
+        return f"{stars[-1]}.{node.id}" if stars else None
+    if node.id in owner.imports:
+        return owner.imports[node.id]
+    if node.id not in owner.others:
+        return resolve(owner.values[node.id][0], owner, depth - 1)
+    return None
+
+
+def single(node: ast.expr, scope: Names) -> str | None:
+    """The one string that an expression can be."""
+    found = strings(node, scope)
+    return found[0] if found is not None and len(found) == 1 else None
+
+
+def strings(node: ast.expr, scope: Names, depth: int = _DEPTH) -> tuple[str, ...] | None:
+    """The strings that an expression can be, as far as literals and loops over them tell."""
+    if depth == 0:
+        return None
+    if isinstance(node, ast.Constant):
+        return (node.value,) if isinstance(node.value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        return _product([_piece(part, scope, depth) for part in node.values])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _product([strings(node.left, scope, depth - 1), strings(node.right, scope, depth - 1)])
+    if isinstance(node, ast.Attribute) and node.attr == "__name__":
+        module = resolve(node.value, scope)
+        return None if module is None else (module,)
+    if isinstance(node, ast.Name):
+        owner = scope.owner(node.id)
+        if owner is not None and node.id in owner.values and node.id not in owner.others:
+            return strings(owner.values[node.id][0], owner, depth - 1)
+        if owner is not None:
+            return _varying(node.id, owner, depth)
+    return None
+
+
+def _piece(part: ast.expr, scope: Names, depth: int) -> tuple[str, ...] | None:
+    if isinstance(part, ast.FormattedValue):
+        plain = part.conversion == -1 and part.format_spec is None
+        return strings(part.value, scope, depth - 1) if plain else None
+    return strings(part, scope, depth - 1)
+
+
+def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """Every concatenation of one string of each part."""
+    made: list[str] = [""]
+    for part in parts:
+        if part is None:
+            return None
+        made = [before + after for before in made for after in part]
+    return tuple(dict.fromkeys(made))
+
+
+def _varying(name: str, owner: Names, depth: int) -> tuple[str, ...] | None:
+    """The strings that loops over literals, ``parametrize`` or the calls in the file give to a name."""
+    found: list[str] = []
+    known = False
+    for node in ast.walk(owner.node):
+        if isinstance(node, (ast.For, ast.comprehension)):
+            for value in _unpacked(node.target, node.iter, name, owner):
+                text = strings(value, owner, depth - 1)
+                if text is None:
+                    return None
+                found, known = [*found, *text], True
+    if not known and isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for value, where in _given(name, owner.node, owner):
+            text = strings(value, where, depth - 1)
+            if text is None:
+                return None
+            found, known = [*found, *text], True
+    return tuple(dict.fromkeys(found)) if known else None
+
+
+def _unpacked(target: ast.expr, values: ast.expr, name: str, scope: Names) -> Iterator[ast.expr]:
+    """What iterating over a literal collection assigns to a name in a loop's target."""
+    if isinstance(values, ast.Name):
+        owner = scope.owner(values.id)
+        if owner is not None and values.id in owner.values and values.id not in owner.others:
+            values = owner.values[values.id][0]
+    if isinstance(values, ast.Dict):
+        values = ast.List([key for key in values.keys if key is not None])
+    if not isinstance(values, (ast.Tuple, ast.List, ast.Set)):
+        return
+    if isinstance(target, ast.Name):
+        if target.id == name:
+            yield from (_parameter(value) for value in values.elts)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for index, element in enumerate(target.elts):
+            if isinstance(element, ast.Name) and element.id == name:
+                for value in values.elts:
+                    value = _parameter(value)
+                    if isinstance(value, (ast.Tuple, ast.List)) and index < len(value.elts):
+                        yield value.elts[index]
+                    elif isinstance(value, ast.Call) and index < len(value.args):
+                        yield value.args[index]
+
+
+def _parameter(value: ast.expr) -> ast.expr:
+    """The one argument of a ``pytest.param``, or the value itself."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "param":
+        return value.args[0] if len(value.args) == 1 else value
+    return value
+
+
+def _given(name: str, function: FunctionNode, scope: Names) -> Iterator[tuple[ast.expr, Names]]:
+    """What ``parametrize`` and the calls in the same file pass for a function's parameter."""
+    for decorator in function.decorator_list:
+        if (
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Attribute)
+            and decorator.func.attr == "parametrize"
+            and len(decorator.args) >= 2
+        ):
+            names = [
+                part.strip() for text in strings(decorator.args[0], scope) or () for part in text.split(",")
+            ]
+            if name in names:
+                plain = [ast.Name(part) for part in names]
+                target: ast.expr = plain[0] if len(plain) == 1 else ast.Tuple(list(plain))
+                yield from ((value, scope) for value in _unpacked(target, decorator.args[1], name, scope))
+    positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    for node in ast.walk(scope.top().node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
+            if name in positions and positions.index(name) < len(node.args):
+                yield node.args[positions.index(name)], scope.top()
+            yield from ((keyword.value, scope.top()) for keyword in node.keywords if keyword.arg == name)

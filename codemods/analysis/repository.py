@@ -1,0 +1,115 @@
+"""The files of a repository, and the dotted names under which they are imported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
+_MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleName:
+    """How other files may spell a module: ``name`` by its package, ``aliases`` from folders further out."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All of them, the proper one first."""
+        return (self.name, *self.aliases)
+
+    def within(self, dotted: str) -> str | None:
+        """What a dotted name says below this module: ``""`` for the module itself, None if elsewhere."""
+        for spelling in self.spellings:
+            if dotted == spelling:
+                return ""
+            if dotted.startswith(spelling + "."):
+                return dotted[len(spelling) + 1 :]
+        return None
+
+
+def project_root(path: Path) -> Path:
+    """The nearest folder above a file that looks like a project; else the file's own folder."""
+    folder = path.resolve().parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / marker).exists() for marker in _MARKERS):
+            return candidate
+    return folder
+
+
+def module_name(path: Path, root: Path) -> ModuleName:
+    """The dotted name of a file: from the outermost package folder on, ``root`` itself included."""
+    path, root = path.resolve(), root.resolve()
+    folders = [path.parent, *path.parent.parents]
+    if root in folders:
+        folders = folders[: folders.index(root)] + _packages_around(root / "__init__.py")
+    else:
+        folders = _packages_around(path)
+    tail = [] if path.stem == "__init__" else [path.stem]
+    dotted, proper = [], 0
+    for depth in range(len(folders) + 1):
+        parts = [folder.name for folder in reversed(folders[:depth])] + tail
+        if parts:
+            dotted.append(".".join(parts))
+            if depth and (folders[depth - 1] / "__init__.py").exists():
+                proper = len(dotted) - 1
+    dotted = dotted or [path.parent.name]
+    return ModuleName(dotted[proper], tuple(name for index, name in enumerate(dotted) if index > proper))
+
+
+def _packages_around(path: Path) -> list[Path]:
+    """The package folders that a file lies in, innermost first."""
+    folders = []
+    for folder in path.parents:
+        if not (folder / "__init__.py").exists():
+            break
+        folders.append(folder)
+    return folders
+
+
+def package_of(path: Path, module: str) -> str:
+    """The package against which a file's relative imports are resolved."""
+    return module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+
+def python_files(folder: Path) -> Iterator[Path]:
+    """All Python files below a folder (or the file itself), sorted; no environments or build folders."""
+    if folder.is_file():
+        yield folder
+        return
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _SKIPPED
+            and not name.startswith(".")
+            and not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
+        )
+        for name in sorted(files):
+            if name.endswith(".py"):
+                yield Path(where, name)
+
+
+def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:
+    """Those files that contain one of the words at all, with their bytes; unreadable ones are left out."""
+    wanted = [word.encode() for word in words]
+    for path in files:
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if any(word in data for word in wanted):
+            yield path, data
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """A path as reports print it: relative to the root, with forward slashes."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return Path(os.path.relpath(path, root)).as_posix()

@@ -1,0 +1,185 @@
+"""Make the preflight report of a file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from codemods.analysis.decide import Decision, decide
+from codemods.analysis.globals import Globals
+from codemods.analysis.helpers import Helper
+from codemods.analysis.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
+from codemods.analysis.lifting import Analysis
+from codemods.analysis.references import Reference, Usage, find_usage
+from codemods.analysis.repository import ModuleName, module_name, package_of, project_root, shown_path
+from codemods.analysis.scopes import FunctionNode, Scope
+from codemods.analysis.seams import ANY_NAME, Seam, find_seams
+from codemods.analysis.source import SourceError, read_source
+from codemods.analysis.syncs import find_syncs
+from codemods.audit.helpers import HelperReporter, parameters
+from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
+
+_NAMED = 20
+
+
+def build_report(
+    path: Path, *, function: str | None = None, tests: Sequence[Path] = (), root: Path | None = None
+) -> Report:
+    """Analyse one function of a file, or each of its functions that have helpers.
+
+    Without ``root`` nothing but the file and the tests is read.
+
+    Raises:
+        SourceError: if the file can't be used, or has no such function.
+    """
+    base = root or project_root(path)
+    source = read_source(path, shown_path(path, base))
+    analysis = Analysis(source)
+    chosen = _choose(analysis, function)
+    name = module_name(path, base)
+    seams = find_seams(tests, name, base) if tests else None
+    usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
+    replaced = _replaced(analysis, seams or ())
+    reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced))
+    context = _Context(analysis, reporter, path, base, name, seams, usage)
+    functions = tuple(context.function(scope) for scope in chosen)
+    told = {seam.name for report in functions for seam in report.seams or ()}
+    return Report(
+        version=1,
+        path=source.path,
+        module=name.name,
+        lines=len(source.lines),
+        functions=functions,
+        pulled=None if context.graph is None else pulled_in(name.name, context.graph),
+        taken=None if context.usage is None else context.usage.taken,
+        other_seams=None if seams is None else context.seams(s for s in seams if s.name not in told),
+        searched=None if context.usage is None else context.usage.files,
+        unread=None if context.usage is None else context.usage.unread,
+        tests=tuple(shown_path(folder, base) for folder in tests),
+    )
+
+
+def _choose(analysis: Analysis, function: str | None) -> list[Scope]:
+    """The functions to report on."""
+    if function is None:
+        return list(dict.fromkeys(_outermost(helper.outer) for helper in analysis.helpers))
+    wanted = function.replace(".<locals>", "")
+    scopes = [scope for scope in analysis.tree.scopes() if scope.kind == "function"]
+    found = [scope for scope in scopes if scope.qualname == wanted]
+    if not found:
+        path = analysis.source.path
+        candidates = list(dict.fromkeys(_outermost(helper.outer).qualname for helper in analysis.helpers))
+        if candidates:
+            more = f" and {len(candidates) - _NAMED} more" if len(candidates) > _NAMED else ""
+            way_out = "functions with helpers: " + ", ".join(candidates[:_NAMED]) + more
+        else:
+            way_out = "no function in it has helpers"
+        raise SourceError(f"{path}: has no function {function}; {way_out}")
+    return found
+
+
+def _outermost(scope: Scope) -> Scope:
+    """The outermost function around a scope, itself included."""
+    return [around for around in scope.ancestors() if around.kind == "function"][-1]
+
+
+class _Context:
+    """What all functions of the file share."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        reporter: HelperReporter,
+        path: Path,
+        base: Path,
+        name: ModuleName,
+        found_seams: tuple[Seam, ...] | None,
+        usage: Usage | None,
+    ) -> None:
+        self.analysis = analysis
+        self.reporter = reporter
+        self.name = name
+        self.package = package_of(path, name.name)
+        self.found_seams = found_seams
+        self.graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
+        self.usage = usage
+
+    def function(self, scope: Scope) -> FunctionReport:
+        """The report of one function."""
+        node = scope.node
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        helpers = [helper for helper in self.analysis.helpers if helper.outer.inside(scope)]
+        return FunctionReport(
+            name=scope.name,
+            qualname=scope.qualname,
+            line=node.lineno,
+            end_line=node.end_lineno or node.lineno,
+            own_lines=_own_lines(node, helpers),
+            inputs=parameters(node.args),
+            decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
+            helpers=tuple(self.reporter.report(helper) for helper in helpers),
+            references=self._references(scope),
+            seams=self._seams_of(scope),
+            lazy_imports=lazy_imports(node, self.name.name, self.package, self.graph),
+            syncs=find_syncs(node, scope.qualname),
+        )
+
+    def _references(self, scope: Scope) -> tuple[Reference, ...] | None:
+        """Uses in the repository, outside the function's own text."""
+        return None if self.usage is None else self.usage.references[scope.qualname]
+
+    def _seams_of(self, scope: Scope) -> tuple[SeamReport, ...] | None:
+        """Seams that code in a function reads, and those whose name is not known."""
+        if self.found_seams is None:
+            return None
+        read = self.reporter.globals.read_in(scope)
+        return self.seams(seam for seam in self.found_seams if seam.root in read or seam.name == ANY_NAME)
+
+    def seams(self, seams: Iterable[Seam]) -> tuple[SeamReport, ...]:
+        """Seams grouped by name, with their readers."""
+        grouped: dict[str, list[Seam]] = {}
+        for seam in seams:
+            grouped.setdefault(seam.name, []).append(seam)
+        return tuple(
+            SeamReport(
+                name=name,
+                rebinds=found[0].rebinds,
+                read_by=self._readers(found[0].root),
+                places=tuple(SeamPlace(seam.path, seam.line, seam.test, seam.how) for seam in found),
+            )
+            for name, found in sorted(grouped.items())
+        )
+
+    def _readers(self, name: str) -> tuple[str, ...]:
+        """The innermost functions of the file that read a global."""
+        tree = self.analysis.tree
+        uses = tree.uses.get((tree.module, name), ())
+        return tuple(sorted({use.scope.qualname for use in uses if use.scope.qualname}))
+
+
+def _decisions(
+    analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str]
+) -> tuple[Decision, Decision]:
+    """What a lift of all helpers of these functions does: within the file, and into another one."""
+    helpers = [h for h in analysis.helpers if any(h.outer.inside(scope) for scope in chosen)]
+    globals_ = Globals(analysis)
+    foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
+    return decide(analysis, helpers), decide(analysis, helpers, foreign, seams)
+
+
+def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:
+    """Globals that tests replace; all of them, if a test replaces one whose name only a run would tell."""
+    names = {seam.root for seam in seams if seam.rebinds}
+    if ANY_NAME in names:
+        names |= {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
+    return frozenset(names)
+
+
+def _own_lines(node: FunctionNode, helpers: Sequence[Helper]) -> int:
+    """How many lines of a function belong to none of its helpers."""
+    lines = set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for helper in helpers:
+        first = min([helper.node.lineno, *(item.lineno for item in helper.node.decorator_list)])
+        lines -= set(range(first, (helper.node.end_lineno or first) + 1))
+    return len(lines)

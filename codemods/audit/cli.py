@@ -1,0 +1,113 @@
+"""The command line of the preflight report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from codemods.analysis.source import SourceError
+from codemods.audit.build import build_report
+from codemods.audit.report import Report
+from codemods.audit.text import render_refusals, render_statistics, render_text
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m codemods.audit`` and give its exit status.
+
+    0: every helper can be lifted, or ``--exit-zero``; 1: some are refused; 2: unusable input.
+    """
+    try:
+        status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"codemods audit: {error.format_message()}", err=True)
+        return 2
+    except click.Abort:
+        return 130
+    return status if isinstance(status, int) else 0
+
+
+@click.command(
+    name="audit",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Report what helpers capture and change, who calls and patches their function, what can be lifted.",
+)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--function", metavar="QUALNAME", help="Only this function (default: all that have helpers).")
+@click.option(
+    "--tests", type=click.Path(path_type=Path), multiple=True, help="Search here for seams; repeatable."
+)
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="Search this repository for uses and imports; paths are relative to it.",
+)
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
+@click.option("--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
+@click.option("--explain", "code", metavar="CODE", help="Explain a refusal code and exit.")
+def command(
+    file: Path | None,
+    function: str | None,
+    tests: tuple[Path, ...],
+    root: Path | None,
+    output_format: str,
+    output: Path | None,
+    statistics: bool,
+    quiet: bool,
+    exit_zero: bool,
+    code: str | None,
+) -> int:
+    """The options, turned into a report and its rendering."""
+    if code is not None:
+        return _explain(code)
+    if file is None:
+        raise click.UsageError("no FILE given; name the Python file to report on")
+    for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
+        if folder is not None and not folder.exists():
+            raise click.UsageError(f"{option} {folder}: no such folder")
+    try:
+        report = build_report(file, function=function, tests=tests, root=root)
+    except SourceError as error:
+        raise click.ClickException(str(error)) from None
+    text = _render(report, output_format, statistics=statistics, quiet=quiet)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.ClickException(f"{output}: can't be written: {error.strerror}") from None
+    return 1 if report.refused and not exit_zero else 0
+
+
+def _render(report: Report, output_format: str, *, statistics: bool, quiet: bool) -> str:
+    if output_format == "json":
+        from codemods.audit.json_report import render_json
+
+        return render_json(report)
+    if output_format == "markdown":
+        from codemods.audit.markdown import render_markdown
+
+        return render_markdown(report)
+    if quiet:
+        counts = "".join(line + "\n" for line in render_statistics(report)) if statistics else ""
+        return render_refusals(report) + counts
+    return render_text(report, statistics=statistics)
+
+
+def _explain(code: str) -> int:
+    """Print what a refusal code means."""
+    import codemods.analysis.rules
+    import codemods.plans.compose  # noqa: F401  (registers its codes too)
+    from codemods.analysis.refusals import RULES, explain
+
+    text = explain(code)
+    if text is None:
+        raise click.UsageError(f"no refusal code {code}; the codes: {', '.join(sorted(RULES))}")
+    click.echo(text, nl=False)
+    return 0

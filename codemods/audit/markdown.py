@@ -1,0 +1,285 @@
+"""The report as a Markdown document, for a reviewer who has never seen the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from codemods.audit import wording
+from codemods.audit.report import FunctionReport, HelperReport, Refused, Report, SeamReport
+
+_WORDS = """\
+A *helper* is a function defined inside another function. A *capture* is a variable of an enclosing function
+that a helper reads. To *lift* a helper is to make it a module-level function whose captures are keyword-only
+parameters; a helper is *refused* where that could change what the program does. A *seam* is a name that tests
+replace. A *fence* is a call after which the device has done everything that was queued before."""
+
+
+def render_markdown(report: Report) -> str:
+    """The whole document; the same report always gives the same text."""
+    lines: list[str] = [
+        f"# Preflight report: `{report.path}`",
+        "",
+        f"Made by `{_command(report)}`; run it again instead of editing this file.",
+        "",
+        _WORDS,
+        "",
+        *_overview(report),
+    ]
+    for function in report.functions:
+        lines += _function(function)
+    lines += _module(report)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table and the blank line after it; nothing at all without rows."""
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    if not cells:
+        return []
+    lines = [list(header), ["---"] * len(header), *cells]
+    return [*(f"| {' | '.join(row)} |" for row in lines), ""]
+
+
+def code(text: str) -> str:
+    """Text in backticks, more of them where it has some itself."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(code(name) for name in names) or "nothing"
+
+
+def _command(report: Report) -> str:
+    parts = ["python -m codemods.audit", report.path]
+    if len(report.functions) == 1:
+        parts.append(f"--function {report.functions[0].qualname}")
+    if report.searched is not None:
+        parts.append("--root .")
+    parts += [f"--tests {folder}" for folder in report.tests]
+    return " ".join([*parts, "--output-format markdown"])
+
+
+def _overview(report: Report) -> Iterator[str]:
+    functions = wording.count(len(report.functions), "function")
+    helpers = wording.count(len(report.helpers), "helper")
+    liftable = len(report.helpers) - len(report.refused)
+    yield (
+        f"{wording.count(report.lines, 'line')} in the file; {functions} with {helpers}, "
+        f"{liftable} of which can be lifted within the file. "
+        f"Read: {wording.searched(report)}."
+    )
+    yield ""
+
+
+def _function(function: FunctionReport) -> Iterator[str]:
+    yield f"## `{function.qualname}`"
+    yield ""
+    yield from _signature("def " + function.name + wording.signature(function.inputs), function.decorators)
+    yield (
+        f"Lines {function.line}-{function.end_line}: {wording.count(function.lines, 'line')}, "
+        f"{function.own_lines} of them outside its helpers."
+    )
+    yield ""
+    yield from table(
+        (
+            "helper",
+            "lines",
+            "captures",
+            "rebound",
+            "changes",
+            "calls",
+            "as a value",
+            "within the file",
+            "to another",
+        ),
+        [_row(helper, function) for helper in function.helpers],
+    )
+    yield from _references(function)
+    yield from _seams("### Seams", function.seams)
+    yield from _lazy_imports(function)
+    yield from _syncs(function)
+    for helper in function.helpers:
+        yield from _helper(helper, function)
+
+
+def _signature(text: str, decorators: Sequence[str]) -> Iterator[str]:
+    yield "```python"
+    yield from (f"@{decorator}" for decorator in decorators)
+    yield text
+    yield "```"
+    yield ""
+
+
+def _row(helper: HelperReport, function: FunctionReport) -> tuple[str, ...]:
+    return (
+        code(wording.short_name(helper.qualname, function)),
+        f"{helper.line}-{helper.end_line}",
+        str(len(helper.captures)),
+        str(sum(bool(capture.rebound) for capture in helper.captures)),
+        str(len({mutation.target for mutation in helper.mutates})),
+        str(len(helper.calls)),
+        str(len(helper.values)),
+        wording.verdict(helper.strategy),
+        wording.verdict(helper.moved),
+    )
+
+
+def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
+    yield f"### `{wording.short_name(helper.qualname, function)}`"
+    yield ""
+    yield from _signature(wording.definition(helper), helper.decorators)
+    yield f"Lines {helper.line}-{helper.end_line} ({wording.count(helper.lines, 'line')}), a {helper.kind}."
+    yield ""
+    if isinstance(helper.strategy, Refused):
+        refused = helper.strategy
+        yield f"**Refused** ({code(refused.code)}, line {refused.line}): {refused.reason}."
+        yield f"Way out: {refused.way_out}."
+    else:
+        yield f"**Lift**, passing {_names(helper.strategy.passed)}."
+    yield f"Into another file: {wording.moved(helper)}."
+    yield ""
+    yield from table(
+        ("capture", "how it is bound", "type", "rebound", "bound at every use", "read in lines"),
+        [
+            (
+                code(capture.name),
+                wording.binding(capture, function),
+                "" if capture.annotation is None else code(capture.annotation),
+                wording.at_lines(capture.rebound) if capture.rebound else "never",
+                wording.bound_at_uses(capture, helper),
+                wording.numbers(capture.reads),
+            )
+            for capture in helper.captures
+        ],
+    )
+    yield from table(
+        ("changes", "how", "of", "line"),
+        [(code(m.target), m.via, f"a {m.of}", str(m.line)) for m in helper.mutates],
+    )
+    yield from table(
+        ("global", "where it comes from"),
+        [(code(name.name), wording.origin(name)) for name in helper.globals if name.kind != "builtin"],
+    )
+    builtins = [name.name for name in helper.globals if name.kind == "builtin"]
+    if builtins:
+        yield f"Builtins: {_names(builtins)}."
+        yield ""
+    places = [("called", place) for place in helper.calls] + [("used as a value", v) for v in helper.values]
+    if not places:
+        yield "It is used nowhere."
+        yield ""
+    yield from table(
+        ("use", "in", "line"),
+        [(kind, wording.where(place.function, function), str(place.line)) for kind, place in places],
+    )
+
+
+def _references(function: FunctionReport) -> Iterator[str]:
+    yield "### Uses in the repository"
+    yield ""
+    if function.references is None:
+        yield "Not searched."
+        yield ""
+        return
+    if not function.references:
+        yield "None."
+        yield ""
+    yield from table(
+        ("file", "line", "in", "use"),
+        [
+            (code(use.path), str(use.line), code(use.function) if use.function else "the module", use.kind)
+            for use in function.references
+        ],
+    )
+
+
+def _seams(heading: str, seams: Sequence[SeamReport] | None) -> Iterator[str]:
+    yield heading
+    yield ""
+    if not seams:
+        yield "None." if seams is not None else "Not searched."
+        yield ""
+        return
+    yield from table(
+        ("name", "replaced", "read by", "test", "at", "how"),
+        [
+            (
+                code(seam.name) if index == 0 else "",
+                ("the module's own name" if seam.rebinds else "an attribute") if index == 0 else "",
+                (_names(seam.read_by) if seam.read_by else "nothing in this file") if index == 0 else "",
+                code(place.test) if place.test else "the module",
+                f"{place.path}:{place.line}",
+                place.how,
+            )
+            for seam in seams
+            for index, place in enumerate(seam.places)
+        ],
+    )
+
+
+def _lazy_imports(function: FunctionReport) -> Iterator[str]:
+    yield "### Imported inside the function"
+    yield ""
+    if not function.lazy_imports:
+        yield "Nothing."
+        yield ""
+    rows = []
+    for lazy in function.lazy_imports:
+        rows.append((code(lazy.name), code(lazy.target), str(lazy.line), wording.why_lazy(lazy)))
+    yield from table(("name", "from", "line", "why it is lazy"), rows)
+
+
+def _syncs(function: FunctionReport) -> Iterator[str]:
+    yield "### Device syncs"
+    yield ""
+    yield "Calls that make the host wait for the device, by their names alone."
+    yield ""
+    yield from table(
+        ("line", "call", "in", "innermost loop", "last fence before it"),
+        [
+            (
+                str(sync.line),
+                code(sync.text) + (" (a fence)" if sync.is_fence else ""),
+                wording.where(sync.function, function),
+                code(sync.loops[-1]) if sync.loops else "none",
+                "none" if sync.fence is None else f"line {sync.fence}",
+            )
+            for sync in function.syncs
+        ],
+    )
+
+
+def _module(report: Report) -> Iterator[str]:
+    yield "## The module"
+    yield ""
+    yield from _seams("### Seams that the functions above don't read", report.other_seams)
+    yield "### What importing it imports"
+    yield ""
+    if report.pulled is None:
+        yield "Not searched."
+        yield ""
+    else:
+        yield (
+            f"{wording.count(len(report.pulled.modules), 'module')} of the repository, and "
+            f"{wording.count(len(report.pulled.heavy), 'distribution')} whose import takes long."
+        )
+        yield ""
+        yield from table(
+            ("heavy import", "by way of"),
+            [(code(chain[-1]), " → ".join(chain[:-1])) for chain in report.pulled.heavy],
+        )
+        if report.pulled.third_party:
+            yield f"Further distributions: {_names(report.pulled.third_party)}."
+            yield ""
+    for path in report.unread or ():
+        yield f"Not read, because it is not valid Python: {code(path)}."
+        yield ""
+    yield "### Names that other files take from it"
+    yield ""
+    if not report.taken:
+        yield "None." if report.taken is not None else "Not searched."
+        return
+    places: dict[str, list[str]] = {}
+    for item in report.taken:
+        places.setdefault(item.name, []).append(f"{item.path}:{item.line}")
+    yield from table(("name", "taken in"), [(code(name), ", ".join(found)) for name, found in places.items()])

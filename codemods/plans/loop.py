@@ -1,0 +1,327 @@
+"""Carry out ``[loop]``: a class with the function's main loop as its method, and the call in its place."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codemods.analysis.annotations import annotation_names, stated_annotation
+from codemods.analysis.globals import globals_of
+from codemods.analysis.lifting import Analysis
+from codemods.analysis.refusals import Refusal, refuse
+from codemods.analysis.source import Source, SourceError, parse_source
+from codemods.analysis.walk import all_arguments
+from codemods.plans.append import docstring_text, made_module
+from codemods.plans.compose import must_compile, reread
+from codemods.plans.imports import Import, ImportSection, imports_of
+from codemods.plans.model import Loop
+from codemods.plans.modules import Layout
+from codemods.plans.targets import TargetError, not_hidden
+from codemods.transforms.edits import Edit, apply_edits, reindent
+from codemods.transforms.items import line_limit
+from codemods.transforms.lift import absolute_imports, first_line, indentation
+from codemods.transforms.loop_decide import LoopDecision, decide_loop
+from codemods.transforms.loop_parts import LoopError, Parts, loop_statement
+from codemods.transforms.loop_proof import Made, field_of, prove_loop
+from codemods.transforms.proof import NotProven, resolve_relative
+
+_INDENT = "    "
+_DATACLASS = Import("dataclasses", "dataclass")
+_ANY = Import("typing", "Any")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopMade:
+    """The loop's place, what was decided, and the new texts of both files (none where it was refused)."""
+
+    line: int
+    refusal: Refusal | None
+    fields: tuple[str, ...]
+    files: Mapping[Path, str]
+
+
+def compose_loop(
+    source: Source, layout: Layout, target: Path, function: str, loop: Loop, seams: frozenset[str]
+) -> LoopMade:
+    """Decide, rewrite and prove. ``source`` is the text of ``layout.rest`` as earlier moves left it.
+
+    Raises:
+        TargetError: if the plan asks for something that can't be made.
+    """
+    try:
+        module = layout.dotted(target)
+    except ValueError:
+        raise TargetError(
+            f"{layout.shown(target)}: can't be imported from {layout.shown(layout.rest)}: "
+            "not below its folder"
+        ) from None
+    analysis = Analysis(source)
+    not_hidden(analysis, layout, target, module)
+    return _Writer(analysis, layout, _parts(analysis, function, loop), loop, target).made(seams)
+
+
+def _parts(analysis: Analysis, function: str, loop: Loop) -> Parts:
+    scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
+    if len(scopes) != 1:
+        raise TargetError(f"there are {len(scopes)} functions {function}")
+    node = scopes[0].node
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    try:
+        return Parts(analysis, scopes[0], node, loop_statement(node, loop.at))
+    except LoopError as error:
+        raise TargetError(str(error)) from None
+
+
+class _Writer:
+    """Writes both files for one loop."""
+
+    def __init__(self, analysis: Analysis, layout: Layout, parts: Parts, loop: Loop, target: Path) -> None:
+        self.analysis = analysis
+        self.source = analysis.source
+        self.layout = layout
+        self.parts = parts
+        self.loop = loop
+        self.target = target
+        self.known = globals_of(analysis)
+        self.width = line_limit(self.source)
+        self.newline = self.source.newline
+        self.package = _package(layout)
+        self.classes = (*loop.state, loop.class_)
+        self.section = ImportSection(
+            (layout.root, layout.root / "src", layout.base), self.source.future_flags
+        )
+
+    def made(self, seams: frozenset[str]) -> LoopMade:
+        """Decide, write, prove."""
+        self._check_names()
+        line = self.parts.loop.lineno
+        decision = decide_loop(self.parts, seams, self._reserved())
+        if isinstance(decision, Refusal):
+            return LoopMade(line, decision, (), {})
+        self._check_groups(decision)
+        rest, target = self._rest(decision), self._target(decision)
+        try:
+            made = Made(
+                rest=reread(self.source, rest),
+                target=parse_source(target, self.layout.shown(self.target)),
+                module=self.layout.dotted(self.target),
+                class_name=self.loop.class_,
+                method=self.loop.method,
+                groups=self.loop.state,
+                package=self.package,
+            )
+            must_compile(made.rest)
+            must_compile(made.target)
+            prove_loop(decision, made)
+        except (NotProven, SourceError) as failure:
+            return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
+        return LoopMade(line, None, decision.fields, {self.layout.rest: rest, self.target: target})
+
+    def _check_names(self) -> None:
+        """The new classes' names mean nothing else in the source."""
+        tree = self.analysis.tree
+        taken = {name for _, name in (*tree.uses, *tree.binders, *tree.declared)} | tree.strings.keys()
+        for name in self.classes:
+            if name in taken or hasattr(builtins, name) or name in ("dataclass", "Any", "TYPE_CHECKING"):
+                raise TargetError(f"the name {name} is taken in {self.source.path}; choose another")
+        if len(set(self.classes)) != len(self.classes):
+            raise TargetError(f"{self.loop.class_} is the loop's class and a group of its state")
+
+    def _check_groups(self, decision: LoopDecision) -> None:
+        """Groups hold fields, each one group's at most, and no two things have one name."""
+        grouped: dict[str, str] = {}
+        for group, names in self.loop.state.items():
+            for name in names:
+                if name not in decision.fields:
+                    raise TargetError(f"{group}: the loop needs no {name} from outside")
+                if name in grouped:
+                    raise TargetError(f"{name} is in {grouped[name]} and in {group}")
+                grouped[name] = group
+        own = [n for n in decision.fields if n not in grouped] + [
+            field_of(group) for group in self.loop.state
+        ]
+        for name in (*own, *decision.fields):
+            if name == self.loop.method or own.count(name) > 1:
+                raise TargetError(f"two things in {self.loop.class_} would be called {name}; rename one")
+
+    def _reserved(self) -> frozenset[str]:
+        """Names that the target binds itself, unless the source imports the same thing under them."""
+        found = {"TYPE_CHECKING", "tuple", *self.classes}
+        for wanted in (_DATACLASS, _ANY):
+            if self._imports(wanted.bound) != [wanted]:
+                found.add(wanted.bound)
+        if self._imports("TYPE_CHECKING") == [Import("typing", "TYPE_CHECKING")]:
+            found.discard("TYPE_CHECKING")
+        return frozenset(found)
+
+    def _imports(self, name: str) -> list[Import]:
+        """What a global name is imported as."""
+        package = self.package or ""
+        return [
+            made
+            for node in self.known.look_up(name).imports
+            for made in imports_of(node, name, lambda level, module: resolve_relative(package, level, module))
+        ]
+
+    # What is left
+
+    def _rest(self, decision: LoopDecision) -> str:
+        parts, starts = self.parts, self.source.starts
+        indent = indentation(self.source, parts.loop.lineno)
+        call = f"{self._build(decision, indent)}.{self.loop.method}()"
+        if decision.returned:
+            call = f"{', '.join(decision.returned)} = {call}"
+        elif decision.returns:
+            call = f"return {call}"
+        place = Edit(starts[parts.loop.lineno - 1], starts[parts.last], indent + call + self.newline)
+        section = ImportSection(())
+        module = self.layout.dotted(self.target)
+        section.runtime.update(Import(module, name) for name in self.classes)
+        last = _last_import(self.source.tree, parts.node.lineno)
+        text = section.render(self.newline, self.width) + self.newline
+        at = starts[last]
+        if not last:
+            at = starts[first_line(self.source, self.source.tree.body[0]) - 1]
+            text += self.newline * 2
+        return apply_edits(self.source.text, [place, Edit(at, at, text)])
+
+    def _build(self, decision: LoopDecision, indent: str) -> str:
+        """The expression that makes the object, one argument a line."""
+        grouped = {name: group for group, names in self.loop.state.items() for name in names}
+        items = [
+            f"{field_of(group)}={self._construct(group, [f'{n}={n}' for n in names], indent + _INDENT)}"
+            for group, names in self.loop.state.items()
+        ]
+        items += [f"{name}={name}" for name in decision.fields if name not in grouped]
+        return self._construct(self.loop.class_, items, indent)
+
+    def _construct(self, name: str, items: Sequence[str], indent: str) -> str:
+        if not items:
+            return f"{name}()"
+        lines = "".join(f"{indent}{_INDENT}{item},{self.newline}" for item in items)
+        return f"{name}({self.newline}{lines}{indent})"
+
+    # The target
+
+    def _target(self, decision: LoopDecision) -> str:
+        newline = self.newline
+        grouped = {name: group for group, names in self.loop.state.items() for name in names}
+        self._imports_of_loop(decision)
+        classes = [
+            self._class(group, f"What the loop of `{self.parts.node.name}` needs.", self._typed(names))
+            for group, names in self.loop.state.items()
+        ]
+        own = {field_of(group): group for group in self.loop.state}
+        own.update(self._typed([name for name in decision.fields if name not in grouped]))
+        title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
+        method = self._method(decision, grouped)
+        classes.append(self._class(self.loop.class_, title, own) + newline + method)
+        where = self.layout.dotted(self.layout.rest)
+        head = f"The loop of `{self.parts.node.name}` in {where}."
+        return made_module(head, self.section, classes, newline, self.width)
+
+    def _class(self, name: str, title: str, fields: Mapping[str, str]) -> str:
+        newline = self.newline
+        lines = [f"{_INDENT}{field}: {annotation}{newline}" for field, annotation in fields.items()]
+        gap = newline if lines else ""
+        head = f"@dataclass(frozen=True, slots=True){newline}class {name}:{newline}"
+        docstring = _INDENT + docstring_text(title, newline)
+        return head + docstring + gap + "".join(lines)
+
+    def _typed(self, names: Iterable[str]) -> dict[str, str]:
+        """Fields with the annotations that the source states for them."""
+        found = {}
+        for name in names:
+            annotation = None
+            if name in self.parts.names:
+                annotation = stated_annotation(self.analysis, (name, self.parts.scope))
+            if annotation is not None and self._annotates([annotation]):
+                found[name] = ast.unparse(annotation)
+            else:
+                found[name] = "Any"
+                self.section.runtime.add(_ANY)
+        return found
+
+    def _annotates(self, annotations: list[ast.expr]) -> bool:
+        """Import what annotations mention, for type checkers; whether that can be done."""
+        names = annotation_names(annotations)
+        if names & ({"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}):
+            return False
+        for name in names:
+            found = self.known.look_up(name)
+            if found.origin == "own":
+                self.section.typing.add(Import(self.layout.dotted(self.layout.rest), name))
+            else:
+                self.section.typing.update(self._imports(name))
+        return True
+
+    def _imports_of_loop(self, decision: LoopDecision) -> None:
+        self.section.runtime.add(_DATACLASS)
+        for name in decision.imported:
+            self.section.runtime.update(self._imports(name))
+        if "annotations" not in self.source.future_flags:
+            return
+        for node in ast.walk(self.parts.loop):
+            found: list[ast.expr | None] = []
+            if isinstance(node, ast.AnnAssign):
+                found = [node.annotation]
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found = [argument.annotation for argument in all_arguments(node.args)] + [node.returns]
+            self._annotates([annotation for annotation in found if annotation is not None])
+
+    def _method(self, decision: LoopDecision, grouped: Mapping[str, str]) -> str:
+        newline, inner = self.newline, _INDENT * 2
+        receiver = self._receiver()
+        returned = ", ".join(decision.returned)
+        kind = "Any" if decision.returns or len(decision.returned) == 1 else "None"
+        if len(decision.returned) > 1:
+            kind = f"tuple[{', '.join(['Any'] * len(decision.returned))}]"
+        if kind != "None":
+            self.section.runtime.add(_ANY)
+        title = f"Run the loop; {returned} as it leaves them." if returned else "Run the loop."
+        lines = [
+            f"{_INDENT}def {self.loop.method}({receiver}) -> {kind}:{newline}",
+            inner + docstring_text(title, newline),
+        ]
+        for name in decision.fields:
+            path = f"{field_of(grouped[name])}.{name}" if name in grouped else name
+            lines.append(f"{inner}{name} = {receiver}.{path}{newline}")
+        lines.append(newline * bool(decision.fields) + self._statements(inner))
+        if returned:
+            lines.append(f"{inner}return {returned}{newline}")
+        return "".join(lines)
+
+    def _receiver(self) -> str:
+        """``self``, unless the loop means something by it."""
+        used = {node.id for node in ast.walk(self.parts.loop) if isinstance(node, ast.Name)}
+        used.update(self.parts.names, self.parts.globals)
+        return next(
+            name for name in ("self", "this", "_self", *map("_self_{}".format, range(99))) if name not in used
+        )
+
+    def _statements(self, indent: str) -> str:
+        """The loop's own text, moved to another depth."""
+        source, loop = self.source, self.parts.loop
+        edits = absolute_imports(source, loop, self.package) if self.package is not None else []
+        text = apply_edits(source.text, edits, source.starts[loop.lineno - 1], source.starts[self.parts.last])
+        text = text if text.endswith(("\n", "\r")) else text + self.newline
+        return reindent(text, indentation(source, loop.lineno), indent)
+
+
+def _package(layout: Layout) -> str | None:
+    package = layout.dotted(layout.rest).rpartition(".")[0]
+    return package or None
+
+
+def _last_import(tree: ast.Module, before: int) -> int:
+    """The last line of the last plain import (or the docstring) before a line; 0 if there is none."""
+    last = 0
+    for index, statement in enumerate(tree.body):
+        plain = isinstance(statement, (ast.Import, ast.ImportFrom))
+        docstring = index == 0 and isinstance(statement, ast.Expr)
+        if (plain or docstring) and statement.lineno < before:
+            last = statement.end_lineno or last
+    return last

@@ -1,0 +1,102 @@
+"""Two logs of operations: the first one that gets equal inputs and gives another output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Literal
+
+_ALIGN_AT_MOST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its name, the module and the line of the program that it belongs to, digests."""
+
+    name: str
+    where: str
+    place: str
+    arguments: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where two runs part.
+
+    ``output``: equal inputs, another output. ``arguments``: equal tensors, other numbers beside them.
+    ``input``: the first operation that reads something different, which no operation before it made.
+    ``missing`` and ``extra``: an operation that only one side has. ``nothing``: all operations agree.
+    """
+
+    change: Literal["output", "arguments", "input", "missing", "extra", "nothing"]
+    left: Operation | None
+    right: Operation | None
+    compared: int
+
+
+def read_operations(path: Path) -> list[Operation]:
+    """A log of operations in order."""
+    return [
+        Operation(
+            record["op"],
+            record["where"],
+            record["place"],
+            tuple(record["args"]),
+            tuple(record["in"]),
+            tuple(record["out"]),
+        )
+        for record in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    ]
+
+
+def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
+    """The first operation at which two runs part. One added or removed does not derail what follows it."""
+    known_left: set[str] = set()
+    known_right: set[str] = set()
+    odd: Located | None = None
+    compared = 0
+    for i, j in _aligned(left, right):
+        a, b = left[i] if i is not None else None, right[j] if j is not None else None
+        compared += 1
+        if a is None or b is None:
+            if odd is None:
+                odd = Located("missing" if b is None else "extra", a, b, compared)
+        elif a.inputs == b.inputs and a.outputs != b.outputs and not _random(a):
+            return odd or Located("arguments" if a.arguments != b.arguments else "output", a, b, compared)
+        elif a.inputs != b.inputs and odd is None:
+            fresh = [
+                (x, y)
+                for x, y in zip(a.inputs, b.inputs, strict=False)
+                if x != y and x not in known_left and y not in known_right
+            ]
+            if fresh:
+                return Located("input", a, b, compared)
+        known_left.update(a.outputs if a else ())
+        known_right.update(b.outputs if b else ())
+    return odd or Located("nothing", None, None, compared)
+
+
+def _random(operation: Operation) -> bool:
+    # Random operations read a hidden state, so equal inputs say nothing about their outputs.
+    return False if operation.inputs else any(w in operation.name for w in ("rand", "bernoulli", "normal"))
+
+
+def _aligned(left: Sequence[Operation], right: Sequence[Operation]) -> list[tuple[int | None, int | None]]:
+    a = [f"{op.name}\0{op.where}\0{len(op.inputs)}" for op in left]
+    b = [f"{op.name}\0{op.where}\0{len(op.inputs)}" for op in right]
+    if a == b or max(len(a), len(b)) > _ALIGN_AT_MOST:
+        size = min(len(a), len(b))
+        return [(i, i) for i in range(size)]
+    pairs: list[tuple[int | None, int | None]] = []
+    x = y = 0
+    for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
+        pairs += [(i, None) for i in range(x, block.a)]
+        pairs += [(None, j) for j in range(y, block.b)]
+        pairs += [(block.a + k, block.b + k) for k in range(block.size)]
+        x, y = block.a + block.size, block.b + block.size
+    return pairs

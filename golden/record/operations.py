@@ -1,0 +1,116 @@
+"""Every operation before one optimizer step, with digests of what goes in and what comes out.
+
+Slow, and only used to locate a divergence that is known already.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+import xxhash
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ..trace.digest import plain
+
+_OWN = str(Path(__file__).resolve().parent.parent)
+_TORCH = str(Path(torch.__file__).parent)
+_LINES_AT_MOST = 200_000
+
+
+class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Writes one line per operation while it is entered."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._pid = os.getpid()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w", encoding="utf-8")
+        self._lines = 0
+        self._stack: list[str] = []
+        self._names: dict[int, str] = {}
+        self._module_of_node: dict[int, str] = {}
+        self._handles = [
+            register_module_forward_pre_hook(self._enter_module),
+            register_module_forward_hook(self._leave_module, always_call=True),
+        ]
+
+    def _enter_module(self, module: nn.Module, inputs: Any) -> None:
+        if not self._stack:
+            self._names = {id(m): name for name, m in module.named_modules()}
+        name = self._names.get(id(module), "")
+        self._stack.append(f"{name} ({type(module).__name__})" if name else type(module).__name__)
+
+    def _leave_module(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if os.getpid() != self._pid:
+            return func(*args, **kwargs)
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            where = f"backward of {self._module_of_node.get(node._sequence_nr(), node.name())}"
+        else:
+            where = self._stack[-1] if self._stack else "outside modules"
+            self._module_of_node[torch._C._autograd._get_sequence_nr()] = where
+        before = _digests((args, kwargs))
+        out = func(*args, **kwargs)
+        if self._lines < _LINES_AT_MOST:
+            self._lines += 1
+            line = {
+                "op": str(func),
+                "where": where,
+                "place": _place(),
+                "args": [_text(x) for x in tree_leaves((args, kwargs)) if not isinstance(x, torch.Tensor)],
+                "in": before,
+                # An operation may also write to its arguments.
+                "out": _digests((out, args)),
+            }
+            self._file.write(json.dumps(line) + "\n")
+        return out
+
+    def close(self) -> None:
+        """End the log."""
+        for handle in self._handles:
+            handle.remove()
+        self._file.close()
+
+
+def _digests(tree: Any) -> list[str]:
+    found = []
+    with torch._C._DisableTorchDispatch(), torch.no_grad():
+        for leaf in tree_leaves(tree):
+            if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta":
+                raw = [
+                    part.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+                    for part in plain(leaf)
+                ]
+                form = f"{leaf.dtype}{list(leaf.shape)}".encode()
+                found.append(xxhash.xxh3_128_hexdigest(b"".join([form, *raw])))
+    return found
+
+
+def _text(value: Any) -> str:
+    return repr(value)[:80]
+
+
+def _place() -> str:
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if not path.startswith((_OWN, _TORCH)) and not path.startswith("<"):
+            shown = Path(path)
+            here = Path.cwd()
+            name = shown.relative_to(here) if shown.is_relative_to(here) else shown.name
+            return f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
+        frame = frame.f_back
+    return ""

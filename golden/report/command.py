@@ -1,0 +1,66 @@
+"""The command `golden report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from safetensors import SafetensorError
+
+from golden.check.fixtures import write_whole
+from golden.report.build import RunReport, build
+from golden.report.headlines import verdict_line
+from golden.report.junit import render_junit
+from golden.report.markdown import render_markdown
+from golden.report.pairs import trace_pairs
+from golden.report.plain import visible
+from golden.trace.errors import UnusableInput, worst
+from golden.trace.trace import load_trace
+
+_LINE = 1000
+_file = click.Path(path_type=Path)
+
+
+@click.command("report")
+@click.argument("left", type=_file)
+@click.argument("right", type=_file)
+@click.option("--html", type=_file, metavar="FILE", help="One self-contained page.")
+@click.option("--markdown", type=_file, metavar="FILE", help="A summary, under 1 MiB whatever differs.")
+@click.option("--junit", type=_file, metavar="FILE", help="JUnit XML: a suite per run, a case per kind.")
+def report_command(
+    left: Path, right: Path, html: Path | None, markdown: Path | None, junit: Path | None
+) -> int:
+    """Write up how two traces compare, or two folders of traces by run."""
+    from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
+
+    wanted: list[tuple[Path | None, Callable[[list[RunReport]], str]]] = [
+        (html, render_page),
+        (markdown, render_markdown),
+        (junit, render_junit),
+    ]
+    files = [(path, render) for path, render in wanted if path is not None]
+    if not files:
+        raise UnusableInput("say what to write: --html FILE, --markdown FILE or --junit FILE")
+    if len({path.absolute() for path, _ in files}) < len(files):
+        raise UnusableInput("two reports can't go to one file; give each its own name")
+    for path, _ in files:
+        if path.is_dir():
+            raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
+    reports = [_report(a, b) for a, b in trace_pairs(left, right)]
+    for report in reports:
+        click.echo(visible(verdict_line(report.name, report.comparison), _LINE))
+    for path, render in files:
+        write_whole(path, render(reports))
+        click.echo(f"report -> {path}")
+    return worst([int(report.comparison.code) for report in reports])
+
+
+def _report(left: Path, right: Path) -> RunReport:
+    a, b = load_trace(left), load_trace(right)
+    try:
+        return build(a, b, left_title=str(left), right_title=str(right))
+    except SafetensorError as error:
+        raise UnusableInput(
+            f"a file of tensors in {left} or {right} is damaged: {error}; record that side again"
+        ) from None

@@ -1,0 +1,112 @@
+"""Comparisons as JUnit XML: one test suite per run, one test case per kind of thing compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from golden.compare.outcome import (
+    EventChange,
+    FinalState,
+    NotComparable,
+    RandomState,
+    Rows,
+    StepCount,
+    StepOrder,
+)
+from golden.report.build import RunReport
+from golden.report.lanes import Lane
+from golden.report.plain import visible
+from golden.report.text import KIND_TITLES, describe, render
+from golden.trace.trace import KINDS
+
+_SHOWN = 20
+_STEP_KINDS = ("buffers", "loss", "grads", "settings", "params", "state")
+_CASES = ("events", "steps", *(KIND_TITLES[kind] for kind in _STEP_KINDS), "random state", "final state")
+
+
+def render_junit(reports: Sequence[RunReport]) -> str:
+    """What differs fails, what could not be judged is an error, what no side has is skipped."""
+    root = ElementTree.Element("testsuites", name="golden")
+    for report in reports:
+        _suite(root, report)
+    suites = list(root)
+    for count in ("tests", "failures", "errors", "skipped"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: ElementTree.Element, report: RunReport) -> None:
+    name = visible(report.name)
+    suite = ElementTree.SubElement(root, "testsuite", name=name, time=f"{report.right.about.seconds:.3f}")
+    if isinstance(report.comparison, NotComparable):
+        case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name="comparable")
+        ElementTree.SubElement(case, "error", message=visible(render(report.comparison), 1000))
+    else:
+        failures = _failures(report)
+        present = _present(report)
+        for title in _CASES:
+            case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name=title)
+            lines = failures.get(title, [])
+            if lines:
+                failure = ElementTree.SubElement(case, "failure", message=visible(lines[0]))
+                more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
+                failure.text = "\n".join([*map(visible, lines[:_SHOWN]), *more])
+            elif title not in present:
+                ElementTree.SubElement(case, "skipped", message="neither side has any")
+    for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite)))
+
+
+def _failures(report: RunReport) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for divergence in report.divergences:
+        match divergence:
+            case EventChange():
+                title = "events"
+            case StepCount() | StepOrder():
+                title = "steps"
+            case RandomState():
+                title = "random state"
+            case FinalState():
+                title = "final state"
+            case Rows(part=part):
+                title = part
+            case _:
+                continue  # the steps themselves tell of every kind, not of the first step's only
+        found.setdefault(title, []).append(describe(divergence)[0])
+    for lane in report.lanes:
+        for kind in _STEP_KINDS:
+            line = _lane_failure(lane, kind)
+            if line:
+                found.setdefault(KIND_TITLES[kind], []).append(line)
+    return found
+
+
+def _lane_failure(lane: Lane, kind: str) -> str | None:
+    steps = [index for index, pair in enumerate(lane.pairs) if kind in pair.kinds]
+    if not steps:
+        return None
+    return (
+        f"{KIND_TITLES[kind]} of {lane.stream.title} differs first at step {steps[0]}, "
+        f"in {len(steps):,} of {len(lane.pairs):,} steps"
+    )
+
+
+def _present(report: RunReport) -> set[str]:
+    sides = (report.left, report.right)
+    found: set[str] = set()
+    if any(side.events for side in sides):
+        found.add("events")
+    for process in (process for side in sides for process in side.processes):
+        found.update(KIND_TITLES[k] for step in process.steps for k in KINDS if step.digests[k])
+        found.update(KIND_TITLES["loss"] for step in process.steps if step.losses)
+        if process.steps:
+            found |= {"steps", KIND_TITLES["settings"]}
+        if process.rng or any(step.rng for step in process.steps):
+            found.add("random state")
+        if process.final_files():
+            found.add("final state")
+    return found

@@ -1,0 +1,24 @@
+"""Which trace is compared with which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from golden.trace.errors import UnusableInput
+
+
+def trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
+    """The traces of two folders: the folders themselves, or their subfolders by the name of the run."""
+    for side in (left, right):
+        if not side.is_dir():
+            raise UnusableInput(f"no folder {side}")
+    if (left / "trace.json").exists() or (right / "trace.json").exists():
+        return [(left, right)]
+    names = {side: {p.parent.name for p in side.glob("*/trace.json")} for side in (left, right)}
+    if not names[left] or not names[right]:
+        empty = left if not names[left] else right
+        raise UnusableInput(f"{empty} is not a trace and holds none")
+    if names[left] != names[right]:
+        odd = ", ".join(sorted(names[left] ^ names[right]))
+        raise UnusableInput(f"{left} and {right} don't hold the same runs: {odd} is on one side only")
+    return [(left / name, right / name) for name in sorted(names[left])]

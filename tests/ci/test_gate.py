@@ -1,0 +1,147 @@
+"""The gate on small repositories: one table, one exit status, and a name for what could not run."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ci.__main__ import main as golden_gate
+from ci.gate import main
+
+PLAN = """\
+version = 1
+source = "train.py"
+function = "train"
+root = "."
+
+[[move]]
+to = "helpers.py"
+docstring = "What a step needs."
+names = ["scale"]
+"""
+TRAIN = """\
+def train(factor):
+    def scale(x):
+        return x * factor
+
+    return scale(2)
+
+
+print(train(3))
+"""
+
+
+def repository(root: Path, gate: str) -> Path:
+    (root / "pyproject.toml").write_text(f"[tool.gate]\n{gate}\n")
+    (root / "train.py").write_text(TRAIN)
+    (root / "plan.toml").write_text(PLAN)
+    return root
+
+
+def test_a_plan_that_is_not_carried_out_fails_and_says_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository(tmp_path, 'plans = ["plan.toml"]')
+    assert main(["--root", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "failed" in printed
+    assert "--plan plan.toml --write" in printed.replace("\n", " ")
+
+
+def test_a_plan_that_is_missing_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, 'plans = ["other.toml"]')
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "could not run" in capsys.readouterr().out
+
+
+def test_a_run_that_is_unknown_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, 'runs = ["nothing"]')
+    assert main(["--root", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "could not run" in printed
+    assert "no run called nothing" in printed
+
+
+def test_contracts_without_a_configuration_could_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository(tmp_path, "contracts = true")
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "could not run" in capsys.readouterr().out
+
+
+def test_contracts_kept_and_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, "contracts = true")
+    (tmp_path / "app").mkdir()
+    for name in ("__init__", "low", "high"):
+        (tmp_path / "app" / f"{name}.py").write_text("")
+    with (tmp_path / "pyproject.toml").open("a") as file:
+        file.write(
+            '[tool.importlinter]\nroot_package = "app"\n[[tool.importlinter.contracts]]\n'
+            'name = "order"\ntype = "layers"\nlayers = ["app.high", "app.low"]\n'
+        )
+    assert main(["--root", str(tmp_path)]) == 0
+    assert "1 kept, 0 broken" in capsys.readouterr().out
+    (tmp_path / "app" / "low.py").write_text("import app.high\n")
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "order BROKEN" in capsys.readouterr().out
+
+
+def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, 'runs = ["fit"]')
+    (tmp_path / "fit.py").write_text(
+        "import torch\nmodel = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "model(torch.ones(1, 2)).sum().backward()\noptimizer.step()\n"
+    )
+    runs = tmp_path / "golden" / "runs"
+    runs.mkdir(parents=True)
+    (runs / "fit.toml").write_text('command = ["python", "fit.py"]\nbudget = 5\n')
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    assert main(["--root", str(tmp_path), "--base", "HEAD"]) == 0
+    assert "passed" in capsys.readouterr().out
+    (tmp_path / "fit.py").write_text((tmp_path / "fit.py").read_text().replace("0.1", "0.2"))
+    assert main(["--root", str(tmp_path), "--base", "HEAD"]) == 1
+    assert "failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("plan = []", "[tool.gate] plan: unknown key; known are contracts, plans, runs"),
+        ("contracts = 3", "[tool.gate] contracts: "),
+        ("", "no check to run: [tool.gate] names none"),
+    ],
+)
+def test_a_configuration_that_is_unusable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, message: str
+) -> None:
+    repository(tmp_path, table)
+    assert main(["--root", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "run the gate in the root of a repository" in capsys.readouterr().err
+    (tmp_path / "pyproject.toml").write_text("")
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "has no [tool.gate] table" in capsys.readouterr().err
+
+
+def test_only_chooses_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, 'plans = ["plan.toml"]\nruns = ["fit"]')
+    assert main(["--root", str(tmp_path), "--only", "plan"]) == 1
+    assert "golden" not in capsys.readouterr().out
+    assert main(["--root", str(tmp_path), "--only", "zzz"]) == 2
+
+
+def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden_gate(["--help"]) == 0
+    assert golden_gate([]) == 2
+    assert golden_gate(["fly"]) == 2
+    assert "unknown command fly" in capsys.readouterr().err

@@ -1,0 +1,154 @@
+"""The command: formats, exit statuses, and one clear line for every input that can't be used."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codemods.__main__ import main as codemods_main
+from codemods.audit import main
+
+Tree = Callable[[dict[str, str]], Path]
+
+GOOD = "def outer(n):\n    def h(x):\n        return x + n\n    return h(1)\n"
+BAD = "def outer(n):\n    def h(x):\n        return x + n\n    return map(h, [1])\n"
+
+
+@pytest.fixture
+def good(make_tree: Tree) -> str:
+    return str(make_tree({"good.py": GOOD}) / "good.py")
+
+
+@pytest.fixture
+def bad(make_tree: Tree) -> str:
+    return str(make_tree({"bad.py": BAD}) / "bad.py")
+
+
+def test_everything_liftable_is_0(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([good]) == 0
+    assert "lift, passing: n" in capsys.readouterr().out
+
+
+def test_a_refusal_is_1_and_exit_zero_makes_it_0(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([bad]) == 1
+    assert "refused: value-use, line 4: h is used as a value here" in capsys.readouterr().out
+    assert main([bad, "--exit-zero"]) == 0
+
+
+def test_quiet_prints_only_refusals(good: str, bad: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([good, "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main([bad, "--quiet"]) == 1
+    assert capsys.readouterr().out == "bad.py:4: value-use: outer.h stays: h is used as a value here\n"
+
+
+def test_statistics(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([bad, "--quiet", "--statistics"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "1  helpers refused: value-use" in lines
+    assert "0  helpers that can be lifted" in lines
+
+
+def test_output_to_a_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([good, "--output-format", "json", "-o", str(tmp_path / "out.json")]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads((tmp_path / "out.json").read_text())["path"] == "good.py"
+
+
+def test_a_file_without_helpers_is_fine(make_tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    for format_, expected in (("text", "no function with helpers"), ("markdown", "0 functions")):
+        assert main([str(make_tree({"m.py": "x = 1\n"}) / "m.py"), "--output-format", format_]) == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--explain", "value-use"]) == 0
+    out = capsys.readouterr().out
+    assert "Way out:" in out
+    assert "Refused:" in out
+
+
+def test_as_a_module(bad: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "codemods.audit", bad, "--quiet"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+UNUSABLE = {
+    "no file": (["nope.py"], {}, "nope.py: no such file"),
+    "a folder": (["d"], {"d/m.py": ""}, "d: is a folder, not a Python file"),
+    "syntax": (["m.py"], {"m.py": "x = 1\ndef f(:\n"}, "m.py:2: not valid Python: "),
+    "encoding": (["m.py"], {"m.py": "# coding: nope\n"}, "m.py:1: not valid Python: unknown encoding: nope"),
+    "function": (
+        ["m.py", "--function", "f"],
+        {"m.py": GOOD},
+        "m.py: has no function f; functions with helpers: outer",
+    ),
+    "no functions": (
+        ["m.py", "--function", "f"],
+        {"m.py": ""},
+        "has no function f; no function in it has helpers",
+    ),
+    "root": (["m.py", "--root", "nope"], {"m.py": GOOD}, "--root nope: no such folder"),
+    "tests": (["m.py", "--tests", "nope"], {"m.py": GOOD}, "--tests nope: no such folder"),
+    "format": (
+        ["m.py", "--output-format", "xml"],
+        {"m.py": GOOD},
+        "'xml' is not one of 'text', 'json', 'markdown'",
+    ),
+    "option": (["m.py", "--nope"], {"m.py": GOOD}, "No such option"),
+    "nothing": ([], {}, "no FILE given; name the Python file to report on"),
+    "code": (["--explain", "nope"], {}, "no refusal code nope; the codes: "),
+    "output": (["m.py", "-o", "no/where.md"], {"m.py": GOOD}, "no/where.md: can't be written: No such file"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_unusable_input_is_2_and_one_line(
+    case: str, make_tree: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, files, message = UNUSABLE[case]
+    monkeypatch.chdir(make_tree(files))
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_not_utf8_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.py").write_bytes(b"x = 1\ny = '\xff'\n")
+    assert main([str(tmp_path / "m.py")]) == 2
+    assert "m.py:2: not valid utf-8" in capsys.readouterr().err
+
+
+def test_under_the_common_command(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert codemods_main(["audit", bad, "--quiet"]) == 1
+    assert "value-use" in capsys.readouterr().out
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("-h", "--help"):
+        assert main([option]) == 0
+        assert "--function QUALNAME" in capsys.readouterr().out
+
+
+def test_nothing_of_the_subject_is_imported(make_tree: Tree) -> None:
+    root = make_tree(
+        {
+            "pkg/__init__.py": "raise SystemExit('imported')\n",
+            "pkg/m.py": "raise SystemExit('imported')\n" + GOOD,
+            "tests/test_m.py": "raise SystemExit('imported')\nimport pkg.m\n",
+        }
+    )
+    assert main([str(root / "pkg/m.py"), "--root", str(root), "--tests", str(root / "tests"), "--quiet"]) == 0
+
+
+def test_it_starts_without_the_slow_libraries() -> None:
+    slow = ["libcst", "rich", "grimp", "pydantic", "torch"]
+    code = f"import sys, codemods.audit; print([m for m in {slow} if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

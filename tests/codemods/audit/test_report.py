@@ -1,0 +1,232 @@
+"""What the report says about each helper and its function."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codemods.analysis.source import SourceError
+from codemods.audit.build import build_report
+from codemods.audit.report import Capture, FunctionReport, HelperReport, Lifted, Refused, Report
+
+Tree = Callable[[dict[str, str]], Path]
+
+
+@pytest.fixture
+def report(specimen: Path) -> Report:
+    return build_report(specimen / "src/pkg/loop.py", tests=[specimen / "tests"], root=specimen)
+
+
+def helper(report: Report, name: str) -> HelperReport:
+    return next(helper for helper in report.helpers if helper.name == name)
+
+
+def capture(report: Report, helper_name: str, name: str) -> Capture:
+    return next(item for item in helper(report, helper_name).captures if item.name == name)
+
+
+def one(make_tree: Tree, text: str) -> FunctionReport:
+    """The report of the first function of a file of its own."""
+    return build_report(make_tree({"m.py": text}) / "m.py").functions[0]
+
+
+def test_inputs(report: Report) -> None:
+    make = helper(report, "make")
+    assert [(p.name, p.kind, p.annotation, p.default) for p in make.inputs] == [
+        ("x", "positional-only", "int", None),
+        ("y", "positional", None, "LIMIT"),
+        ("z", "keyword-only", "int", "1"),
+    ]
+    assert make.returns == "int | None"
+    (train,) = report.functions
+    assert [p.kind for p in train.inputs] == ["positional", "*args", "keyword-only", "**kwargs"]
+
+
+def test_how_captures_are_bound(report: Report) -> None:
+    assert capture(report, "make", "create").bound_as == "import"
+    assert capture(report, "make", "create").origin == "pkg.model.create"
+    assert capture(report, "make", "envs").bound_as == "parameter"
+    assert capture(report, "make", "envs").annotation == "tuple[str, ...]"
+    assert capture(report, "note", "scores").bound_as == "local"
+    assert capture(report, "note", "scores").annotation == "list[float]"
+    assert capture(report, "report", "note").bound_as == "helper"
+
+
+def test_where_captures_are_rebound_and_where_they_may_be_unbound(report: Report) -> None:
+    n = capture(report, "later", "n")
+    assert (len(n.bound), len(n.rebound)) == (2, 1)
+    stream = capture(report, "fence", "stream")
+    assert stream.unbound_at == tuple(place.line for place in helper(report, "fence").calls)
+    assert capture(report, "note", "scores").unbound_at == ()
+
+
+def test_two_branches_are_not_a_rebinding(make_tree: Tree) -> None:
+    function = one(
+        make_tree,
+        """
+        def outer(flag):
+            if flag:
+                n = 1
+            else:
+                n = 2
+            for k in range(3):
+                pass
+            def h():
+                return n + k
+            return h()
+        """,
+    )
+    n, k = function.helpers[0].captures
+    assert (n.bound, n.rebound, n.unbound_at) == ((4, 6), (), ())
+    assert (k.bound, k.rebound, k.unbound_at) == ((7,), (7,), (11,))
+
+
+def test_what_helpers_change(report: Report) -> None:
+    note = helper(report, "note")
+    assert [(m.target, m.via, m.of) for m in note.mutates] == [
+        ("scores.append", "method", "capture"),
+        ("scores[]", "element", "capture"),
+    ]
+    assert [(m.target, m.via, m.of) for m in helper(report, "report").mutates] == [
+        ("sink.total", "attribute", "parameter")
+    ]
+
+
+def test_what_helpers_rebind(report: Report, make_tree: Tree) -> None:
+    assert [(m.target, m.via, m.of) for m in helper(report, "make").mutates] == [
+        ("rate", "rebinding", "capture")
+    ]
+    text = """
+        total = 0
+        def outer(n):
+            def h():
+                global total
+                import json as total
+                def deeper():
+                    nonlocal n
+                    for n in range(3): pass
+            return h()
+        """
+    h = one(make_tree, text).helpers[0]
+    assert [(m.target, m.via, m.of) for m in h.mutates] == [
+        ("total", "rebinding", "global"),
+        ("n", "rebinding", "capture"),
+    ]
+
+
+def test_globals_and_where_they_come_from(report: Report) -> None:
+    names = {name.name: (name.kind, name.origin) for name in helper(report, "fence").globals}
+    assert names["amp"] == ("import", "torch.amp")
+    names = {name.name: (name.kind, name.origin) for name in helper(report, "note").globals}
+    assert names == {"get_hub": ("import", "pkg.hub.get_hub")}
+
+
+def test_uses_of_helpers(report: Report) -> None:
+    note = helper(report, "note")
+    assert [place.function for place in note.calls] == ["train.report", "train"]
+    assert len(helper(report, "later").values) == 1
+    assert helper(report, "later").kind == "generator"
+    assert helper(report, "later").decorators == ("functools.wraps(make)",)
+
+
+def test_strategies(report: Report) -> None:
+    assert isinstance(helper(report, "make").strategy, Refused)
+    assert helper(report, "note").strategy == Lifted(("scores",))
+    assert helper(report, "report").strategy == Lifted(("scores", "n", "options"))
+    fence = helper(report, "fence").strategy
+    assert isinstance(fence, Refused)
+    assert fence.code == "maybe-unbound"
+
+
+def test_a_seam_is_passed_when_its_reader_moves(report: Report) -> None:
+    note = helper(report, "note").moved
+    assert isinstance(note, Lifted)
+    assert "get_hub" in note.passed
+
+
+def test_seams_and_their_readers(report: Report) -> None:
+    (train,) = report.functions
+    assert train.seams is not None
+    assert [(seam.name, seam.rebinds, seam.read_by) for seam in train.seams] == [
+        ("amp.autocast", False, ("train.fence",)),
+        ("get_hub", True, ("train.note",)),
+    ]
+    assert train.seams[1].places[0].test == "test_hub"
+    assert report.other_seams is not None
+    assert [seam.name for seam in report.other_seams] == ["train"]
+
+
+def test_the_repository(report: Report) -> None:
+    (train,) = report.functions
+    assert train.references is not None
+    assert [(use.path, use.kind, use.function) for use in train.references] == [
+        ("app.py", "import", ""),
+        ("app.py", "call", "main"),
+    ]
+    assert [lazy.cycle for lazy in train.lazy_imports] == [("pkg.model", "pkg.parts", "pkg.loop")]
+    assert report.pulled is not None
+    assert report.pulled.heavy == (("pkg.loop", "torch"),)
+    assert report.searched == 7
+    assert [(sync.method, sync.function) for sync in train.syncs] == [
+        ("synchronize", "train.fence"),
+        ("item", "train"),
+    ]
+
+
+def test_what_was_not_searched_is_not_empty(specimen: Path) -> None:
+    report = build_report(specimen / "src/pkg/loop.py")
+    (train,) = report.functions
+    assert (report.module, report.path) == ("pkg.loop", "src/pkg/loop.py")
+    assert (train.references, train.seams, report.taken, report.pulled, report.searched) == (None,) * 5
+    assert train.lazy_imports[0].cycle is None
+
+
+def test_lines_of_a_function_without_its_helpers(make_tree: Tree) -> None:
+    function = one(
+        make_tree,
+        """
+        def outer():
+            @staticmethod
+            def h():
+                def deeper():
+                    pass
+            return 1
+        """,
+    )
+    assert (function.lines, function.own_lines) == (6, 2)
+    assert [h.qualname for h in function.helpers] == ["outer.h", "outer.h.deeper"]
+
+
+def test_methods_and_nested_functions_by_name(make_tree: Tree) -> None:
+    path = make_tree(
+        {
+            "m.py": """
+                class A:
+                    def run(self):
+                        def h():
+                            def k():
+                                return self
+                            return k()
+                        return h()
+                """
+        }
+    )
+    assert build_report(path / "m.py").functions[0].qualname == "A.run"
+    (h,) = build_report(path / "m.py", function="A.run.<locals>.h").functions
+    assert [k.name for k in h.helpers] == ["k"]
+    assert h.helpers[0].captures[0].owner == "A.run"
+
+
+def test_a_function_without_helpers_can_be_asked_for(make_tree: Tree) -> None:
+    path = make_tree({"m.py": "def f(x):\n    return x.item()\n"}) / "m.py"
+    (f,) = build_report(path, function="f").functions
+    assert (f.helpers, len(f.syncs)) == ((), 1)
+    assert build_report(path).functions == ()
+
+
+def test_an_unknown_function_is_answered_with_those_there_are(make_tree: Tree) -> None:
+    path = make_tree(
+        {"m.py": "def f():\n    def h(): ...\n\nclass A:\n    def g(self):\n        def h(): ...\n"}
+    )
+    with pytest.raises(SourceError, match=r"m\.py: has no function nope; functions with helpers: f, A\.g$"):
+        build_report(path / "m.py", function="nope")

@@ -1,0 +1,294 @@
+"""Compare a program with what the tool makes of it: everything printed, returned and raised."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+import signal
+import sys
+import tempfile
+import tokenize
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from tests.codemods.fuzz.dress import PLAIN, Dress
+
+Tool = Callable[[list[str]], int]
+SPLIT = ("--plan",)
+"""Stands for a plan, made to fit the program, that spreads its helpers over two files."""
+SECONDS = 2.0
+"""How long a program may run; its fuel makes nearly all of them end much sooner."""
+
+
+class Declined(Exception):
+    """The tool takes the whole input for unusable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """The files that the tool left and what it says of each helper: (qualified name, status, code)."""
+
+    files: dict[str, str]
+    helpers: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The program does the same before and after."""
+
+    lifted: Lifted
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """It does not, or the tool broke a promise about the text."""
+
+    what: str
+    lifted: Lifted
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The tool raised, or its answer can't be read."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """The program does not compile or takes too long, or the tool declines all of it."""
+
+    why: str
+
+
+Verdict = Same | Different | Broken | Unusable
+
+
+def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Verdict:
+    """Return whether lifting what can be lifted keeps what the program `text` does."""
+    text = dress.put_on(text)
+    try:
+        before = run({"program.py": text})
+    except (SyntaxError, TimeoutError) as error:
+        return Unusable(type(error).__name__)
+    try:
+        lifted = lift(text, tool, options, dress)
+    except Declined as error:
+        return Unusable(str(error))
+    except Exception:
+        return Broken(traceback.format_exc().strip())
+    try:
+        after = run(lifted.files)
+    except (SyntaxError, TimeoutError) as error:
+        return Different(f"the result fails: {type(error).__name__}: {error}", lifted)
+    if after != before:
+        return Different(difference(before, after), lifted)
+    if lost := comments(text) - comments("\n".join(lifted.files.values())):
+        return Different(f"comments lost: {sorted(lost)}", lifted)
+    kept = iter(lifted.files["program.py"].splitlines())
+    for line in untouched(text):
+        if line not in kept:
+            return Different(f"line changed without need: {line!r}", lifted)
+    return Same(lifted)
+
+
+def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Lifted:
+    """Run the tool on a copy of the program, whose bytes look as `dress` says."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        program = Path("program.py")
+        program.write_bytes(dress.encode(text))
+        if options == SPLIT:
+            helpers = _call(tool, ["program.py"])
+            plan = _plan(helpers)
+            if plan is None:
+                return Lifted({"program.py": text}, helpers)
+            Path("plan.toml").write_text(plan, encoding="utf-8")
+            _call(tool, ["--plan", "plan.toml", "--write"])
+        else:
+            helpers = _call(tool, ["program.py", "--write", *options])
+        files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path().glob("[!p]*.py")}
+        files["program.py"] = dress.decode(program.read_bytes())
+        return Lifted(files, helpers)
+
+
+def _call(tool: Tool, arguments: list[str]) -> tuple[tuple[str, str, str], ...]:
+    """Run the tool here and return what it says of each helper."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        status = tool([*arguments, "--output-format", "json"])
+    if status not in (0, 1) and "not valid Python" in errors.getvalue():
+        raise RuntimeError(errors.getvalue().strip())
+    if status not in (0, 1):
+        raise Declined(f"exit status {status}: {errors.getvalue().strip()}")
+    helpers = json.loads(out.getvalue())["helpers"]
+    return tuple((entry["qualname"], entry["status"], entry["code"] or "") for entry in helpers)
+
+
+def _plan(helpers: tuple[tuple[str, str, str], ...]) -> str | None:
+    """Return a plan that deals out to two files the helpers that can be lifted and share no name."""
+    names = Counter(qualname.rpartition(".")[2] for qualname, _, _ in helpers)
+    chosen = [q for q, status, _ in helpers if status == "lifted" and names[q.rpartition(".")[2]] == 1]
+    if len(chosen) < 2:
+        return None
+    moves = [
+        f'[[move]]\nto = "{to}.py"\nnames = {json.dumps([q.rpartition(".")[2] for q in part])}\n'
+        for to, part in (("one", chosen[::2]), ("two", chosen[1::2]))
+    ]
+    return 'version = 1\nsource = "program.py"\n' + "\n".join(moves)
+
+
+def run(files: dict[str, str]) -> str:
+    """Execute a program and return what it prints; a program of several files is imported from a folder."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), _time_limit():
+        warnings.simplefilter("ignore")
+        try:
+            if len(files) == 1:
+                exec(compile(files["program.py"], "program.py", "exec"), {"__name__": "program"})
+            else:
+                _import(files)
+        except (SyntaxError, OutOfTime, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            print("ended with", type(error).__name__)
+    return out.getvalue()
+
+
+def _import(files: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            encoding = "latin-1" if "coding: latin-1" in text[:40] else "utf-8"
+            (Path(folder) / name).write_text(text, encoding=encoding)
+        modules = [name.removesuffix(".py") for name in files]
+        sys.path.insert(0, folder)
+        written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        try:
+            __import__("program")
+        finally:
+            sys.path.remove(folder)
+            sys.dont_write_bytecode = written
+            for module in modules:
+                sys.modules.pop(module, None)
+            sys.path_importer_cache.pop(folder, None)
+
+
+class OutOfTime(BaseException):
+    """Raised in a program that runs for too long, again and again until it ends."""
+
+
+@contextlib.contextmanager
+def _time_limit() -> Iterator[None]:
+    expired = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal expired
+        expired = True
+        raise OutOfTime
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 0.1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+        if expired:
+            raise TimeoutError
+
+
+def comments(text: str) -> frozenset[str]:
+    """Return the comments of a text."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return frozenset(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def untouched(text: str) -> list[str]:
+    """Return the lines that lifting has no reason to touch: none of a helper, none that names one."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = [
+        node for outer in functions for node in ast.walk(outer) if node in functions and node is not outer
+    ]
+    names = {node.name for node in inner}
+    touched = {
+        line for node in inner for line in range(node.lineno - len(node.decorator_list), _end(node) + 1)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            header = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
+            if any(isinstance(part, ast.Name) and part.id in names for h in header for part in ast.walk(h)):
+                body = getattr(node, "body", None)
+                last = getattr(body[0], "lineno", node.lineno + 1) if body else _end(node)
+                touched.update(range(node.lineno, last + 1))
+                touched.update(
+                    range(node.lineno, _end(node) + 1) if isinstance(node, ast.Match | ast.Try) else ()
+                )
+    numbered = enumerate(text.splitlines(), 1)
+    return [line for i, line in numbered if i not in touched and re.match(r"\s*[^\s#]", line)]
+
+
+def _end(node: ast.stmt) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno
+
+
+def difference(before: str, after: str) -> str:
+    """Return the first line that differs, with its number."""
+    old, new = before.splitlines(), after.splitlines()
+    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return f"line {at + 1} of the output: {old[at : at + 1]} became {new[at : at + 1]}"
+
+
+def reduce(text: str, still_fails: Callable[[str], bool]) -> str:
+    """Return a shorter program that `still_fails`: blocks are left out, or replaced by their bodies."""
+    lines = text.splitlines()
+    size = len(lines)
+    while size >= 1:
+        at, shrunk = 0, False
+        while at < len(lines):
+            for candidate in _smaller(lines, at, size):
+                if still_fails("\n".join(candidate) + "\n"):
+                    lines, shrunk = candidate, True
+                    break
+            else:
+                at += 1
+        if not shrunk or size > len(lines):
+            size = min(size, len(lines)) // 2 if size > 1 else (1 if shrunk else 0)
+    return "\n".join(lines) + "\n"
+
+
+def _smaller(lines: list[str], at: int, size: int) -> Iterator[list[str]]:
+    indent = _indent(lines[at])
+    end = at + 1
+    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
+        end += 1
+    if size > 1:
+        yield lines[:at] + lines[at + size :]
+        return
+    yield lines[:at] + lines[end:]
+    yield lines[:at] + lines[at + 1 :]
+    if end > at + 1:
+        inner = [line[_indent(lines[at + 1]) - indent :] for line in lines[at + 1 : end]]
+        yield lines[:at] + inner + lines[end:]
+    for shorter in _shorter(lines[at]):
+        yield [*lines[:at], shorter, *lines[at + 1 :]]
+
+
+def _shorter(line: str) -> Iterator[str]:
+    for match in re.finditer(r"show\('\w+', ([^()]*)\)|\([^()]*\)", line):
+        replacement = match[1] if match[1] else "0"
+        yield line[: match.start()] + replacement + line[match.end() :]
+    for match in re.finditer(r" if \([^()]*\) else \w+| [+^-] \w+|, \w+", line):
+        yield line[: match.start()] + line[match.end() :]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,109 @@
+"""``[loop]``: a function's main loop as a method of a class in another file."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+import codemods.plans.run
+from codemods.analysis.refusals import RULES
+from tests.codemods.extract.conftest import Command, Ran, execute, extract  # noqa: F401
+from tests.codemods.plans.loop_programs import REFUSED, TAKEN
+
+assert codemods.plans.run
+
+PLAN = """\
+version = 1
+source = "program.py"
+function = "train"
+
+[loop]
+class = "Trainer"
+to = "looped.py"
+"""
+
+
+def write(folder: Path, program: str, plan: str = PLAN) -> None:
+    """A project of one file, and a plan for it."""
+    (folder / "pyproject.toml").write_text("")
+    (folder / "program.py").write_text(program)
+    (folder / "plan.toml").write_text(plan)
+
+
+def carry_out(folder: Path, extract: Command) -> Ran:  # noqa: F811
+    """Write what the plan makes."""
+    return extract("--plan", folder / "plan.toml", "--write", "--output-format", "json")
+
+
+@pytest.fixture(autouse=True)
+def no_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is written twice in a second must be read twice."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+def behaviour(folder: Path, sizes: range = range(6)) -> list[object]:
+    """What the program prints, returns and raises, for several arguments."""
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    seen: list[object] = []
+    try:
+        for size in sizes:
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                try:
+                    program = importlib.import_module("program")
+                    result: object = repr(program.train(size))
+                except Exception as error:
+                    result = (type(error).__name__, str(error), repr(error.__context__))
+            seen.append((out.getvalue(), result))
+    finally:
+        sys.path.remove(str(folder))
+        for name in ("program", "looped"):
+            sys.modules.pop(name, None)
+    return seen
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_program_does_the_same(name: str, tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        write(folder, TAKEN[name])
+    ran = carry_out(new, extract)
+    assert ran.code == 0, ran.err + ran.out
+    assert "class Trainer" in (new / "looped.py").read_text()
+    assert behaviour(new) == behaviour(old)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_program_is_refused(name: str, tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    code, program = REFUSED[name]
+    write(tmp_path, program)
+    ran = carry_out(tmp_path, extract)
+    assert (ran.code, ran.json["helpers"][-1]["code"]) == (1, code), ran.err + ran.out
+    assert (tmp_path / "program.py").read_text() == program
+    assert not (tmp_path / "looped.py").exists()
+
+
+EXAMPLES = sorted(code for code, rule in RULES.items() if rule.refused.startswith("#% loop\n"))
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_each_code_refuses_one_example_and_takes_the_other(
+    code: str,
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    assert len(EXAMPLES) == 8
+    write(tmp_path, RULES[code].refused)
+    assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
+    write(tmp_path, RULES[code].lifted)
+    before = behaviour(tmp_path)
+    assert carry_out(tmp_path, extract).code == 0
+    assert behaviour(tmp_path) == before
+    assert code in extract("--explain", code).out

@@ -1,0 +1,301 @@
+"""``[loop]`` in a plan: its keys and their errors, grouped state, seams, and the plan as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract import monolith
+from tests.codemods.extract.conftest import Command, execute, extract  # noqa: F401
+from tests.codemods.plans.test_loop import PLAN, carry_out, write
+
+PROGRAM = """\
+from json import dumps as encode
+
+
+def double(value):
+    return 2 * value
+
+
+def train(n, scale=3):
+    rows = []
+    best = 0
+    offset = 1
+    for i in range(n):
+        rows.append(encode(double(i) * scale + offset))
+        best = max(best, i)
+    return rows, best
+
+
+if __name__ == "__main__":
+    print(train(4))
+"""
+GROUPED = """
+[loop.state]
+RunSettings = ["n", "scale"]
+HTTPTools = ["double", "offset"]
+"""
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_state_is_grouped(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    write(tmp_path, PROGRAM, PLAN + GROUPED)
+    before = execute(tmp_path, "program.py")
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(tmp_path, "program.py") == before
+    fields = execute(
+        tmp_path,
+        "-c",
+        "import looped\n"
+        "for made in (looped.Trainer, looped.RunSettings, looped.HTTPTools):\n"
+        "    print(*made.__dataclass_fields__)",
+    )
+    assert fields.splitlines() == ["run_settings http_tools rows best", "n scale", "double offset"]
+    row = ran.json["helpers"][-1]
+    assert (row["name"], row["qualname"], row["status"]) == ("Trainer", "train (loop)", "lifted")
+    assert set(row["captures"]) == {"n", "scale", "double", "offset", "rows", "best"}
+    assert row["target"] == "looped.py"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('to = "looped.py"', 'to = "looped.py"\nas = 1', 8, "unknown key 'loop.as'; known are class, to,"),
+        ('to = "looped.py"\n', "", 5, "key 'loop.to' is missing"),
+        ('to = "looped.py"', 'to = "program.py"', 5, "program.py is the source"),
+        ('to = "looped.py"', 'to = "../looped.py"', 7, "without '..'"),
+        ('to = "looped.py"', 'to = "json.py"', 5, "would hide the module json"),
+        ('class = "Trainer"', 'class = "my trainer"', 6, "is not a name"),
+        ('class = "Trainer"', 'class = "double"', 5, "the name double is taken"),
+        ('class = "Trainer"', 'class = "print"', 5, "the name print is taken"),
+        ('class = "Trainer"', 'class = "Trainer"\nmethod = "double"', 5, "would be called double"),
+        ('class = "Trainer"', 'class = "Trainer"\nmethod = "__call__"', 7, "is not a name"),
+        ('class = "Trainer"', 'class = "Trainer"\nat = 2', 5, "train has 1 statements with a loop"),
+        ('class = "Trainer"', 'class = "Trainer"\nat = 0', 7, "greater than or equal to 1"),
+        ('function = "train"\n', "", 1, "[loop] needs the function"),
+        ('function = "train"', 'function = "double"', 5, "double has no loop"),
+        ('function = "train"', 'function = "trains"', 3, "there is no function trains"),
+        ('to = "looped.py"', 'to = "looped.py"\nstate = {A = ["i"]}', 5, "A: the loop needs no i"),
+        ('to = "looped.py"', 'to = "looped.py"\nstate = {A = ["n"], B = ["n"]}', 5, "n is in A and in B"),
+        ('to = "looped.py"', 'to = "looped.py"\nstate = {Rows = ["n"]}', 5, "would be called rows"),
+        ('to = "looped.py"', 'to = "looped.py"\nstate = {Trainer = ["n"]}', 5, "and a group of its state"),
+        (PLAN[PLAN.index("[loop]") :], "", 1, "neither [[move]] nor [loop]"),
+    ],
+)
+def test_a_faulty_plan_is_one_line_with_its_place(
+    old: str,
+    new: str,
+    line: int,
+    message: str,
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    assert old in PLAN
+    write(tmp_path, PROGRAM, PLAN.replace(old, new))
+    before = tree(tmp_path)
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == 2, ran.out
+    assert ran.err.startswith(f"codemods extract: {tmp_path / 'plan.toml'}:{line}: "), ran.err
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert tree(tmp_path) == before
+
+
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    write(tmp_path, PROGRAM)
+    (tmp_path / "looped.py").write_text("KEEP = 1\n")
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == 2
+    assert "looped.py exists already" in ran.err
+    assert (tmp_path / "looped.py").read_text() == "KEEP = 1\n"
+
+
+def test_a_name_that_a_star_import_would_spread_is_an_error(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    write(tmp_path, PROGRAM)
+    (tmp_path / "other.py").write_text("from program import *\n")
+    assert "would spread by a star import" in carry_out(tmp_path, extract).err
+    write(tmp_path, PROGRAM, PLAN.replace("Trainer", "_Trainer"))
+    assert carry_out(tmp_path, extract).code == 0
+
+
+def test_several_loops_need_a_choice(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    program = (
+        "def train(n):\n    out = []\n    for i in range(n):\n        out.append(i)\n"
+        "    if n:\n        while n:\n            n -= 1\n            out.append(n)\n"
+        "    for i in out:\n        print(i)\n    return out\nprint(train(3))\n"
+    )
+    write(tmp_path, program)
+    ran = carry_out(tmp_path, extract)
+    assert "choose one with at: 1 (line 3), 2 (line 5), 3 (line 9)" in ran.err
+    before = execute(tmp_path, "program.py")
+    write(tmp_path, program, PLAN + "at = 2\n")
+    assert carry_out(tmp_path, extract).code == 0
+    assert "while n:" in (tmp_path / "looped.py").read_text()
+    assert execute(tmp_path, "program.py") == before
+
+
+def test_a_name_that_a_test_replaces_keeps_being_read_in_the_source(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    write(tmp_path, PROGRAM, PLAN.replace("[loop]", '[seams]\ntests = ["tests"]\n\n[loop]'))
+    (tmp_path / "tests").mkdir()
+    test = (
+        "from unittest import mock\nimport program\n"
+        "with mock.patch('program.encode', lambda value: 'patched'):\n"
+        "    with mock.patch.object(program, 'double', lambda value: 1 / 0 if value else 0):\n"
+        "        print(program.train(1))\n"
+    )
+    (tmp_path / "tests" / "test_it.py").write_text(test)
+    assert execute(tmp_path, "-c", test) == "(['patched'], 0)\n"
+    assert carry_out(tmp_path, extract).code == 0
+    assert execute(tmp_path, "-c", test) == "(['patched'], 0)\n"
+    assert "import program" not in (tmp_path / "looped.py").read_text()
+
+
+def project(folder: Path, source: str) -> Path:
+    """The trainer of the moves' tests, its loop too going to a file of its own."""
+    package = folder / "pkg"
+    package.mkdir()
+    (folder / "frozen").mkdir()
+    (folder / "pyproject.toml").write_text("")
+    (package / "__init__.py").write_text("")
+    (folder / source).write_text(
+        monolith.SOURCE.replace("    for index in range(n_envs):\n        states", "    states")
+        .replace("append(create_env_state(index))", "extend(map(make, range(n_envs)))")
+        .replace("    results = []\n", "    results = []\n    update = 0.0\n")
+        .replace("    states.extend", "    make = lambda index: create_env_state(index)\n    states.extend")
+    )
+    (package / "parts.py").write_text(monolith.PARTS)
+    (package / "models.py").write_text(monolith.MODELS)
+    (folder / "run.py").write_text(monolith.RUN)
+    plan = folder / "plan.toml"
+    plan.write_text(monolith.PLAN + '\n[loop]\nclass = "Trainer"\nto = "trainer.py"\nmethod = "train_all"\n')
+    return plan
+
+
+def test_moves_and_loop_together(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    plan = project(tmp_path, "pkg/vectorized.py")
+    before = execute(tmp_path, "run.py")
+    old = tree(tmp_path)
+    assert extract("--plan", plan, "--check").code == 1
+    assert tree(tmp_path).keys() == old.keys()
+    ran = extract("--plan", plan, "--write", "--output-format", "json")
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(tmp_path, "run.py") == before
+    assert {"pkg/trainer.py", "pkg/batch_ops.py", "pkg/vectorized.py"} <= {
+        f["path"] for f in ran.json["files"]
+    }
+    for first in ("trainer", "batch_ops", "vectorized"):
+        execute(tmp_path, "-c", f"import pkg.{first}, pkg.vectorized, pkg.trainer")
+
+
+def test_with_rest_a_second_run_changes_nothing(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    plan = project(tmp_path, "frozen/single.py")
+    plan.write_text(
+        plan.read_text().replace(
+            'source = "pkg/vectorized.py"', 'source = "frozen/single.py"\nrest = "vectorized.py"'
+        )
+    )
+    ran = extract("--plan", plan, "--write")
+    assert ran.code == 0, ran.err + ran.out
+    execute(tmp_path, "run.py")
+    written = tree(tmp_path)
+    assert extract("--plan", plan, "--check").code == 0
+    assert extract("--plan", plan, "--write").code == 0
+    assert tree(tmp_path) == written
+    (tmp_path / "pkg" / "trainer.py").write_text("# changed by hand\n")
+    assert extract("--plan", plan, "--check").code == 1
+
+
+def test_a_loop_alone_with_rest_and_relative_imports(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    for package in ("old", "new"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / "old" / "parts.py").write_text(
+        "def half(x):\n    return x / 2\ndef third(x):\n    return x / 3\n"
+    )
+    (tmp_path / "old" / "program.py").write_text(
+        "from .parts import half\ndef train(n):\n    out = []\n    for i in range(n):\n"
+        "        from .parts import third\n        out.append((half(i), third(i)))\n    return out\n"
+    )
+    (tmp_path / "pyproject.toml").write_text("")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace('"program.py"', '"old/program.py"\nrest = "program.py"\nroot = "new"'))
+    ran = extract("--plan", plan, "--write")
+    assert ran.code == 0, ran.err + ran.out
+    results = {execute(tmp_path, "-c", f"import {p}.program as p; print(p.train(4))") for p in ("old", "new")}
+    assert len(results) == 1
+
+
+def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    plan = project(tmp_path, "pkg/vectorized.py")
+    source = tmp_path / "pkg" / "vectorized.py"
+    parse = "        results.append(_parse"
+    assert parse in source.read_text()
+    source.write_text(source.read_text().replace(parse, f"        index = __name__\n{parse}"))
+    before = tree(tmp_path)
+    ran = extract("--plan", plan, "--write")
+    assert ran.code == 1
+    assert "loop-module: train (loop): __name__ is used here" in ran.out
+    assert "way out: get the value before the loop" in ran.out
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r", "\n"])
+def test_line_ends_encodings_and_the_text_around_survive(
+    newline: str,
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+    execute: Callable[..., str],  # noqa: F811
+) -> None:
+    head = "# coding: latin-1\nX = [1,\n     2 ]   # odd \xfc  \n\n"
+    tail = "\n\nclass   K( object ) :\n\tdef m ( self ):  return  1\nprint(ascii(train(2)))\n"
+    body = "def train(n):\n    out = 'x\xe9'\n    for i in range(n):\n        out += '\xf6'  # \xe4\n"
+    body += "    return out\n"
+    write(tmp_path, "")
+    path = tmp_path / "program.py"
+    path.write_bytes((head + body + tail).replace("\n", newline).encode("latin-1"))
+    before = execute(tmp_path, "program.py")
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(tmp_path, "program.py") == before
+    written = path.read_bytes().decode("latin-1")
+    assert written.startswith(head.split("\n")[0] + newline)
+    assert written.endswith(tail.replace("\n", newline))
+    assert newline == "\n" or "\n" not in written.replace(newline, "")

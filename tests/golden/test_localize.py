@@ -1,0 +1,82 @@
+"""Down to the operation: alignment survives what only one side has."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.compare.operations import Operation, locate
+from tests.golden.project import RUN, Project
+
+
+def chain(*steps: tuple[str, str]) -> list[Operation]:
+    """Operations that each read what the one before wrote; a step is a name and what marks its output."""
+    found, value = [], "start"
+    for name, mark in steps:
+        out = f"{name}({value}){mark}"
+        found.append(Operation(name, "net", "train.py:1 main", (), (value,), (out,)))
+        value = out
+    return found
+
+
+NAMES = ["conv", "norm", "relu", "linear", "loss"]
+
+
+def test_equal_logs() -> None:
+    left = chain(*[(n, "") for n in NAMES])
+    assert locate(left, chain(*[(n, "") for n in NAMES])).change == "nothing"
+
+
+@given(st.integers(0, len(NAMES) - 1))
+def test_first_other_output_is_found_and_not_what_follows(index: int) -> None:
+    left = chain(*[(n, "") for n in NAMES])
+    right = chain(*[(n, "!" if i == index else "") for i, n in enumerate(NAMES)])
+    found = locate(left, right)
+    assert found.change == "output"
+    assert found.left is not None
+    assert found.left.name == NAMES[index]
+
+
+@given(st.integers(0, len(NAMES)))
+def test_added_operation_is_found_wherever_it_is(index: int) -> None:
+    left = chain(*[(n, "") for n in NAMES])
+    right = chain(*[(n, "") for n in [*NAMES[:index], "extra", *NAMES[index:]]])
+    found = locate(left, right)
+    assert (found.change, found.right and found.right.name) == ("extra", "extra")
+    found = locate(right, left)
+    assert (found.change, found.left and found.left.name) == ("missing", "extra")
+
+
+def test_harmless_addition_does_not_hide_what_comes_later() -> None:
+    """An operation of one side that nothing reads is named; without it the later one would be."""
+    left = chain(*[(n, "") for n in NAMES])
+    aside = Operation("print", "net", "", (), ("start",), ("aside",))
+    right = [aside, *chain(*[(n, "!" if n == "linear" else "") for n in NAMES])]
+    found = locate(left, right)
+    assert (found.change, found.right and found.right.name) == ("extra", "print")
+
+
+def test_data_that_differs_from_outside() -> None:
+    left = [Operation("conv", "net", "", (), ("batch 1",), ("x",))]
+    right = [Operation("conv", "net", "", (), ("batch 2",), ("y",))]
+    assert locate(left, right).change == "input"
+
+
+def test_other_number_beside_the_tensors() -> None:
+    left = [Operation("mul", "net", "", ("0.1",), ("a",), ("x",))]
+    right = [Operation("mul", "net", "", ("0.2",), ("a",), ("y",))]
+    assert locate(left, right).change == "arguments"
+
+
+def test_ab_localize(project: Project) -> None:
+    text = (project.root / "train.py").read_text()
+    gap = "host(x * (1.0001 if (env, step) == (1, 2) else 1.0))"
+    project.script(text.replace("host(x)", gap), "other.py")
+    project.script(text.replace("host(x)", "host(x * 1.0)"))
+    project.run_file(RUN + '\n[base]\ncommand = ["python", "other.py", "{out}"]\n')
+    result = project.golden("ab", "train", "--root", project.root, "--localize", "-n", "2")
+    assert result.code == 1, result
+    assert "step 2 of env 1, Sequential (step 7 overall, SGD): buffer 1.running_mean" in result.out
+    assert " of 32 elements, up to " in result.out
+    assert "operations before step 7: aten.mul.Tensor in outside modules at other.py:" in result.out
+    assert "has equal tensors and other arguments: 1.0001 -> 1.0" in result.out

@@ -1,0 +1,360 @@
+"""`golden report`: what the page, the summary and the JUnit file say, and that they can't be made to lie."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from golden.cli import main
+from golden.report.build import build
+from golden.report.markdown import render_markdown
+from golden.trace.trace import load_trace
+from tests.golden.project import Project
+from tests.golden.traces import write_trace
+
+_VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """A page as a browser's parser sees it: its elements, its text, its style sheet."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.style = ""
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        assert not self._open, "elements left open"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "style":
+            self.style += data
+        else:
+            self.text += f"{data} "
+
+    @property
+    def said(self) -> str:
+        """The text with single spaces."""
+        return " ".join(self.text.split())
+
+    def labels(self) -> list[str]:
+        """What stands in place of each picture."""
+        return [attrs["aria-label"] for _, attrs in self.elements if attrs.get("role") == "img"]
+
+
+def report(left: Path, right: Path, out: Path, code: int = 1) -> Page:
+    assert main(["report", str(left), str(right), "--html", str(out)]) == code
+    return Page(out.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Two traces that part at step 3 of env 1, all tensors kept."""
+    events = [("step", n % 2, {"n": n, "loss": 1.0 + n}) for n in range(12)]
+    changed = [*events[:7], ("step", 1, {"n": 7, "loss": 8.5}), *events[8:]]
+    left = write_trace(tmp_path / "a", dense=True, final=True, events=events)
+    change = {(1, 3): 1 + 2**-20}
+    return left, write_trace(tmp_path / "b", dense=True, final=True, events=changed, change=change)
+
+
+def test_a_planted_change_in_a_real_run(
+    project: Project, reference: Callable[[], Path], tmp_path: Path
+) -> None:
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    changed = project.record("changed", "--dense", "0:99")
+    page = report(reference(), changed, tmp_path / "page.html")
+    assert "Last identical step 1 of env 1, Sequential" in page.said
+    assert "Step 2 of env 1, Sequential; 7 of the whole run" in page.said
+    assert "Layer 0 Tensor 0.bias Elements 1 of 8" in page.said
+    assert "env 1, Sequential, steps: differs from step 2" in page.labels()
+    assert "env 0, Sequential, steps: identical" in page.labels()
+    assert any(label.startswith("Largest distance: loss ") for label in page.labels())
+
+
+def test_first_divergence_strips_growth_and_events(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    page = report(*pair, tmp_path / "page.html")
+    assert "env 1 diverges at step 3; env 0 is identical" in page.said
+    assert "Elements 4 of 4 Largest distance 12 ulps" in page.said
+    assert {"env 0, Host, steps: identical", "env 1, Host, steps: differs from step 3"} <= set(page.labels())
+    assert {"env 0, events: identical", "env 1, events: 1 of 6 differ"} <= set(page.labels())
+    assert "7 7 step env 1 changed field loss: 8.0 → 8.5" in page.said.replace("->", "→")
+    assert "5 identical events" in page.said
+    assert "env 1, Host body 11 11 11 11" in page.said
+    drawn = Counter(tag for tag, _ in page.elements)
+    assert drawn["path"] > 0
+    assert drawn["figcaption"] == 1
+
+
+def test_values_that_were_not_kept(tmp_path: Path) -> None:
+    left = write_trace(tmp_path / "a")
+    page = report(left, write_trace(tmp_path / "b", change={(1, 3): 2.0}), tmp_path / "page.html")
+    assert "how many elements differ and by how many ulps is not known" in page.said
+    assert "golden record train --dense 5:27 -o OUT" in page.said
+    assert "Both sides kept the tensors of 0 of the 3 steps whose tensors differ" in page.said
+    assert "loss 8,388,608 ulps at step 3" in page.said
+
+
+def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
+    long = "x" * 3000
+    left = write_trace(tmp_path / "a", steps=0, events=[("step", None, {"text": f"{long}left{long}"})])
+    right = write_trace(tmp_path / "b", steps=0, events=[("step", None, {"text": f"{long}right{long}"})])
+    page = report(left, right, tmp_path / "page.html")
+    assert re.search(r"\(2,971 characters\) …x{30}leftx+… \(6,006 in all\) -> ", page.said)
+    assert re.search(r"-> \(2,971 characters\) …x{30}rightx+… \(6,007 in all\)", page.said)
+
+
+def test_missing_extra_and_moved_events(tmp_path: Path) -> None:
+    events = [(f"kind{n}", None, {"n": n}) for n in range(12)]
+    other = [*events[:2], *events[3:6], events[7], events[6], *events[8:], ("late", None, {"x": 1})]
+    left = write_trace(tmp_path / "a", steps=0, events=events)
+    page = report(left, write_trace(tmp_path / "b", steps=0, events=other), tmp_path / "page.html")
+    assert '2 - kind2 missing {"n":2}' in page.said
+    assert '- 11 late extra {"x":1}' in page.said
+    assert re.search(r"kind[67] moved moved to place [56]", page.said)
+    assert "Growth over steps" not in page.said
+
+
+def test_identical(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    page = report(pair[0], pair[0], tmp_path / "page.html", code=0)
+    assert "= Identical" in page.said
+    assert "Every bit that was compared is the same." in page.said
+    assert "12 events 12 optimizer steps 56 tensors" in page.said
+    assert "First divergence" not in page.said
+
+
+def test_not_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left = write_trace(tmp_path / "a")
+    right = write_trace(tmp_path / "b", change={(0, 1): 2.0}, fingerprint={"torch": "3", "canary": "0"})
+    junit = tmp_path / "out.xml"
+    page = report(left, right, tmp_path / "page.html", code=4)
+    assert "? Not comparable" in page.said
+    assert "recorded under different fingerprints (torch: 2 and 3)" in page.said
+    assert "What was compared" not in page.said
+    assert main(["report", str(left), str(right), "--junit", str(junit)]) == 4
+    root = ElementTree.parse(junit).getroot()
+    assert (root.get("errors"), root.get("tests")) == ("1", "1")
+    assert "train: not comparable: recorded under" in capsys.readouterr().out
+
+
+def test_host_reads(tmp_path: Path) -> None:
+    left = write_trace(tmp_path / "a", syncs={"train.py:3 step item": 10, "train.py:9 log tolist": 4})
+    right = write_trace(tmp_path / "b", syncs={"train.py:5 step item": 30, "train.py:9 log tolist": 4})
+    page = report(left, right, tmp_path / "page.html", code=0)
+    assert "all 14 34 2.43 train.py step item 10 30 3.00 train.py log tolist 4 4 1.00" in page.said
+    bare = write_trace(tmp_path / "c")
+    assert "These traces hold no host reads." in report(bare, bare, tmp_path / "page.html", code=0).said
+
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=http://evil.example/x onerror=alert(2)>{{ 7*7 }}`|``` $x$"
+
+
+def test_everything_from_a_trace_is_escaped(tmp_path: Path) -> None:
+    odd = f"{HOSTILE}\x00\x1b[31m\u202e\ud800\n# heading"
+    events = [(odd, 0, {odd: HOSTILE, "n": 1}), (odd, 1, {"n": 2})]
+    changed = [(odd, 0, {odd: "other", "n": 1}), (odd, 1, {"n": 3, odd: odd})]
+    names = {"run": HOSTILE, "model": HOSTILE, "tensor": f"{HOSTILE}.w", "label": f"{HOSTILE}\u202e\x1b"}
+    fingerprint = {HOSTILE: f"{HOSTILE}\x00"}
+    syncs = {odd: 3}
+    left = write_trace(
+        tmp_path / "a", dense=True, final=True, events=events, fingerprint=fingerprint, syncs=syncs, **names
+    )
+    right = write_trace(
+        tmp_path / "b",
+        dense=True,
+        final=True,
+        events=changed,
+        fingerprint=fingerprint,
+        change={(0, 1): 2.0},
+        **names,
+    )
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "markdown", "junit")}
+    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    assert main(["report", str(left), str(right), *options]) == 1
+
+    page = Page(files["html"].read_text(encoding="utf-8"))
+    self_contained(page)
+    assert HOSTILE in page.text
+    assert not re.search("[\x00\x1b\u202e]", page.text)
+    assert "\\x00" in page.text
+
+    markdown = files["markdown"].read_text(encoding="utf-8")
+    lines = markdown.splitlines()
+    fences = [index for index, line in enumerate(lines) if line.startswith("````")]
+    assert len(fences) == 2
+    outside = lines[: fences[0]] + lines[fences[1] + 1 :]
+    assert all("<script>" not in re.sub(r"(`+)( .*? )\1(?!`)", "", line) for line in outside)
+
+    case = ElementTree.parse(files["junit"]).getroot().find(".//failure")
+    assert case is not None
+    assert "<script>" in str(case.get("message"))
+
+
+def self_contained(page: Page) -> None:
+    """No element runs, loads or points anywhere outside the page."""
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "img", "iframe", "object", "embed", "link", "form", "base", "image", "audio"}
+    for _, attrs in page.elements:
+        assert not any(name.startswith("on") or name in ("src", "srcset", "action") for name in attrs)
+        assert attrs.get("href", "#").startswith("#")
+        assert not re.search(r"url\((?!#)", attrs.get("style", "") + attrs.get("clip-path", ""))
+    assert "url(" not in page.style
+    assert "@import" not in page.style
+
+
+def test_self_contained_and_accessible(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    page = report(*pair, tmp_path / "page.html")
+    self_contained(page)
+    assert "http" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    ids = Counter(attrs["id"] for _, attrs in page.elements if "id" in attrs)
+    assert max(ids.values()) == 1
+    for tag, attrs in page.elements:
+        if tag == "svg":
+            assert attrs.get("aria-label") or attrs.get("aria-hidden") == "true"
+        if tag == "th":
+            assert attrs["scope"] in ("row", "col")
+        for reference in (attrs.get("href", "#")[1:], attrs.get("aria-labelledby", "")):
+            assert not reference or reference in ids
+    assert ("html", {"lang": "en"}) in page.elements
+    assert any(attrs.get("name") == "viewport" for _, attrs in page.elements)
+    assert "prefers-color-scheme: dark" in page.style
+    assert "max-width" in page.style
+
+
+def test_equal_traces_give_equal_bytes(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    kinds = ("html", "markdown", "junit")
+    for name in ("one", "two"):
+        options = [part for kind in kinds for part in (f"--{kind}", str(tmp_path / f"{name}.{kind}"))]
+        assert main(["report", *map(str, pair), *options]) == 1
+    for kind in kinds:
+        assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
+
+
+def test_size_does_not_grow_with_the_traces(tmp_path: Path) -> None:
+    text = "y" * 2000
+    events = [("step", n % 50, {"n": n, "text": "x" * 2000}) for n in range(6000)]
+    changed = [(kind, env, {**payload, "text": text}) for kind, env, payload in events]
+    left = write_trace(tmp_path / "a", steps=2000, events=events)
+    right = write_trace(tmp_path / "b", steps=2000, events=changed, change={(0, 0): 2.0, (1, 0): 3.0})
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "markdown", "junit")}
+    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    assert main(["report", str(left), str(right), *options]) == 1
+    assert files["html"].stat().st_size < 500_000
+    assert files["markdown"].stat().st_size < 50_000
+    assert files["junit"].stat().st_size < 50_000
+    page = Page(files["html"].read_text(encoding="utf-8"))
+    assert "5,940 more changes are not shown" in page.said
+    assert "… (2,002 in all) -> " in page.said
+
+
+def test_markdown_counts_what_it_leaves_out(pair: tuple[Path, Path]) -> None:
+    traces = [load_trace(path) for path in pair]
+    one = build(*traces, left_title="left", right_title="right")
+    whole = render_markdown([one] * 3)
+    assert whole.count("## `train`") == 3
+    assert "left out" not in whole
+    limit = len(whole.encode()) - 200
+    short = render_markdown([one] * 3, limit=limit)
+    assert len(short.encode()) <= limit
+    assert short.count("## `train`") == 2
+    assert "1 of 3 runs are left out here to keep this text short." in short
+    many = render_markdown([one] * 40_000)
+    assert len(many.encode()) < 1 << 20
+    assert re.search(r"[\d,]+ more runs are not listed", many)
+
+
+def test_several_runs_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side, change in (("a", {}), ("b", {(0, 2): 2.0})):
+        write_trace(tmp_path / side / "one", run="one", change=change)
+        write_trace(tmp_path / side / "two", run="two")
+    page = report(tmp_path / "a", tmp_path / "b", tmp_path / "page.html")
+    assert "1 different, 1 identical of 2 runs" in page.said
+    assert "one different two identical" in page.said
+    assert [a["href"] for tag, a in page.elements if tag == "a"] == ["#run-0", "#run-1"]
+    out = capsys.readouterr().out
+    assert "one: different: step 2 of env 0, Host" in out
+    assert "two: identical (" in out
+
+
+def test_junit_has_a_case_per_run_and_kind(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "out.xml"
+    assert main(["report", *map(str, pair), "--junit", str(path)]) == 1
+    suite = ElementTree.parse(path).getroot().find("testsuite")
+    assert suite is not None
+    failed = {case.get("name") for case in suite if case.find("failure") is not None}
+    skipped = {case.get("name") for case in suite if case.find("skipped") is not None}
+    passed = {case.get("name") for case in suite} - failed - skipped
+    assert failed == {
+        "events",
+        "buffer",
+        "loss",
+        "gradient",
+        "parameter",
+        "optimizer state",
+        "final state",
+    }
+    assert passed == {"steps", "setting", "random state"}
+    assert suite.get("failures") == "7"
+    assert main(["report", str(pair[0]), str(pair[0]), "--junit", str(path)]) == 0
+    only_events = write_trace(tmp_path / "events", steps=0, events=[("a", None, {})])
+    assert main(["report", str(only_events), str(only_events), "--junit", str(path)]) == 0
+    root = ElementTree.parse(path).getroot()
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("10", "0", "9")
+
+
+def test_bad_input_is_one_line(
+    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = map(str, pair)
+    page = str(tmp_path / "page.html")
+    (tmp_path / "file").write_text("")
+    cases = [
+        ([a, b], "say what to write: --html FILE, --markdown FILE or --junit FILE"),
+        ([a, str(tmp_path / "nowhere"), "--html", page], "no folder"),
+        ([a, str(tmp_path / "b" / "rank-0"), "--html", page], "is not a trace"),
+        ([a, b, "--html", str(tmp_path)], "is a folder; name the file"),
+        ([a, b, "--html", page, "--junit", page], "two reports can't go to one file"),
+        ([a, b, "--html", str(tmp_path / "file" / "page.html")], "can't write"),
+    ]
+    for argv, message in cases:
+        assert main(["report", *argv]) == 2
+        err = capsys.readouterr().err
+        assert message in err
+        assert len(err.splitlines()) == 1
+    assert not Path(page).exists()
+
+
+def test_damaged_tensors_are_one_line(
+    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("dense/step-000007", "final/optimizer-0001"):
+        path = pair[1] / "rank-0" / f"{name}.safetensors"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:30])
+        assert main(["report", *map(str, pair), "--html", str(tmp_path / "page.html")]) == 2
+        err = capsys.readouterr().err
+        assert "is damaged" in err
+        assert len(err.splitlines()) == 1
+        path.write_bytes(whole)

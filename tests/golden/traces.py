@@ -1,0 +1,86 @@
+"""Traces written by hand: two environments, one small model each, whatever events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import xxhash
+from safetensors.torch import save_file
+
+from golden.trace.trace import FORMAT, About, write_about
+
+KINDS = ("buffers", "grads", "params", "state")
+Event = tuple[str, int | None, dict[str, Any]]
+
+
+def write_trace(
+    folder: Path,
+    *,
+    run: str = "train",
+    events: Sequence[Event] = (),
+    steps: int = 6,
+    change: Mapping[tuple[int, int], float] | None = None,
+    dense: bool = False,
+    final: bool = False,
+    model: str = "Host",
+    tensor: str = "body.weight",
+    fingerprint: Mapping[str, str] | None = None,
+    label: str = "",
+    syncs: Mapping[str, int] | None = None,
+) -> Path:
+    """A trace whose weights at (env, step) and after are ``change`` times what they would be."""
+    process = folder / "rank-0"
+    process.mkdir(parents=True)
+    lines: list[dict[str, Any]] = []
+    names = {kind: [f"{tensor}.momentum_buffer" if kind == "state" else tensor] for kind in KINDS}
+    for env in range(2):
+        layout = {kind: [[name, "float32", [4]] for name in names[kind]] for kind in KINDS}
+        roots = [f"{model}#{env}"]
+        lines.append(
+            {"layout": env, "optimizer": env, "class": "SGD", "env": env, "roots": roots, "tensors": layout}
+        )
+    for number in range(steps * 2):
+        step, env = divmod(number, 2)
+        factor = 1.0
+        for (of, since), by in (change or {}).items():
+            factor *= by if of == env and step >= since else 1.0
+        values = torch.arange(1, 5, dtype=torch.float32) / (1 + step) * factor
+        tensors = {f"{kind}/0/{names[kind][0]}": values.clone() for kind in KINDS}
+        digest = xxhash.xxh3_128_hexdigest(values.numpy().tobytes())
+        losses = [float(values.sum()).hex()]
+        lines.append(
+            {"step": number, "optimizer": env, "layout": env, "losses": losses, "settings": {}, "rng": {}}
+            | dict.fromkeys(KINDS, digest)
+        )
+        if dense:
+            (process / "dense").mkdir(exist_ok=True)
+            save_file(tensors, process / "dense" / f"step-{number:06d}.safetensors")
+        if final and step == steps - 1:
+            (process / "final").mkdir(exist_ok=True)
+            save_file(tensors, process / "final" / f"optimizer-{env:04d}.safetensors")
+    if steps:
+        end = {"end": steps * 2, "rng": {"torch": "0" * 32}, "left_out": [], "seconds": 1.5, "observing": 0.1}
+        lines.append({**end, "canary": "", "syncs": dict(syncs or {})})
+        (process / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with (folder / "events.jsonl").open("w") as file:
+        for kind, of, payload in events:
+            file.write(json.dumps({"kind": kind, "env": of, "payload": payload}) + "\n")
+    write_about(
+        folder,
+        About(
+            format=FORMAT,
+            run=run,
+            label=label,
+            argv=["python", "train.py"],
+            seed=0,
+            fingerprint=dict(fingerprint or {"torch": "2", "canary": "0"}),
+            counts={},
+            processes=["rank-0"],
+            seconds=2.0,
+        ),
+    )
+    return folder
