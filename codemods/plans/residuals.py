@@ -24,6 +24,7 @@ def with_residuals(
 ) -> Outcome:
     """Split the chosen helpers and lift; one that can't be lifted then is not split."""
     refused: dict[Helper, Refusal] = {}
+    chosen = chosen.intersection(request.wanted)
     for helper in chosen:
         found = _refusal(analysis, helper, chosen)
         if found is not None:
@@ -83,6 +84,8 @@ def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collecti
     Raises:
         NotProven: if it is anything else.
     """
+    if not split:
+        return
     after = Analysis(parse_source(outcome.files[layout.rest], prepared.before.path))
     for helper in split:
         handed = outcome.lifted[prepared.now[helper]]

@@ -261,3 +261,17 @@ def test_another_way_of_passing_captures_is_an_error(tmp_path: Path, extract: Co
     path = tmp_path / "program.py"
     path.write_text(KEPT["a method"])
     assert extract(path, "--captures", "list").code == 2
+
+
+def test_a_residual_is_not_left_of_what_a_context_refuses(tmp_path: Path, extract: Command) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "def outer(n):\n    def g():\n        return f'{n=}'\n    def h(x):\n        return x + n\n"
+        "    return g(), list(map(h, [1]))\n"
+    )
+    ran = extract(
+        path, "--captures", "context", "--residual", "h", "--residual", "g", "--output-format", "json"
+    )
+    assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
+    ran = extract(path, "--captures", "context", "--residual", "h", "--output-format", "json")
+    assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "context-text", "h": None}
