@@ -37,6 +37,24 @@ class _Unusable(click.ClickException):
 @click.option("--function", metavar="QUALNAME", help="Only helpers defined directly in this function.")
 @click.option("--helper", "helpers", metavar="NAME", multiple=True, help="Only this helper; may be repeated.")
 @click.option("--to", type=click.Path(path_type=Path), help="Put the lifted functions into this new file.")
+@click.option(
+    "--residual",
+    metavar="NAME",
+    multiple=True,
+    help="Leave a one-line closure of this helper that forwards to the lifted function; may be repeated.",
+)
+@click.option(
+    "--box",
+    metavar="NAME",
+    multiple=True,
+    help="Keep variables that this helper shares and that are rebound in an object; may be repeated.",
+)
+@click.option(
+    "--captures",
+    type=click.Choice(["params", "context"]),
+    default="params",
+    help="Pass captures as keyword-only parameters (the default), or collected in one frozen dataclass.",
+)
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
@@ -56,6 +74,9 @@ def command(
     function: str | None,
     helpers: tuple[str, ...],
     to: Path | None,
+    residual: tuple[str, ...],
+    box: tuple[str, ...],
+    captures: str,
     plan: Path | None,
     root: Path | None,
     write: bool,
@@ -78,11 +99,12 @@ def command(
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
-    if plan is not None and (function or helpers or to):
+    if plan is not None and (function or helpers or to or residual or box or captures != "params"):
         raise click.UsageError(
-            "--function, --helper and --to are what a plan says; leave them out with --plan"
+            "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
+            "leave them out with --plan"
         )
-    report = _run(file, function, helpers, to, plan, root)
+    report = _run(file, function, helpers, to, residual, box, captures, plan, root)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
     if write and changed and not stopped:
@@ -116,6 +138,9 @@ def _run(
     function: str | None,
     helpers: tuple[str, ...],
     to: Path | None,
+    residual: tuple[str, ...],
+    box: tuple[str, ...],
+    captures: str,
     plan: Path | None,
     root: Path | None,
 ) -> Report:
@@ -125,7 +150,7 @@ def _run(
         if plan is not None:
             return run.run_plan(plan, root)
         assert file is not None
-        return run.extract_file(file, function, helpers, to)
+        return run.extract_file(file, function, helpers, to, residual, captures, box)
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
         raise _Unusable(str(error)) from None
 

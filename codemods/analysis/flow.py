@@ -79,6 +79,10 @@ class Flow:
         bit = self._bit[name]
         return all(self._bound[index] & bit for index in self._points(node))
 
+    def unbinds(self, name: str) -> bool:
+        """Whether the name is unbound anywhere in the frame."""
+        return any(event.unbind == name for event in self.graph.events)
+
     def bound_at_end(self, name: str) -> bool:
         """Whether the name is bound whenever the frame ends normally."""
         return bool(self._bound[self.graph.end] & self._bit[name])

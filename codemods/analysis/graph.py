@@ -28,7 +28,10 @@ class Graph(Builder):
         if not isinstance(node, ast.Module):
             for argument in all_arguments(node.args):
                 self._bind(argument.arg, argument.lineno)
-        self.block(node.body)
+        for statement in node.body:
+            if not isinstance(node, ast.Module):
+                self._mark(statement)
+            self.block([statement])
         self._link(self.current, self.end)
         return self
 
@@ -167,6 +170,7 @@ class Graph(Builder):
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
+            self._mark(node.target)
             self.expression(node.value)
             self._bind(node.target.id, node.lineno)
         else:

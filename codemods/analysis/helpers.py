@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from codemods.analysis.scopes import FunctionNode, Scope, ScopeTree, Use
@@ -14,7 +14,9 @@ class Helper:
     """A function defined inside another function.
 
     ``reads`` are its captures' uses in the order of the text; ``kept`` are captures that a function or
-    generator inside it reads, perhaps after the helper has returned.
+    generator inside it reads, perhaps after the helper has returned. ``entry`` is set for a function that
+    only a residual calls: captures that it reads before anything else can run, each with whether an unbound
+    one fails there in the same way.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Helper:
     reads: list[tuple[str, Scope, Use]]
     kept: frozenset[str]
     lazy: bool
+    entry: Mapping[str, bool] | None = None
 
     @property
     def qualname(self) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-Captures = Literal["params"]
+Captures = Literal["params", "context"]
 
 
 class PlanError(Exception):
@@ -36,6 +36,8 @@ class Move(_Strict):
     docstring: str | None = None
     captures: Captures = "params"
     rename: dict[str, str] = {}
+    residual: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    box: Annotated[tuple[str, ...], Field(strict=False)] = ()
     reexport: bool = False
     except_: Annotated[tuple[str, ...], Field(alias="except", strict=False)] = ()
 

@@ -10,10 +10,11 @@ from codemods.analysis.lifting import Analysis
 from codemods.analysis.seams import Seam
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
-from codemods.plans.compose import Composed, Request, TargetError, compose, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
+from codemods.plans.compose import Request, TargetError, reread
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
+from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
@@ -27,8 +28,20 @@ class RequestError(Exception):
     """Something that was asked for does not exist; the message is one line."""
 
 
-def extract_file(path: Path, function: str | None, names: Collection[str], to: Path | None) -> Report:
+def extract_file(
+    path: Path,
+    function: str | None,
+    names: Collection[str],
+    to: Path | None,
+    residual: Collection[str] = (),
+    captures: str = "params",
+    box: Collection[str] = (),
+) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
+
+    ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
+    with ``captures`` "context" the captures are collected in a frozen dataclass;
+    ``box`` names helpers whose rebound captures an object is to hold.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -38,7 +51,10 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
-    wanted = _named(analysis, scope, names) if names else scope
+    wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope
+    collected = frozenset(wanted if captures == "context" else ())
+    boxed = frozenset(_named(analysis, scope, box))
+    modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     if to is not None:
@@ -50,7 +66,7 @@ def extract_file(path: Path, function: str | None, names: Collection[str], to: P
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )
-    composed = compose(analysis, layout, request)
+    composed = compose_with(analysis, layout, request, modes)
     return _report(analysis, layout, scope, composed, seams)
 
 
@@ -130,7 +146,8 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
         scope = _of_function(analysis, plan.function, shown, text)
         request, seams = _request(plan, shown, text, analysis, scope, layout, overlay, moved.names)
-        composed = compose(analysis, layout, request)
+        modes = _modes(plan, shown, text, request)
+        composed = compose_with(analysis, layout, request, modes)
     except (TargetError, Clash, NotProven) as error:
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
@@ -243,6 +260,23 @@ def _request(
     return Request(list(targets), targets, renames, docstrings, names, True, star, overlay), seams
 
 
+def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
+    """The helpers of a plan's moves that are named for a rewrite."""
+    by_name = {helper.name: helper for helper in request.targets}
+    residual, context, box = set[Helper](), set[Helper](), set[Helper]()
+    for index, move in enumerate(plan.move):
+        names = expanded(move, list(by_name))
+        for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
+            for name in given:
+                if name not in names or name not in by_name:
+                    what = f"{key} names {name}, which is no helper among the names moved"
+                    raise PlanError(f"{shown}:{line_of(text, key, index)}: {what}")
+                chosen.add(by_name[name])
+        if move.captures == "context":
+            context.update(by_name[name] for name in names if name in by_name)
+    return Modes(frozenset(residual), frozenset(context), frozenset(box))
+
+
 def _has_all(analysis: Analysis) -> bool:
     """Whether a module says itself what a star import gets."""
     return (analysis.tree.module, "__all__") in analysis.tree.binders
@@ -279,13 +313,12 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _report(
-    analysis: Analysis, layout: Layout, scope: list[Helper], composed: Composed, seams: list[Seam]
+    analysis: Analysis, layout: Layout, scope: list[Helper], composed: Outcome, seams: list[Seam]
 ) -> Report:
-    decision = composed.decision
     helpers = []
     for helper in scope:
-        refusal = decision.refused.get(helper)
-        lifted = helper in decision.lifting.candidates
+        refusal = composed.refused.get(helper)
+        lifted = helper in composed.lifted
         target = composed.targets.get(helper, layout.rest) if lifted else None
         helpers.append(
             HelperReport(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis, Lifting
@@ -45,6 +45,17 @@ class FileNames:
         if bare:
             yield f"_{bare}"
         yield from qualified_names(helper)
+
+
+def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str:
+    """The first of some names (then the last, numbered) that means nothing in the file; it is taken now."""
+    tree = analysis.tree
+    used = {name for _, name in (*tree.uses, *tree.binders, *tree.declared)} | tree.strings.keys() | taken
+    used |= tree.attributes.keys() | set(dir(builtins))
+    numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain(stems, numbered) if name not in used)
+    taken.add(name)
+    return name
 
 
 def is_special(name: str) -> bool:

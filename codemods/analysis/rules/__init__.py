@@ -13,12 +13,15 @@ from codemods.analysis.lifting import Lifting
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.rules import (
     binding,
+    box,
     calls,
     captures,
+    context,
     definition,
     dynamic,
     layout,
     moving,
+    residual,
     values,
     writing,
 )
@@ -36,3 +39,10 @@ CHECKS: tuple[Check, ...] = (
     *moving.CHECKS,
     *layout.CHECKS,
 )
+
+# They say by their codes why a rewrite is refused; see codemods.analysis.context and .box.
+assert context
+assert box
+
+# What else is asked of a helper of which a residual stays.
+RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS

@@ -95,7 +95,7 @@ def bound_once(lifting: Lifting, helper: Helper) -> Refusal | None:
 def defined_first(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The definition is on every path to a call, also to a call made on its behalf by another helper."""
     for callee in (helper, *sorted(lifting.reached(helper), key=lambda h: h.node.lineno)):
-        if callee.outer.inside(helper.scope):
+        if callee.outer.inside(helper.scope) or (callee is helper and helper.entry is not None):
             continue
         flow = lifting.analysis.flow(callee.outer)
         for use in lifting.analysis.uses(helper):

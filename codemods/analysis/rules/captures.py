@@ -144,8 +144,14 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal 
         return None
     flow = lifting.analysis.flow(owner)
     outlives = lifting.outlives(helper, need, use.call)
+    at_entry = (helper.entry or {}).get(name)
+    if any(need in lifting.needs[callee] for callee, _ in lifting.calls_in(helper)):
+        at_entry = None
     for place in lifting.places(use.scope, use.call, owner):
         line = getattr(place.node, "lineno", use.node.lineno)
+        bound_for_good = flow.bound_at(place.node, name) and not flow.unbinds(name)
+        if at_entry is not None and (at_entry or bound_for_good):
+            continue
         if not flow.bound_at(place.node, name):
             return refuse("maybe-unbound", line, f"{name} may be unbound when line {line} is reached")
         if not (place.final or outlives):

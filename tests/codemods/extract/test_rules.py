@@ -32,7 +32,8 @@ def arguments(program: str, folder: Path) -> list[str]:
         (folder / "plan.toml").write_text(plan + '[seams]\ntests = ["."]\n')
         return ["--plan", str(folder / "plan.toml")]
     to = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
-    return [str(folder / "program.py"), *to]
+    modes = re.findall(r"(?m)^#% (residual|captures|box) (\w+)\n", program)
+    return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 
 
 @pytest.mark.parametrize("code", WITH_EXAMPLES)

@@ -1,0 +1,93 @@
+"""Leave residuals of helpers that are values, and lift their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from codemods.analysis.entry import entry_reads
+from codemods.analysis.helpers import Helper
+from codemods.analysis.lifting import Analysis, Lifting
+from codemods.analysis.refusals import Refusal, refuse
+from codemods.analysis.rules import RESIDUAL_CHECKS
+from codemods.analysis.source import parse_source
+from codemods.plans.modules import Layout
+from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
+from codemods.plans.targets import Request
+from codemods.transforms.naming import FileNames
+from codemods.transforms.proof import NotProven
+from codemods.transforms.residual import prove_split, split_edits
+
+
+def with_residuals(
+    analysis: Analysis, layout: Layout, request: Request, chosen: frozenset[Helper], lift: Lift
+) -> Outcome:
+    """Split the chosen helpers and lift; one that can't be lifted then is not split."""
+    refused: dict[Helper, Refusal] = {}
+    chosen = chosen.intersection(request.wanted)
+    for helper in chosen:
+        found = _refusal(analysis, helper, chosen)
+        if found is not None:
+            refused[helper] = found
+    while True:
+        wanted = [helper for helper in request.wanted if helper not in refused]
+        split = chosen - refused.keys()
+        if not split:
+            outcome = lift(analysis, replace(request, wanted=wanted))
+            return replace(outcome, refused={**outcome.refused, **refused})
+        try:
+            prepared = _split(analysis, split)
+            outcome = lift(prepared.analysis, translated(request, wanted, prepared, split))
+            failed = {
+                helper: located(outcome.refused[prepared.now[helper]], prepared)
+                for helper in split
+                if prepared.now[helper] in outcome.refused
+            }
+            if not failed:
+                _check(outcome, prepared, layout, split)
+                return back(outcome, prepared, refused)
+            refused.update(failed)
+        except NotProven as failure:
+            for helper in split if failure.helper not in split else {failure.helper}:
+                refused[helper] = refuse("not-proven", helper.node.lineno, failure.what)
+
+
+def _refusal(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusal | None:
+    for other in chosen:
+        if other is not helper and helper.scope.inside(other.scope):
+            reason = f"{helper.name} is inside {other.name}, of which a residual stays too"
+            return refuse("not-understood", helper.node.lineno, reason)
+    attempt = Lifting(analysis, {helper}, {})
+    for check in RESIDUAL_CHECKS:
+        found = check(attempt, helper)
+        if found is not None:
+            return found
+    return None
+
+
+def _split(analysis: Analysis, split: Collection[Helper]) -> Prepared:
+    source, chosen = analysis.source, FileNames(analysis)
+    names: dict[Helper, str] = {}
+    for helper in sorted(split, key=lambda h: h.node.lineno):
+        names[helper] = next(name for _ in range(3) if (name := chosen.choose(helper, None)) != helper.name)
+    edits = [edit for helper, name in names.items() for edit in split_edits(source, helper, name)]
+    prepared = prepare(source, analysis.helpers, edits)
+    prove_split(source, prepared.analysis.source, names)
+    for helper in names:
+        prepared.now[helper].entry = entry_reads(source, helper)
+    return prepared
+
+
+def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collection[Helper]) -> None:
+    """Ask the compiler what the residuals in the new text capture: just what is handed over.
+
+    Raises:
+        NotProven: if it is anything else.
+    """
+    if not split:
+        return
+    after = Analysis(parse_source(outcome.files[layout.rest], prepared.before.path))
+    for helper in split:
+        handed = outcome.lifted[prepared.now[helper]]
+        if not any(h.name == helper.name and h.scope.free == handed for h in after.helpers):
+            raise NotProven(f"{helper.name}: its residual captures something else than it hands over", helper)
