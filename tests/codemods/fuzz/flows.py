@@ -53,6 +53,14 @@ HOLDERS = {
     "value": "kept = lambda: 0",
     "lambda": "later = lambda: 0",
     "generator": "def steps():\n    yield a\n    show('then', b)\n    yield b\nrunning = iter(())",
+    "shared": """\
+def bump():
+    nonlocal a
+    a = new()
+def around():
+    show('before', a)
+    bump()
+    show('after', a)""",
     "inner": "def inner():\n    return lambda: show('inner', a, b)\nheld = lambda: 0",
 }
 """Kinds of use that outlive the statement they stand in, with what they need."""
@@ -73,7 +81,11 @@ class FlowProgram:
         self.readers = [f"read_{name}{i}" for name in NAMES for i in range(self.choices.integer(1, 3))]
         helpers = [READER.format(reader=reader, name=reader[5]) for reader in self.readers]
         helpers += [HOLDERS[use] for use in self.deferred]
-        bound = [f"{name} = new()" for name in NAMES if self.calm or chance(self.choices, 50)]
+        bound = [
+            f"{name} = new()"
+            for name in NAMES
+            if self.calm or (name == "a" and "shared" in self.deferred) or chance(self.choices, 50)
+        ]
         lines = [*"\n".join(helpers).splitlines(), *bound, *self.block(0, False, 4)]
         call = ", ".join(["outer", *[str(-i) for i in range(len(parameters))]])
         header = f"def outer({', '.join(parameters)}):"
@@ -160,6 +172,8 @@ class FlowProgram:
                 return [pick(self.choices, [f"later = lambda: {self.read()}", "later()"])]
             case "generator":
                 return self.later("running = steps()", "show(next(running, 0))", "show(*steps())")
+            case "shared":
+                return [pick(self.choices, ["bump()", "around()"])]
             case _:
                 return self.later("held = inner()", "held()", "inner()()")
 
