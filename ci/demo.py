@@ -105,10 +105,13 @@ def _copy(repository: Path, tree: Path) -> None:
             shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree / name)
-    plan, _ = load_plan(tree / PLAN, str(PLAN))
-    made = [move.to for move in plan.move] + ([plan.rest] if plan.rest else [])
-    for name in made:
-        (tree / plan.root / name).unlink(missing_ok=True)
+    for path in sorted((tree / PLAN).parent.glob("*.toml")):
+        plan, _ = load_plan(path, path.name)
+        made = [move.to for move in plan.move]
+        made += [plan.rest] if plan.rest else []
+        made += [plan.loop.to] if plan.loop else []
+        for made_file in made:
+            (tree / plan.root / made_file).unlink(missing_ok=True)
 
 
 def _extract(tree: Path) -> tuple[tuple[Lifted, ...], int, tuple[tuple[str, int], ...]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from esper.leyline import (
     ALPHA_CURVE_CHOICES,
     ALPHA_SPEED_NAMES,
@@ -17,16 +15,14 @@ from esper.leyline import (
     FactoredAction,
     LifecycleOp,
 )
-
-if TYPE_CHECKING:
-    from esper.simic.training.vectorized import ParallelEnvState
+from esper.kasmina.lifecycle import resolve_target_slot
+from esper.simic.training.parallel_env_state import ParallelEnvState
 
 
 def _parse_sampled_action(
     env_state: ParallelEnvState,
     action: FactoredAction,
     *,
-    _resolve_target_slot,
     slot_config,
     slots,
 ) -> tuple[LifecycleOp, str | None, dict[str, str]]:
@@ -34,7 +30,7 @@ def _parse_sampled_action(
     reads.
     """
     op = action.lifecycle_op
-    slot_id, enabled = _resolve_target_slot(action.slot, slot_config, slots)
+    slot_id, enabled = resolve_target_slot(action.slot, slot_config, slots)
     if op is not OP_WAIT and not enabled:
         raise RuntimeError(
             f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled"

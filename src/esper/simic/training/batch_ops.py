@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
-import torch.amp as torch_amp
 import torch.nn.functional as F
 from torch import Tensor
 
 from esper.leyline import SeedStateReport, TrainingSignals
 from esper.simic.telemetry import TelemetryConfig, TelemetryLevel
+from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.tolaria.runtime import on_stream
-
-if TYPE_CHECKING:
-    from esper.simic.training.vectorized import ParallelEnvState
 
 
 @torch.compiler.disable
@@ -40,6 +36,7 @@ def process_train_batch(
     targets: Tensor,
     batch_idx: int,
     *,
+    torch_amp,
     device,
     amp_dtype,
     use_amp,
@@ -76,6 +73,7 @@ def process_val_batch(
     inputs: Tensor,
     targets: Tensor,
     *,
+    torch_amp,
     device,
     amp_dtype,
     use_amp,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
-import torch.amp as torch_amp
 import torch.nn.functional as F
 from torch import Tensor
 
+from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.tolaria.runtime import on_stream
-
-if TYPE_CHECKING:
-    from esper.simic.training.vectorized import ParallelEnvState
 
 
 def process_fused_val_batch(
@@ -20,6 +15,7 @@ def process_fused_val_batch(
     inputs: Tensor,
     targets: Tensor,
     *,
+    torch_amp,
     device,
     amp_dtype,
     use_amp,

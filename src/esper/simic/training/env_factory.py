@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
 from esper.leyline.task import TaskSpec
 from esper.leyline.telemetry import Payload, SeedGateEvaluated
 from esper.simic.telemetry import TelemetryConfig, TelemetryLevel
+from esper.simic.telemetry.emitters import _apply_slot_telemetry, _emit_with_env_context
 from esper.simic.training.config import TrainingConfig
+from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.tolaria.governor import Governor
 from esper.tolaria.optimizers import create_optimizer
 from esper.tolaria.runtime import make_stream
 from esper.tolaria.seeding import derive_generator
-
-if TYPE_CHECKING:
-    from esper.simic.training.vectorized import ParallelEnvState
 
 
 def make_telemetry_callback(
     env_state: ParallelEnvState,
     *,
     telemetry: TelemetryConfig,
-    _emit_with_env_context,
     hub,
 ) -> Callable[[str, Payload], None]:
     """A callback for the slots of one env, which puts their payloads into the env's place in the run."""
@@ -38,20 +35,12 @@ def make_telemetry_callback(
     return on_telemetry
 
 
-def configure_slot_telemetry(
-    env_state: ParallelEnvState,
-    *,
-    telemetry: TelemetryConfig,
-    _apply_slot_telemetry,
-    _emit_with_env_context,
-    hub,
-) -> None:
+def configure_slot_telemetry(env_state: ParallelEnvState, *, telemetry: TelemetryConfig, hub) -> None:
     """Connect the slots of an env to the hub, if their telemetry is wanted."""
     if telemetry.wants(TelemetryLevel.NORMAL):
         _apply_slot_telemetry(env_state.model, make_telemetry_callback(
             env_state,
             telemetry=telemetry,
-            _emit_with_env_context=_emit_with_env_context,
             hub=hub,
         ))
     else:
@@ -68,13 +57,10 @@ def create_env_state(
     slots,
     config: TrainingConfig,
     device,
-    ParallelEnvState,
     SignalTracker,
     max_epochs,
     max_configurations,
     telemetry: TelemetryConfig,
-    _apply_slot_telemetry,
-    _emit_with_env_context,
     hub,
 ) -> ParallelEnvState:
     """A fresh host with everything that belongs to it; a function of the seed, the round and the
@@ -103,11 +89,5 @@ def create_env_state(
     )
     chance = 1.0 / task_spec.num_classes
     env_state.governor.keep(model.snapshot, 0, -math.log(chance), chance)
-    configure_slot_telemetry(
-        env_state,
-        telemetry=telemetry,
-        _apply_slot_telemetry=_apply_slot_telemetry,
-        _emit_with_env_context=_emit_with_env_context,
-        hub=hub,
-    )
+    configure_slot_telemetry(env_state, telemetry=telemetry, hub=hub)
     return env_state

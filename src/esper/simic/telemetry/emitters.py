@@ -1,0 +1,284 @@
+"""Emit the training loop's events: what happened, at which round, epoch, env and slot."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from esper.kasmina import MorphogeneticModel
+from esper.leyline import CAUSAL_HEADS, HEAD_INDEX, HEAD_NAMES, LifecycleOp
+from esper.leyline.telemetry import (
+    ActionDistribution,
+    BatchCompleted,
+    CounterfactualUnavailable,
+    LastAction,
+    LayerGradientHealth,
+    MaskHitRates,
+    PPOUpdateCompleted,
+    Payload,
+    PerformanceDegradation,
+    RewardSummary,
+    Severity,
+    TelemetryEvent,
+    Throughput,
+)
+from esper.nissa import TelemetryHub
+from esper.simic.agent import PPOUpdateResult
+from esper.simic.telemetry import EXPLODING_NORM, VANISHING_NORM, LayerGradientStats
+
+if TYPE_CHECKING:
+    from esper.simic.training.parallel_env_state import ParallelEnvState
+    from esper.tamiyo import ActionMasks
+
+
+DEGRADATION_SHARE = 0.1
+
+
+def _emit_with_env_context(
+    hub: TelemetryHub,
+    env_state: ParallelEnvState,
+    data: Payload,
+    *,
+    slot: str | None = None,
+    severity: Severity = "info",
+) -> None:
+    """Emit a payload as an event of an env, at the round and epoch where the env stands."""
+    hub.emit(
+        TelemetryEvent(
+            data=data,
+            round=env_state.round_idx,
+            epoch=env_state.epoch,
+            env=env_state.env_idx,
+            slot=slot,
+            severity=severity,
+        )
+    )
+
+
+def _emit_batch_completed(
+    hub: TelemetryHub,
+    round_idx: int,
+    ticker: Mapping[str, float],
+    env_states: Sequence[ParallelEnvState],
+    rolling_accuracy: float,
+) -> None:
+    """Emit what a round of all envs came to."""
+    hub.emit(
+        TelemetryEvent(
+            data=BatchCompleted(
+                env_accuracies=tuple(env_state.val_accuracy for env_state in env_states),
+                mean_accuracy=ticker["mean_accuracy"],
+                rolling_accuracy=rolling_accuracy,
+                mean_return=ticker["mean_return"],
+                env_steps=int(ticker["env_steps"]),
+                seeds_germinated=int(ticker["germinated"]),
+                seeds_fossilized=int(ticker["fossilized"]),
+                seeds_pruned=int(ticker["pruned"]),
+            ),
+            round=round_idx,
+        )
+    )
+
+
+def _emit_last_action(
+    hub: TelemetryHub,
+    env_state: ParallelEnvState,
+    *,
+    op: LifecycleOp,
+    target_slot: str | None,
+    choices: Mapping[str, str],
+    success: bool,
+    reward: float,
+    normalised_reward: float,
+    reward_components: Mapping[str, float],
+    value: float,
+    log_probs: Sequence[float],
+    confidences: Sequence[float],
+    masks: ActionMasks,
+) -> None:
+    """Emit the decision of one env-step; the log-probability is that of the heads which the operation
+    reads.
+    """
+    relevant = CAUSAL_HEADS[op]
+    _emit_with_env_context(
+        hub,
+        env_state,
+        LastAction(
+            operation=op.name,
+            target_slot=target_slot,
+            heads=dict(choices),
+            success=success,
+            reward=reward,
+            normalised_reward=normalised_reward,
+            reward_components=dict(reward_components),
+            value=value,
+            log_prob=sum(log_probs[HEAD_INDEX[name]] for name in HEAD_NAMES if name in relevant),
+            op_confidence=confidences[HEAD_INDEX["op"]],
+            masked=dict(masks.masked_heads()),
+        ),
+        slot=target_slot,
+    )
+
+
+def _compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float | None:
+    """The policy's gradient norm as its last minibatch left it, which is after clipping; None without
+    gradients.
+    """
+    if not stats:
+        return None
+    return math.sqrt(sum(layer.norm**2 for layer in stats))
+
+
+def _aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> LayerGradientHealth | None:
+    """Spread of the layers' gradient norms, and how many of them vanish, explode or are no number."""
+    if not stats:
+        return None
+    norms = [layer.norm for layer in stats]
+    finite = [norm for norm in norms if math.isfinite(norm)]
+    return LayerGradientHealth(
+        layers=len(norms),
+        norm_min=min(finite, default=math.nan),
+        norm_mean=statistics.fmean(finite) if finite else math.nan,
+        norm_max=max(finite, default=math.nan),
+        vanishing=sum(norm < VANISHING_NORM for norm in finite),
+        exploding=sum(norm > EXPLODING_NORM for norm in finite),
+        nonfinite=len(norms) - len(finite),
+    )
+
+
+def _emit_ppo_update_event(
+    hub: TelemetryHub,
+    round_idx: int,
+    update: PPOUpdateResult,
+    *,
+    entropy_coef: float,
+    grad_norm_surrogate: float | None,
+    duration_s: float,
+) -> None:
+    """Emit what a policy update did."""
+    hub.emit(
+        TelemetryEvent(
+            data=PPOUpdateCompleted(
+                skipped=update.skipped,
+                stopped_early=update.stopped_early,
+                epochs=update.epochs,
+                metrics=dict(update.metrics),
+                entropy_coef=entropy_coef,
+                grad_norm_surrogate=grad_norm_surrogate,
+                duration_s=duration_s,
+            ),
+            round=round_idx,
+            severity="warning" if update.skipped else "info",
+        )
+    )
+
+
+def _emit_action_distribution(
+    hub: TelemetryHub, round_idx: int, counts: Counter[str], successes: Counter[str]
+) -> None:
+    """Emit how often each operation was chosen in a round, and how often it succeeded."""
+    names = [op.name for op in LifecycleOp]
+    hub.emit(
+        TelemetryEvent(
+            data=ActionDistribution(
+                counts={name: counts[name] for name in names},
+                successes={name: successes[name] for name in names},
+            ),
+            round=round_idx,
+        )
+    )
+
+
+def _emit_cf_unavailable(
+    hub: TelemetryHub, env_state: ParallelEnvState, reason: str, slots: Sequence[str]
+) -> None:
+    """Emit that an env's seeds got no contribution this epoch."""
+    _emit_with_env_context(hub, env_state, CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
+
+
+def _emit_throughput(
+    hub: TelemetryHub,
+    round_idx: int,
+    *,
+    env_steps: int,
+    images: int,
+    duration_s: float,
+    phase_s: Mapping[str, float],
+) -> None:
+    """Emit the work done in a round and the time it took."""
+    hub.emit(
+        TelemetryEvent(
+            data=Throughput(
+                env_steps=env_steps,
+                images=images,
+                env_steps_per_s=env_steps / duration_s,
+                images_per_s=images / duration_s,
+                duration_s=duration_s,
+                phase_s=dict(phase_s),
+            ),
+            round=round_idx,
+        )
+    )
+
+
+def _emit_reward_summary(
+    hub: TelemetryHub, round_idx: int, rewards: Sequence[float], components: Mapping[str, Sequence[float]]
+) -> None:
+    """Emit mean and spread of a round's raw rewards; a component's mean is over all env-steps."""
+    hub.emit(
+        TelemetryEvent(
+            data=RewardSummary(
+                mean=statistics.fmean(rewards),
+                std=statistics.pstdev(rewards),
+                minimum=min(rewards),
+                maximum=max(rewards),
+                components={name: math.fsum(values) / len(rewards) for name, values in components.items()},
+            ),
+            round=round_idx,
+        )
+    )
+
+
+def _emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], decisions: int) -> None:
+    """Emit, by action head, in how many decisions the mask took a choice away."""
+    hub.emit(
+        TelemetryEvent(
+            data=MaskHitRates(
+                hits={name: hits[name] for name in HEAD_NAMES},
+                total=dict.fromkeys(HEAD_NAMES, decisions),
+            ),
+            round=round_idx,
+        )
+    )
+
+
+def _check_performance_degradation(
+    hub: TelemetryHub, round_idx: int, accuracy: float, rolling_accuracy: float
+) -> bool:
+    """Emit a warning where a round's accuracy fell behind the rolling average; whether it did."""
+    drop = (rolling_accuracy - accuracy) / rolling_accuracy if rolling_accuracy > 0 else 0.0
+    if drop <= DEGRADATION_SHARE:
+        return False
+    hub.emit(
+        TelemetryEvent(
+            data=PerformanceDegradation(
+                accuracy=accuracy,
+                rolling_accuracy=rolling_accuracy,
+                drop=drop,
+                threshold=DEGRADATION_SHARE,
+            ),
+            round=round_idx,
+            severity="warning",
+        )
+    )
+    return True
+
+
+def _apply_slot_telemetry(
+    model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None] | None
+) -> None:
+    """Have all slots of a model report to a callback, or to nobody."""
+    model.set_telemetry(on_telemetry)

@@ -1,0 +1,46 @@
+"""One env: its host with optimizers, its random state, and what it has counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.tolaria.governor import Governor
+
+if TYPE_CHECKING:
+    from esper.tamiyo import SignalTracker
+
+
+@dataclass(slots=True)
+class ParallelEnvState:
+    """One env: its host with optimizers, its random state, and what it has counted.
+
+    Totals are sums on the device, float64: of losses and of correct answers, [2] in training; in
+    validation [1 + C], the loss of the host as it is, then the correct answers of each of C
+    configurations.
+    """
+
+    env_idx: int
+    round_idx: int
+    model: MorphogeneticModel
+    host_optimizer: torch.optim.Optimizer
+    signal_tracker: SignalTracker
+    governor: Governor[ModelSnapshot]
+    data_generator: torch.Generator
+    action_generator: torch.Generator
+    stream: torch.cuda.Stream | None
+    train_totals: Tensor
+    val_totals: Tensor
+    epoch: int = 0
+    seed_optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
+    gradient_norms: list[Tensor] = field(default_factory=list)
+    configurations: list[dict[str, float]] = field(default_factory=list)
+    alphas: dict[str, float] = field(default_factory=dict)
+    rewards: list[float] = field(default_factory=list)
+    best_accuracy: float = 0.0
+    val_accuracy: float = 0.0
+    rollbacks: int = 0
