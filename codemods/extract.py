@@ -194,7 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
         )
     except click.ClickException as error:
-        error.show()
+        click.echo(f"codemods extract: {error.format_message()}", err=True)
         return error.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code

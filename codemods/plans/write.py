@@ -36,22 +36,22 @@ def write_all(
     """
     undo = _Undo()
     staged: list[tuple[Path, Path]] = []
+    current = next(iter(files), Path())
     try:
         for path, data in files.items():
+            current = path
             _make_folder(path.parent, undo)
             staged.append((_stage(path, data, undo), path))
         for path in files:
             kept = _keep(path, undo) if path.exists() else None
             undo.replaced.append((path, kept))
-        done = []
         for temporary, path in staged:
-            done.append(path)
+            current = path
             replace(temporary, path)
     except OSError as error:
         _put_back(undo)
-        where = error.filename2 or error.filename or "the files"
         raise WriteError(
-            f"{where}: can't be written: {error.strerror or error}; nothing was changed"
+            f"{current}: can't be written: {error.strerror or error}; nothing was changed"
         ) from None
     except BaseException:
         _put_back(undo)
