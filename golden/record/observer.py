@@ -271,7 +271,7 @@ class Observer:
             self._finals.pop(number)()
         # The canary's own optimizers and models are nobody's.
         self._finished = True
-        rng = rng_digests()
+        rng = rng_digests(complete=True)
         self._write(
             {
                 "end": self._steps,
