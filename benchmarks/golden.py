@@ -16,10 +16,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from golden.record import Run, find_root, find_run, record_run
-from golden.record.process import command_line, environment, execute
-from golden.record.recorder import settings
-from golden.trace.errors import GoldenError
+# The folder of this script comes first on the path, where its own name would hide the package.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
+from golden.record import Run, find_root, find_run, record_run  # noqa: E402
+from golden.record.process import command_line, environment, execute  # noqa: E402
+from golden.record.recorder import settings  # noqa: E402
+from golden.trace.errors import GoldenError  # noqa: E402
 
 
 def unobserved(run: Run, root: Path) -> float:

@@ -14,6 +14,7 @@ from rich.table import Table
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
 from golden.check.git import worktree
 from golden.check.localize import localize
+from golden.check.notes import notes
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
@@ -160,7 +161,10 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     root = root or find_root(Path.cwd())
     run = find_run(name, root)
     with _kept(out) as folder:
-        return _show(doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify))
+        result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
+        for note in notes(result.left):
+            click.echo(f"note: {note}", err=True)
+        return _show(result)
 
 
 @cli.command("ab")

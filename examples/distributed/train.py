@@ -33,6 +33,8 @@ def main() -> None:
             loss.backward()
             optimizer.step()
             log.write(json.dumps({"type": "step", "rank": rank, "step": step, "loss": loss.item()}) + "\n")
+    # Freed after the group, the wrapper would be the last to hold it, and torch 2.13 can then wait forever.
+    del model, optimizer, loss
     distributed.destroy_process_group()
 
 

@@ -67,7 +67,6 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
         full(p.root, p.name) if p is not None else f"(parameter {i} of no module)"
         for i, p in enumerate(places)
     )
-    registry.forget_places()
     return Names(
         env=envs.pop() if len(envs) == 1 else None,
         roots=tuple(labels.values()),

@@ -28,6 +28,22 @@ class Place:
     chain: tuple[nn.Module, ...]
 
 
+@dataclass(frozen=True)
+class _WeakPlace:
+    root: weakref.ref[nn.Module]
+    name: str
+    chain: tuple[weakref.ref[nn.Module], ...]
+
+    def strong(self, parameter: torch.Tensor) -> Place | None:
+        """The place, if it still holds the parameter."""
+        root, chain = self.root(), [reference() for reference in self.chain]
+        modules = tuple(module for module in chain if module is not None)
+        if root is None or len(modules) < len(chain):
+            return None
+        held = modules[-1]._parameters.get(self.name.rpartition(".")[2])
+        return Place(root, self.name, modules) if held is parameter else None
+
+
 class ModuleRegistry:
     """Every module of the process, in order of creation, held weakly."""
 
@@ -35,7 +51,8 @@ class ModuleRegistry:
         self._known: dict[int, weakref.ref[nn.Module]] = {}
         self._created: dict[int, int] = {}
         self._count: Counter[str] = Counter()
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, _WeakPlace] = {}
+        self._places_version = -1
         self._indexed: set[int] = set()
         # Grows when a module that has a name changes its place or gets another tensor.
         self.version = 0
@@ -86,15 +103,14 @@ class ModuleRegistry:
 
     def place(self, parameter: torch.Tensor) -> Place | None:
         """Where a parameter lives, or None if no module holds it."""
-        found = self._places.get(id(parameter))
-        if found is None or not _holds(found, parameter):
-            self._index()
-            found = self._places.get(id(parameter))
-        return found
-
-    def forget_places(self) -> None:
-        """Drop the strong references of the index."""
-        self._places = {}
+        if self._places_version == self.version:
+            known = self._places.get(id(parameter))
+            found = known.strong(parameter) if known is not None else None
+            if found is not None:
+                return found
+        self._index()
+        known = self._places.get(id(parameter))
+        return known.strong(parameter) if known is not None else None
 
     def _live(self) -> Iterator[nn.Module]:
         for key, reference in list(self._known.items()):
@@ -115,25 +131,27 @@ class ModuleRegistry:
         }
         roots = [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
         self._places = {}
+        self._places_version = self.version
         self._indexed = set(map(id, modules))
         for root in roots:
-            self._walk(root, root, (), "", set())
+            self._walk(weakref.ref(root), root, (), "", set())
 
     def _walk(
-        self, root: nn.Module, module: nn.Module, chain: tuple[nn.Module, ...], prefix: str, seen: set[int]
+        self,
+        root: weakref.ref[nn.Module],
+        module: nn.Module,
+        chain: tuple[weakref.ref[nn.Module], ...],
+        prefix: str,
+        seen: set[int],
     ) -> None:
         if id(module) in seen:
             return
         seen.add(id(module))
-        chain = (*chain, module)
+        chain = (*chain, weakref.ref(module))
         for name, parameter in module._parameters.items():
             if parameter is not None:
-                self._places.setdefault(id(parameter), Place(root, prefix + name, chain))
+                self._places.setdefault(id(parameter), _WeakPlace(root, prefix + name, chain))
         for name, child in module._modules.items():
             if child is not None:
                 step = "" if type(module).__name__ in _TRANSPARENT else f"{name}."
                 self._walk(root, child, chain, prefix + step, seen)
-
-
-def _holds(place: Place, parameter: torch.Tensor) -> bool:
-    return place.chain[-1]._parameters.get(place.name.rpartition(".")[2]) is parameter

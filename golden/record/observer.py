@@ -273,7 +273,7 @@ class Observer:
             self._on_death(number, self._pid)
         # The canary's own optimizers and models are nobody's.
         self._finished = True
-        rng = rng_digests()
+        rng = rng_digests(complete=True)
         self._write(
             {
                 "end": self._steps,

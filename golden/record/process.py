@@ -124,7 +124,7 @@ def execute(
         try:
             status = _wait(process, run, folder, outputs)
         finally:
-            _kill(process)
+            _kill(process, folder)
     if status == 0:
         return
     last = _last_line(stderr_file)
@@ -167,10 +167,17 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Kill the process with all that it started; launchers give each worker a session of its own."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    mark = str(folder).encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        # Every process of a run carries the folder of its record in its environment.
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 def _last_line(path: Path) -> str:

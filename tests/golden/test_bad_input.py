@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,20 @@ def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
 def test_timeout(project: Project) -> None:
     project.plain("time.sleep(60)", "timeout = 1\n" + PLAIN_RUN)
     assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
+
+
+def test_timeout_ends_what_the_run_started(project: Project) -> None:
+    pid = project.root / "pid"
+    start = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)"
+    note = f"import subprocess; open({str(pid)!r}, 'w').write(str({start}.pid)); time.sleep(60)"
+    project.plain(note, "timeout = 2\n" + PLAIN_RUN)
+    assert "not done after 2 s" in record(project, 3)
+    status = Path(f"/proc/{pid.read_text()}/status")
+    for _ in range(50):
+        if not status.exists() or "State:\tZ" in status.read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail("the process outlived its run")
 
 
 def test_writes_without_end(project: Project) -> None:

@@ -1,0 +1,43 @@
+"""The canary: equal where the bits are comparable, different where kernels are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from golden.record.profiles import Profile, profile_variables
+
+SCRIPT = "import torch; from golden.trace.canary import canary; print(canary('cpu'))"
+
+
+def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> str:
+    variables = dict(os.environ)
+    for name, value in profile_variables(profile, seed=0, threads=1).items():
+        variables.pop(name, None)
+        if value is not None:
+            variables[name] = value
+    variables.update(changes)
+    # A virtual environment's python is found by its own path: the emulator needs the real one's.
+    variables["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    command = [*emulator, os.path.realpath(sys.executable) if emulator else sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_canary_repeats_and_sees_other_kernels() -> None:
+    portable = canary("portable")
+    assert canary("portable") == portable
+    assert canary("portable", ATEN_CPU_CAPABILITY="default") != portable
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("cpu", ["Haswell", "EPYC"])
+def test_portable_profile_holds_on_an_emulated_cpu(cpu: str) -> None:
+    emulator = shutil.which("qemu-x86_64")
+    if emulator is None:
+        pytest.skip("qemu-user is not installed, so no other CPU can be emulated")
+    assert canary("portable", emulator=(emulator, "-cpu", cpu)) == canary("portable")

@@ -1,0 +1,120 @@
+"""The comparing itself, on values made for it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.compare.events import compare_events
+from golden.compare.values import distance
+from golden.trace.events import Event, is_unstable
+from golden.trace.numbers import exact, ulps
+from golden.trace.summary import ROWS_AT_MOST, fold
+
+KINDS = st.sampled_from(["step", "epoch", "update"])
+SEQUENCES = st.lists(st.tuples(KINDS, st.integers(0, 2)), min_size=1, max_size=25).map(
+    lambda items: [Event(kind, env, {"n": n}) for n, (kind, env) in enumerate(items)]
+)
+
+
+@given(SEQUENCES)
+def test_equal_sequences_have_no_change(events: list[Event]) -> None:
+    assert compare_events(events, list(events)) == []
+
+
+@given(SEQUENCES, st.data())
+def test_one_missing_or_extra_event_is_exactly_that(events: list[Event], data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(events) - 1))
+    shorter = events[:index] + events[index + 1 :]
+    (change,) = compare_events(events, shorter)
+    assert (change.change, change.left) == ("missing", index)
+    (change,) = compare_events(shorter, events)
+    assert (change.change, change.right) == ("extra", index)
+
+
+@given(SEQUENCES, st.data())
+def test_one_changed_field_is_exactly_that(events: list[Event], data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(events) - 1))
+    event = events[index]
+    other = [*events[:index], Event(event.kind, event.env, {"n": -1.5}), *events[index + 1 :]]
+    (change,) = compare_events(events, other)
+    assert (change.change, change.left, change.right) == ("changed", index, index)
+    assert [field.path for field in change.fields] == ["n"]
+
+
+def test_moved_event() -> None:
+    events = [Event("step", None, {"n": n}) for n in range(5)] + [Event("end", None, {})]
+    changes = compare_events(events, [events[-1], *events[:-1]])
+    assert [(c.change, c.left, c.right) for c in changes] == [("moved", 5, 0)]
+
+
+@pytest.mark.parametrize(
+    ("path", "patterns", "expected"),
+    [
+        ("at", ["at"], True),
+        ("data.at", ["at"], True),
+        ("data.at", ["data.*"], True),
+        ("data.at", ["other.at"], False),
+        ("data.phase_s", ["*_s"], True),
+        ("data.seconds", ["*_s"], False),
+    ],
+)
+def test_unstable_patterns(path: str, patterns: list[str], expected: bool) -> None:
+    assert is_unstable(path, patterns) is expected
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(1, 40))
+def test_ulps_count_single_precision_steps(value: float, steps: int) -> None:
+    other = np.float32(value)
+    with np.errstate(over="ignore"):
+        for _ in range(steps):
+            other = np.nextafter(other, np.float32(np.inf))
+    if not math.isfinite(float(other)):
+        return
+    # Zero has two signs, which lie one place apart.
+    across = value <= 0 < float(other) or (value < 0 and float(other) == 0 and not np.signbit(other))
+    assert ulps(value, float(other)) in ({steps, steps + 1} if across else {steps})
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_distance_sees_every_bit(dtype: torch.dtype) -> None:
+    left = torch.tensor([[1.0, 0.0, -3.0], [math.nan, math.inf, 7.0]], dtype=dtype)
+    assert distance(left, left.clone()) is None
+    right = left.clone()
+    right[0, 1] = -0.0
+    found = distance(left, right)
+    assert found is not None
+    assert (found.differing, found.ulps, found.absolute, found.index) == (1, 1, 0.0, (0, 1))
+    right = left.clone()
+    right.view(torch.uint8)[1, 0] ^= 1
+    found = distance(left, right)
+    assert found is not None
+    assert (found.differing, found.nan_left, found.nan_right, found.ulps) == (1, 1, 1, None)
+
+
+def test_distance_sees_a_permutation() -> None:
+    found = distance(torch.arange(6.0), torch.arange(6.0).flip(0))
+    assert found is not None
+    assert found.differing == 6
+
+
+def test_exact_numbers() -> None:
+    assert exact(torch.tensor(-0.0).numpy().tobytes(), "float32") == "-0x0.0p+0"
+    payload = torch.tensor([0x7FC00001], dtype=torch.int32).view(torch.float32)
+    assert exact(payload.numpy().tobytes(), "float32") == "nan:0x7fc00001"
+    assert exact(torch.tensor(1.5, dtype=torch.bfloat16).view(torch.int16).numpy().tobytes(), "bfloat16") == (
+        "0x1.8000000000000p+0"
+    )
+
+
+@given(st.integers(0, 5 * ROWS_AT_MOST))
+def test_folded_rows_stay_few_and_see_every_row(count: int) -> None:
+    rows = [f"row {n}" for n in range(count)]
+    assert len(fold(rows)) <= ROWS_AT_MOST
+    if rows:
+        assert fold(rows) != fold([*rows[:-1], "another"])
