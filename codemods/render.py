@@ -6,6 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING
 
+from codemods.analysis.seams import ANY_NAME
 from codemods.analysis.source import split_lines
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
         )
         console.print(f"    way out: {helper.refusal.way_out}", soft_wrap=True)
     for seam in report.seams:
-        console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}", soft_wrap=True)
+        advice = "; which name can't be told: list it under [seams] keep" if seam.name == ANY_NAME else ""
+        console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}", soft_wrap=True)
     if report.files:
         console.print(_line_table(report.files))
     if statistics:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from codemods.analysis.graph import NotUnderstood
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis, Lifting
 from codemods.analysis.refusals import Refusal, refuse

@@ -166,6 +166,9 @@ class Definitions:
         evaluated = self._evaluated(definition)
         if evaluated is not None:
             return evaluated
+        scope = self.tree.by_node.get(node)
+        for read, line in self.known.fallbacks_in(scope).items() if scope is not None else ():
+            return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
             if read in seams:

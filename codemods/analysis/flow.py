@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from codemods.analysis.graph import Graph, NotUnderstood
+from codemods.analysis.events import NotUnderstood
+from codemods.analysis.graph import Graph
 
 
 class Flow:

@@ -95,6 +95,19 @@ class Globals:
         """Globals that code in a scope binds, with the line."""
         return {name: line for name, inner, line in self._writes if inner.inside(scope)}
 
+    def fallbacks_in(self, scope: Scope) -> dict[str, int]:
+        """Names that a class body in a scope binds and reads, and that the module binds too.
+
+        Before the class body has bound such a name, reading it gives the module's.
+        """
+        return {
+            name: use.node.lineno
+            for (owner, name), uses in self.tree.uses.items()
+            if owner.kind == "class" and (self.tree.module, name) in self.tree.binders
+            for use in uses
+            if use.scope is owner and owner.inside(scope)
+        }
+
     @cached_property
     def _reads(self) -> dict[Scope, dict[str, int]]:
         found: dict[Scope, dict[str, int]] = {}

@@ -7,126 +7,16 @@ module does not know is an error, never a guess.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
 
-from codemods.analysis.scopes import Scope, ScopeTree, mangle
+from codemods.analysis.events import Builder, Event, Finally, Loop, NotUnderstood
+from codemods.analysis.scopes import mangle
 from codemods.analysis.walk import ComprehensionNode, all_arguments
 
-Jump = Literal["return", "break", "continue"]
 
-
-class NotUnderstood(Exception):
-    """A construct without a known flow of control; carries the node."""
-
-    def __init__(self, node: ast.AST) -> None:
-        super().__init__(type(node).__name__)
-        self.node = node
-
-
-@dataclass(slots=True)
-class Event:
-    """A node of the graph: at most one name bound or unbound, then on to the successors."""
-
-    bind: str | None = None
-    unbind: str | None = None
-    line: int = 0
-    successors: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Loop:
-    exit: int
-    head: int
-
-
-@dataclass(slots=True)
-class _Finally:
-    entry: int
-    jumps: set[Jump] = field(default_factory=set)
-
-
-class Graph:
+class Graph(Builder):
     """Built by walking the frame's statements in the order in which they run."""
-
-    def __init__(
-        self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]
-    ):
-        """``names`` are followed; ``quiet`` says which context managers surely don't swallow exceptions."""
-        self.tree = tree
-        self.frame = frame
-        self.names = names
-        self.quiet = quiet
-        self.scope = frame
-        self.events: list[Event] = [Event()]
-        self.entered: set[int] = set()
-        self.points: dict[ast.AST, list[int]] = {}
-        self.current: int | None = 0
-        self.raising: int | None = None
-        self.contexts: list[_Loop | _Finally] = []
-        self.end = self._join()
-
-    # Building blocks
-
-    def _join(self) -> int:
-        self.events.append(Event())
-        return len(self.events) - 1
-
-    def _link(self, start: int | None, end: int) -> None:
-        if start is not None:
-            self.events[start].successors.append(end)
-            self.entered.add(end)
-
-    def _add(self, event: Event) -> int:
-        self.events.append(event)
-        index = len(self.events) - 1
-        self._link(self.current, index)
-        if self.raising is not None:
-            self._link(index, self.raising)
-        self.current = index
-        return index
-
-    def _mark(self, node: ast.AST) -> None:
-        """Make the state at this place available under the node."""
-        self.points.setdefault(node, []).append(self._add(Event(line=getattr(node, "lineno", 0))))
-
-    def _bind(self, name: str, line: int) -> None:
-        name = mangle(name, self.scope.private)
-        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
-            self._add(Event(bind=name, line=line))
-
-    def _unbind(self, name: str, line: int) -> None:
-        name = mangle(name, self.scope.private)
-        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
-            self._add(Event(unbind=name, line=line))
-
-    def _branch(self, parts: Iterable[Callable[[], None]]) -> None:
-        """Run exactly one of the parts."""
-        start, after = self.current, self._join()
-        for part in parts:
-            self.current = start
-            part()
-            self._link(self.current, after)
-        self.current = after if after in self.entered else None
-
-    def _optional(self, part: Callable[[], None]) -> None:
-        self._branch([part, lambda: None])
-
-    def _jump(self, kind: Jump) -> None:
-        """Leave to the function's end or a loop, through the finally blocks on the way."""
-        for context in reversed(self.contexts):
-            if isinstance(context, _Finally):
-                context.jumps.add(kind)
-                self._link(self.current, context.entry)
-                break
-            if kind != "return":
-                self._link(self.current, context.exit if kind == "break" else context.head)
-                break
-        else:
-            self._link(self.current, self.end)
-        self.current = None
 
     # Entry
 
@@ -375,7 +265,7 @@ class Graph:
     def do_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.expression(node.iter)
         head, exit_ = self._add(Event()), self._join()
-        self.contexts.append(_Loop(exit_, head))
+        self.contexts.append(Loop(exit_, head))
         self.expression(node.target)
         self.block(node.body)
         self._link(self.current, head)
@@ -391,7 +281,7 @@ class Graph:
         head, exit_ = self._add(Event()), self._join()
         self.expression(node.test)
         tested = self.current
-        self.contexts.append(_Loop(exit_, head))
+        self.contexts.append(Loop(exit_, head))
         self.block(node.body)
         self._link(self.current, head)
         self.contexts.pop()
@@ -440,7 +330,7 @@ class Graph:
 
     def _finally(self, body: Callable[[], None], final: Callable[[], None]) -> None:
         """The final part runs once after a normal end and once, separately, after any other."""
-        context, outer = _Finally(self._join()), self.raising
+        context, outer = Finally(self._join()), self.raising
         self._link(self.current, context.entry)
         self.raising = context.entry
         self.contexts.append(context)

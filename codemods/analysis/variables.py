@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from codemods.analysis.graph import NotUnderstood
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.scopes import Binder, Scope
 

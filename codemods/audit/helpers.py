@@ -6,8 +6,8 @@ import ast
 
 from codemods.analysis.decide import Decision
 from codemods.analysis.effects import mutations
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.globals import Globals
-from codemods.analysis.graph import NotUnderstood
 from codemods.analysis.helpers import Helper, is_generator
 from codemods.analysis.lifting import Analysis, Lifting
 from codemods.analysis.names import imported_path

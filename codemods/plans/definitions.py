@@ -8,12 +8,13 @@ from pathlib import Path
 from codemods.analysis.definitions import Definitions
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.repository import module_name
+from codemods.analysis.seams import Seam, find_seams
 from codemods.plans.model import Move, Plan, PlanError, line_of
 from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest
 from codemods.plans.overlay import Overlay
 from codemods.plans.report import HelperReport
-from codemods.plans.seams import Seam, find_seams
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,17 @@ def seams_of(plan: Plan, shown: str, text: str, layout: Layout) -> tuple[list[Se
     for folder, given in zip(tests, plan.seams.tests, strict=True):
         if not folder.exists():
             raise PlanError(f"{shown}:{line_of(text, given)}: no such folder: {given}")
-    seams = find_seams(tests, frozenset([layout.dotted(layout.rest)]))
+    seams = rebound_in(tests, layout)
     return seams, frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
+
+
+def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
+    """Places in some folders where names of what is left of the source are replaced.
+
+    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
+    """
+    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root)
+    return [seam for seam in found if seam.rebinds]
 
 
 def move_definitions(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.names import dotted
+from codemods.analysis.repository import python_files
 from codemods.analysis.scopes import Scope
 from codemods.analysis.source import Source, SourceError
 from codemods.plans.modules import dotted_name, import_base
 from codemods.plans.overlay import Overlay
-from codemods.plans.seams import python_files
 from codemods.transforms.edits import Edit, apply_edits
 from codemods.transforms.lift import indentation
 from codemods.transforms.move import free_everywhere, name_edits
@@ -151,3 +151,10 @@ def _string_edits(source: Source, node: ast.Constant, module: str, moved: dict[s
         return []
     at = start + text.index(old) + len(module) + 1
     return [Edit(at, at + len(first), item.new)]
+
+
+def is_star_imported(root: Path, module: str) -> bool:
+    """Whether a file below the root may import everything from a module."""
+    tail = re.escape(module.rpartition(".")[2])
+    pattern = re.compile(rf"from\s+[\w.]*{tail}\s+import\s*\(?\s*\*".encode())
+    return any(pattern.search(path.read_bytes()) for path in python_files(root))

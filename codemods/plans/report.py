@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.analysis.refusals import Refusal
-from codemods.plans.seams import Seam
+from codemods.analysis.seams import Seam
 
 
 @dataclass(frozen=True, slots=True)

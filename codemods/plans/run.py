@@ -7,17 +7,18 @@ from pathlib import Path
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.seams import Seam
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
 from codemods.plans.compose import Request, TargetError, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
+from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report
-from codemods.plans.seams import Seam, find_seams, is_star_imported
 from codemods.transforms.edits import apply_edits
 from codemods.transforms.lift import absolute_imports
 from codemods.transforms.proof import NotProven
@@ -61,7 +62,7 @@ def extract_file(
         if target == layout.source:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
         targets = dict.fromkeys(wanted, target)
-        seams = find_seams([root], frozenset([layout.dotted(layout.source)]))
+        seams = rebound_in([root], layout)
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import codemods.transforms.loop_rules  # noqa: F401  (registers its codes)
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.globals import globals_of
-from codemods.analysis.graph import NotUnderstood
 from codemods.analysis.helpers import Helper, is_generator, own_nodes
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from codemods.analysis.events import Event
 from codemods.analysis.flow import Flow
-from codemods.analysis.graph import Event, Graph
+from codemods.analysis.graph import Graph
 from codemods.analysis.helpers import own_nodes
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.names import is_quiet

@@ -33,7 +33,7 @@ if True:
 )
 rule(
     "module-identity",
-    "The helper uses globals(), __name__ or another name that differs from module to module.",
+    "The helper uses globals(), __name__ or another name that may differ from module to module.",
     "pass the value to the helper",
     refused="""
 #% to
@@ -231,6 +231,8 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
         for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
             if owner is lifting.tree.module and scope.inside(helper.scope):
                 return refuse("global-write", statement.lineno, f"{name} declares {passed} global")
+    for read, line in known.fallbacks_in(helper.scope).items():
+        return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
     for read, line in reads.items():
         origin = known.look_up(read).origin
         if origin == "identity":
