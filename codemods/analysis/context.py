@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codemods.analysis.graph import NotUnderstood
+from codemods.analysis.events import NotUnderstood
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis, Lifting, Need
 from codemods.analysis.refusals import Refusal, refuse

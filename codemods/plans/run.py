@@ -11,7 +11,7 @@ from codemods.analysis.seams import Seam
 from codemods.analysis.source import Source, SourceError, decode_source, read_source
 from codemods.plans.append import Clash, defined_names
 from codemods.plans.compose import Request, TargetError, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, seams_of
+from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
