@@ -117,7 +117,7 @@ def _copy(repository: Path, tree: Path) -> None:
 def _extract(tree: Path) -> tuple[tuple[Lifted, ...], int, tuple[tuple[str, int], ...]]:
     """Apply the plan: what was lifted, the monolith's lines, and the lines of each file made of it."""
     try:
-        plan, _ = load_plan(tree / PLAN, str(PLAN))
+        plan, _ = load_plan(tree / PLAN, PLAN.name)
         report = run_plan(tree / PLAN, tree)
         if report.refused:
             first = report.refused[0]
@@ -129,7 +129,7 @@ def _extract(tree: Path) -> tuple[tuple[Lifted, ...], int, tuple[tuple[str, int]
     lifted = tuple(
         Lifted(helper.name, len(helper.captures), helper.target or "")
         for helper in report.helpers
-        if helper.status == "lifted"
+        if helper.status == "lifted" and not (plan.loop and helper.name == plan.loop.class_)
     )
     sizes = tuple((change.shown, change.after.count(b"\n")) for change in report.files)
     return lifted, (tree / plan.source).read_bytes().count(b"\n"), sizes

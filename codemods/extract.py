@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,9 +105,20 @@ def command(
             "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
             "leave them out with --plan"
         )
-    report = _run(file, function, helpers, to, residual, box, captures, plan, root)
+    with _usable():
+        from codemods.plans.run import extract_file, run_plan
+
+        if plan is not None:
+            report = run_plan(plan, root)
+        else:
+            assert file is not None
+            report = extract_file(file, function, helpers, to, residual, captures, box)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
+    if check and changed and plan is not None and (later := _superseded(plan, root)):
+        if not quiet:
+            click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
+        return Exit.DONE
     if write and changed and not stopped:
         _write(report)
     if not quiet or output is not None:
@@ -121,6 +133,19 @@ def command(
     return Exit.DONE
 
 
+def _superseded(plan: Path, root: Path | None) -> Path | None:
+    """A plan that builds on this one and that the tree is the result of."""
+    from codemods.plans.chain import last_plans
+    from codemods.plans.run import run_plan
+
+    for later in last_plans(plan):
+        with _usable():
+            report = run_plan(later, root)
+        if not report.refused and not any(change.changed for change in report.files):
+            return later
+    return None
+
+
 def _explain(code: str) -> int:
     import codemods.analysis.rules
     import codemods.plans.run  # noqa: F401  (registers all codes)
@@ -133,24 +158,13 @@ def _explain(code: str) -> int:
     return Exit.DONE
 
 
-def _run(
-    file: Path | None,
-    function: str | None,
-    helpers: tuple[str, ...],
-    to: Path | None,
-    residual: tuple[str, ...],
-    box: tuple[str, ...],
-    captures: str,
-    plan: Path | None,
-    root: Path | None,
-) -> Report:
+@contextlib.contextmanager
+def _usable() -> Iterator[None]:
+    """Input that can't be used ends the command with one line."""
     from codemods.plans import run
 
     try:
-        if plan is not None:
-            return run.run_plan(plan, root)
-        assert file is not None
-        return run.extract_file(file, function, helpers, to, residual, captures, box)
+        yield
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
         raise _Unusable(str(error)) from None
 

@@ -247,8 +247,12 @@ class Mover:
         modules = {target.module for target in self.files.values()}
         gone = {definition.node.lineno for definition in self.definitions.values()}
         local = RenameBack({new: old for old, new in self.local.items()})
+        left = parse_source(rest, self.source.path)
+        lost = sorted(set(unresolved_names(left)) - set(unresolved_names(self.source)))
+        if lost:
+            raise NotProven(f"{left.path}: {', '.join(lost)} would not be bound any more")
         before = [s for s in ast.parse(self.source.text).body if s.lineno not in gone]
-        after = [local.visit(s) for s in parse_source(rest, self.source.path).tree.body]
+        after = [local.visit(s) for s in left.tree.body]
         if _dumps(before, modules, package) != _dumps(after, modules, package):
             raise NotProven("what is left of the source is not what it was")
         names = {self.new_name(name): name for name in self.definitions}

@@ -20,11 +20,11 @@ class Edit:
 
 def apply_edits(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
     """The part of a text from ``start`` to ``end`` with all edits in it; an edit inside a replaced part is
-    dropped.
+    dropped, one before it is not.
     """
     stop = len(text) if end is None else end
     parts, at = [], start
-    for edit in sorted(edits, key=lambda e: (e.start, -e.end)):
+    for edit in sorted(edits, key=lambda e: (e.start, e.end > e.start, -e.end)):
         if edit.start < at or edit.start < start or edit.end > stop:
             if edit.start >= at and start <= edit.start < stop:
                 raise ValueError("an edit crosses the end of the part")

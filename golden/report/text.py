@@ -82,10 +82,11 @@ def _different(found: Different) -> list[str]:
         lines.append(env_line(found.envs))
     if found.rest:
         lines.append("then:")
-        for divergence in found.rest[:_SHOWN]:
-            lines.append(f"  {describe(divergence)[0]}")
-        if len(found.rest) > _SHOWN:
-            lines.append(f"  and {len(found.rest) - _SHOWN} more")
+        # Two optimizers of one model may end with the same difference: said once.
+        heads = list(dict.fromkeys(describe(divergence)[0] for divergence in found.rest))
+        lines += [f"  {head}" for head in heads[:_SHOWN]]
+        if len(heads) > _SHOWN:
+            lines.append(f"  and {len(heads) - _SHOWN} more")
     if found.event_changes:
         lines.append(f"events: {_many(found.event_changes, 'change')}")
     lines.append(f"compared: {amounts(found.compared)}")

@@ -1,0 +1,34 @@
+"""Plans that build on one another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codemods.plans.model import PlanError, load_plan
+
+
+def last_plans(path: Path) -> list[Path]:
+    """The plans of the same folder that build on this one, directly or not, and that none builds on.
+
+    A file there that is no plan has nothing to do with it.
+    """
+    follows: dict[Path, set[Path]] = {}
+    for other in sorted(path.parent.glob("*.toml")):
+        try:
+            plan, _ = load_plan(other, str(other))
+        except PlanError:
+            continue
+        for name in plan.after:
+            follows.setdefault((other.parent / name).resolve(), set()).add(other)
+    ends: list[Path] = []
+    waiting, seen = [path], {path.resolve()}
+    while waiting:
+        current = waiting.pop()
+        later = follows.get(current.resolve(), set())
+        if not later and current != path:
+            ends.append(current)
+        for other in sorted(later):
+            if other.resolve() not in seen:
+                seen.add(other.resolve())
+                waiting.append(other)
+    return sorted(ends)
