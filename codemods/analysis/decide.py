@@ -14,17 +14,11 @@ from codemods.analysis.rules import CHECKS
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The helpers that can be lifted together, and the refusals of the others."""
+    """The helpers that can be lifted together, in the order of the text, and the refusals of the others."""
 
     lifting: Lifting
+    lifted: list[Helper]
     refused: dict[Helper, Refusal]
-
-    @property
-    def lifted(self) -> list[Helper]:
-        """Liftable helpers in the order of the text."""
-        return sorted(
-            self.lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset)
-        )
 
 
 def decide(
@@ -65,7 +59,8 @@ def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[H
         near = [candidate for candidate in larger.candidates if candidate.root is helper.root]
         if all(_check(larger, candidate) is None for candidate in near):
             lifting = larger
-    return Decision(lifting, {h: r for h, r in refusals.items() if h not in lifting.candidates})
+    lifted = sorted(lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset))
+    return Decision(lifting, lifted, {h: r for h, r in refusals.items() if h not in lifting.candidates})
 
 
 def _check(lifting: Lifting, helper: Helper) -> Refusal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +72,7 @@ def _in_place(analysis: Analysis, layout: Layout, decision: Decision) -> Compose
     names = {}
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
-        callers: dict[Helper | None, str] = {None: name}
-        callers.update(dict.fromkeys(decision.lifted, name))
-        names[helper] = Names(name, callers)
+        names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
     lifted = Lifted(decision, names)
     insertions: dict[int, str] = {}
     for helper in decision.lifted:

@@ -194,23 +194,23 @@ def outer():
 def place_for_function(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The statement of the outermost function is executed once at most."""
     root = helper.root.node
-    if not _reachable(lifting.tree.source.tree.body, root):
+    if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
         return refuse(
             "outer-in-loop", getattr(root, "lineno", 1), f"{helper.root.name} is defined in a loop or match"
         )
     return None
 
 
-def _reachable(body: list[ast.stmt], root: ast.AST) -> bool:
+def _placed(body: list[ast.stmt]) -> set[ast.AST]:
+    """The statements that are executed once at most, at any depth of conditions."""
+    found: set[ast.AST] = set(body)
     for statement in body:
-        if statement is root:
-            return True
         if isinstance(statement, (ast.If, ast.Try, ast.With)) or type(statement).__name__ == "TryStar":
-            parts = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
-            parts += [handler.body for handler in getattr(statement, "handlers", [])]
-            if any(_reachable(part, root) for part in parts):
-                return True
-    return False
+            for name in ("body", "orelse", "finalbody"):
+                found |= _placed(getattr(statement, name, []))
+            for handler in getattr(statement, "handlers", []):
+                found |= _placed(handler.body)
+    return found
 
 
 def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
