@@ -161,10 +161,12 @@ def _explain(code: str) -> int:
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
     """Input that can't be used ends the command with one line."""
+    from codemods.analysis.source import room_for_nesting
     from codemods.plans import run
 
     try:
-        yield
+        with room_for_nesting():
+            yield
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
         raise _Unusable(str(error)) from None
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import re
 import symtable
+import sys
 import tokenize
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BOM = b"\xef\xbb\xbf"
+# Enough for generated expressions of a thousand levels, and far from what the C stack holds.
+_DEEPEST = 6000
 
 
 class SourceError(Exception):
@@ -169,3 +174,16 @@ def decode_source(data: bytes, name: str) -> Source:
     if plain != "utf-8" and text.encode(plain) != data[len(_BOM) if bom else 0 :]:
         raise SourceError(f"{name}:1: does not survive a round trip through {plain}; save it as UTF-8")
     return parse_source(text, name, encoding=plain, bom=bom)
+
+
+@contextlib.contextmanager
+def room_for_nesting() -> Iterator[None]:
+    """Let deeply nested programs be walked; one that is deeper still raises `SourceError`."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    except RecursionError:
+        raise SourceError("the program is nested too deeply to be analysed") from None
+    finally:
+        sys.setrecursionlimit(before)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from codemods.analysis.source import SourceError
+from codemods.analysis.source import SourceError, room_for_nesting
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
@@ -71,7 +71,8 @@ def command(
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")
     try:
-        report = build_report(file, function=function, tests=tests, root=root)
+        with room_for_nesting():
+            report = build_report(file, function=function, tests=tests, root=root)
     except SourceError as error:
         raise click.ClickException(str(error)) from None
     text = _render(report, output_format, statistics=statistics, quiet=quiet)

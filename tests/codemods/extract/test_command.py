@@ -180,3 +180,19 @@ def test_start_up_loads_neither_torch_nor_libcst() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_deep_nesting_is_analysed_and_deeper_nesting_is_one_line(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.py"
+    deep.write_text(
+        "def outer(n):\n    def h():\n        return n\n    return h()\n\n\nx = " + "+".join(["1"] * 900)
+    )
+    assert codemods(["extract", str(deep), "--quiet"]) == 0
+    deeper = tmp_path / "deeper.py"
+    deeper.write_text("x = " + "+".join(["1"] * 2500))
+    done = subprocess.run(
+        [sys.executable, "-m", "codemods.extract", str(deeper), "--quiet"], capture_output=True, text=True
+    )
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == (done.returncode == 2)
