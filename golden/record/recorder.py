@@ -56,6 +56,7 @@ def record_run(
 
 @contextlib.contextmanager
 def _partial(out: Path) -> Iterator[Path]:
+    made = not out.parent.exists()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -67,6 +68,9 @@ def _partial(out: Path) -> Iterator[Path]:
         raise UnusableInput(f"can't write to {out}: {error.strerror}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        if made:
+            with contextlib.suppress(OSError):
+                out.parent.rmdir()
 
 
 def _record(
