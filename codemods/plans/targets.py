@@ -124,14 +124,20 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
 
 def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
+    imported = analysis.tree.once("imported", lambda: _imported(analysis.source.tree))
+    if "." not in module and module in imported and not path.exists():
+        raise TargetError(f"{layout.shown(path)}: would hide the module {module}; choose another name")
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Top-level modules that a file imports anywhere, and those of the standard library."""
     imported = set(sys.stdlib_module_names)
-    for node in ast.walk(analysis.source.tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imported.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             imported.add((node.module or "").partition(".")[0])
-    if "." not in module and module in imported and not path.exists():
-        raise TargetError(f"{layout.shown(path)}: would hide the module {module}; choose another name")
+    return imported
 
 
 def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:

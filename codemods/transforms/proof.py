@@ -14,7 +14,7 @@ import dis
 import sys
 import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.analysis.helpers import Helper
@@ -260,11 +260,23 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def drop_statements(tree: ast.AST, gone: Callable[[ast.stmt], bool]) -> None:
     """Take statements out of every block of a tree."""
-    for node in ast.walk(tree):
+    for node in _with_blocks(tree):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list):
                 block[:] = [statement for statement in block if not gone(statement)] or _empty(block)
+
+
+def _with_blocks(tree: ast.AST) -> Iterator[ast.AST]:
+    """A tree and all statements, handlers and cases in it; expressions hold no statement."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                waiting.extend(block)
 
 
 def _empty(block: list[ast.stmt]) -> list[ast.stmt]:
@@ -273,7 +285,7 @@ def _empty(block: list[ast.stmt]) -> list[ast.stmt]:
 
 def absolute(tree: ast.AST, package: str | None) -> None:
     """Write relative imports as absolute ones."""
-    for node in ast.walk(tree):
+    for node in _with_blocks(tree):
         if isinstance(node, ast.ImportFrom) and node.level and package is not None:
             node.module, node.level = resolve_relative(package, node.level, node.module), 0
 
