@@ -91,10 +91,6 @@ class Globals:
         """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
         return dict(self._reads.get(scope, {}))
 
-    def written_in(self, scope: Scope) -> dict[str, int]:
-        """Globals that code in a scope binds, with the line."""
-        return {name: line for name, inner, line in self._writes if inner.inside(scope)}
-
     def fallbacks_in(self, scope: Scope) -> dict[str, int]:
         """Names that a class body in a scope binds and reads, and that the module binds too.
 
@@ -117,16 +113,6 @@ class Globals:
                     for scope in use.scope.ancestors():
                         found.setdefault(scope, {}).setdefault(name, use.node.lineno)
         return found
-
-    @cached_property
-    def _writes(self) -> list[tuple[str, Scope, int]]:
-        return [
-            (name, binder.scope, binder.line)
-            for (owner, name), binders in self.tree.binders.items()
-            if owner is self.tree.module
-            for binder in binders
-            if binder.scope is not owner
-        ]
 
     def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
         """Globals that a helper moved out of the file must be handed.
