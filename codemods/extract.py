@@ -115,7 +115,7 @@ def command(
             report = extract_file(file, function, helpers, to, residual, captures, box)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
-    if check and changed and plan is not None and (later := _superseded(plan, root)):
+    if check and changed and not report.refused and plan is not None and (later := _superseded(plan, root)):
         if not quiet:
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
