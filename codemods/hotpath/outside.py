@@ -46,6 +46,7 @@ from codemods.hotpath.vocabulary import (
     FROM_HOST,
     HOST_BUILTINS,
     LOGGING,
+    MASKS,
     PLAIN,
     TORCH_HOST,
     TORCH_TOOLS,
