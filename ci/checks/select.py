@@ -7,6 +7,7 @@ from functools import partial
 
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
+from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import plan
 from ci.checks.runs import counts, golden
@@ -40,6 +41,8 @@ def _checks(context: Context) -> Iterator[Check]:
             yield Check(f"plan {path.stem}", partial(plan, context, path), runs="in turn")
     for seam in config.seams:
         yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
+    if config.hotpath:
+        yield Check("hot path", partial(hotpath, context, config.hotpath), runs="in turn")
     for name in config.counts:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:
