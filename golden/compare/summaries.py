@@ -124,7 +124,7 @@ def _reads(
             total += 1
             a, b = x[1].rpartition(" ")[2][1:], y[1].rpartition(" ")[2][1:]
             if a != b:
-                numbers = (int(n) if n.isdigit() else 0 for n in (a, b))
+                numbers = _number(a), _number(b)
                 found.append(ReadCount(stream.process, stream, index, x[0], *numbers, sites, 0, 0))
     ends = [{row for row in s.final if row.startswith(_AT_END)} for s in (golden, now)]
     if found:
@@ -132,9 +132,13 @@ def _reads(
     for row in sorted(ends[0] - ends[1]):
         process, _, count = row.removeprefix(_AT_END).partition(" | ")
         other = next((r for r in ends[1] if r.startswith(f"{_AT_END}{process} |")), "| 0").rpartition(" ")[2]
-        numbers = (int(n) if n.isdigit() else 0 for n in (count, other))
-        return ReadCount(process, None, 0, None, *numbers, sites, 0, total)
+        return ReadCount(process, None, 0, None, _number(count), _number(other), sites, 0, total)
     return None
+
+
+def _number(text: str) -> int:
+    """A number of reads; none where they weren't counted."""
+    return int(text) if text.isdigit() else 0
 
 
 def _folded(row: str) -> bool:

@@ -66,7 +66,8 @@ class ReadCounter:
         if torch.cuda.is_available():
             self._listen()
             # Runs when the program first uses CUDA, which is not for an observer to decide.
-            torch.cuda._lazy_call(lambda: torch.cuda.set_sync_debug_mode("warn"))
+            later: Any = torch.cuda._lazy_call
+            later(lambda: torch.cuda.set_sync_debug_mode("warn"))
 
     def _simple(self, name: str, original: Any) -> Any:
         local, frame_of, kinds, walk = self._local, sys._getframe, self._kinds, self._walk

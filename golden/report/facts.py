@@ -71,8 +71,8 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
             head = (("Last identical", found.before), ("Event", found.kind), ("Place (from 0)", where))
             return (*head, *env, ("Change", found.change))
         case ReadCount():
-            head, *sites = describe(found)
-            return (("What", head), *(("Place", site) for site in sites))
+            said, *details = describe(found)
+            return (("What", said), *(("Place", line) for line in details))
         case ProcessCount():
             return (("Processes on the left", str(found.left)), ("on the right", str(found.right)))
         case _:
