@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
@@ -30,8 +31,11 @@ from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
 
-def compare(left: Trace, right: Trace) -> Comparison:
-    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+def compare(left: Trace, right: Trace, *, reads: bool = True) -> Comparison:
+    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical.
+
+    Without ``reads`` the numbers of host reads don't count.
+    """
     compared = Compared(events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = []
     steps_of: dict[Stream, tuple[int, int | None]] = {}
@@ -39,8 +43,8 @@ def compare(left: Trace, right: Trace) -> Comparison:
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in zip(left.processes, right.processes, strict=False):
         result = compare_process(a, b)
-        compared += result.compared
-        divergences += result.divergences
+        compared += result.compared if reads else replace(result.compared, reads=0)
+        divergences += [d for d in result.divergences if reads or not isinstance(d, ReadCount)]
         steps_of.update(result.steps_of)
     changes = compare_events(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from golden.record.devices import locked_device, visible_devices
 from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -89,9 +90,11 @@ def _record(
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
-        begun = time.monotonic()
-        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
-        seconds = time.monotonic() - begun
+        devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
+        with locked_device(run.device, devices, shared=run.shares_device) as placed:
+            begun = time.monotonic()
+            execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
+            seconds = time.monotonic() - begun
         processes = _processes(folder)
         events = _events(run, outputs)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
