@@ -273,10 +273,7 @@ def ab_command(
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
         for run in _of_shard(suite, part, root):
             begun = time.monotonic()
-            sides = (
-                f"{run.name} at {base}" if base else "",
-                f"{run.name} at {head}" if head else f"{run.name} here",
-            )
+            here = f"{run.name} at {head}" if head else f"{run.name} here"
             try:
                 if base:
                     left = Side(f"{run.name} at {base}", run, base_root)

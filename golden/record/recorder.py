@@ -41,8 +41,10 @@ def record_run(
     root = root.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
-    if run.device.startswith("cuda") and not torch.cuda.is_available():
-        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
+    _, _, index = run.device.partition(":")
+    if run.device.startswith("cuda") and torch.cuda.device_count() <= int(index or 0):
+        there = torch.cuda.device_count()
+        raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
