@@ -22,6 +22,7 @@ class QueuedOutput:
         self._output = output
         self._events: queue.Queue[TelemetryEvent | None] = queue.Queue(capacity)
         self._error: BaseException | None = None
+        self._failed = False
         self._closed = False
         self._thread = threading.Thread(target=self._drain, name="telemetry", daemon=True)
         self._thread.start()
@@ -42,12 +43,12 @@ class QueuedOutput:
 
     def _drain(self) -> None:
         while (event := self._events.get()) is not None:
-            if self._error is not None:
+            if self._failed:
                 continue  # the run ends by that error; nobody may wait for a full queue until then
             try:
                 self._output.emit(event)
             except BaseException as error:
-                self._error = error
+                self._error, self._failed = error, True
 
     def _raise_error(self) -> None:
         if self._error is not None:
