@@ -65,6 +65,7 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--train-images",
         "--val-images",
         "--telemetry-dir",
+        "--telemetry-outputs",
         "--telemetry-level",
         "--gradient-stride",
         "--save",

@@ -61,10 +61,13 @@ class ImprovementDetected:
 class CounterfactualComputed:
     """Validation accuracy by configuration (slots enabled, joined by `+`; `none` for none), and what
     each slot adds.
+
+    `interactions` maps two slots, joined by `+`, to what having both adds over having each.
     """
 
     accuracies: Mapping[str, float]
     contributions: Mapping[str, float]
+    interactions: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

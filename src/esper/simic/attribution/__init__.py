@@ -7,6 +7,7 @@ from esper.simic.attribution.coalitions import (
     epoch_coalitions,
     most_coalitions,
 )
+from esper.simic.attribution.comparison import Comparison
 from esper.simic.attribution.matrix import CounterfactualMatrix
 from esper.simic.attribution.shapley import (
     EXACT_LIMIT,
@@ -24,6 +25,7 @@ __all__ = [
     "EXACT_LIMIT",
     "SAMPLED_ORDERS",
     "Coalition",
+    "Comparison",
     "CounterfactualMatrix",
     "ShapleyValues",
     "alpha_overrides",

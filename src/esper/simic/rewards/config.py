@@ -49,3 +49,9 @@ class RewardConfig:
     min_fossilize_contribution: float = DEFAULT_MIN_FOSSILIZE_CONTRIBUTION
     loss_weight: float = 1.0
     max_loss_delta: float = 2.0
+
+    @property
+    def pays_scaffolds(self) -> bool:
+        """Whether credit in hindsight is a part of this reward."""
+        shaping = (RewardMode.SHAPED, RewardMode.ESCROW)
+        return self.family is RewardFamily.CONTRIBUTION and self.mode in shaping

@@ -83,7 +83,7 @@ class TrainingConfig(BaseModel):
         Literal["contribution", "loss"], Flag("reward what seeds contribute, or a falling loss")
     ] = "contribution"
     reward_mode: Annotated[
-        Literal["shaped", "simplified", "basic", "minimal", "sparse"],
+        Literal["shaped", "escrow", "simplified", "basic", "minimal", "sparse"],
         Flag("which parts the contribution reward has"),
     ] = "shaped"
     data_dir: Annotated[
@@ -94,6 +94,10 @@ class TrainingConfig(BaseModel):
     train_images: Annotated[Count | None, Flag("use only the first so many training images")] = None
     val_images: Annotated[Count | None, Flag("use only the first so many validation images")] = None
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
+    telemetry_outputs: Annotated[
+        Names | None,
+        Flag("further outputs into that folder: tensorboard, or those of other packages", outcome=False),
+    ] = None
     telemetry_level: Annotated[
         Literal["minimal", "normal", "debug"], Flag("how much telemetry to emit", outcome=False)
     ] = "normal"
