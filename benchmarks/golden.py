@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
             run = find_run(name, root)
             pairs = []
             for number in range(options.pairs):
-                # Which of the two goes first changes from pair to pair: a machine that slows down favours none.
+                # The order changes from pair to pair: a machine that slows down favours neither.
                 if number % 2:
                     full = observed(run, root)
                     pairs.append((unobserved(run, root), full))
