@@ -279,4 +279,4 @@ def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
-CHECKS = (no_type_params, defaults_constant, decorators_stateless, annotations_safe, no_doctest)
+CHECKS = (defaults_constant, decorators_stateless, annotations_safe, no_doctest)
