@@ -12,7 +12,6 @@ from ci.reference.tables import keys, summary, table
 from codemods.analysis.refusals import RULES
 from codemods.extract import Exit
 from codemods.plans.model import Loop, Move, Plan, Seams
-from golden.record.run import Base, Data, Env, Events, Everywhere, Observe, Run
 from golden.trace.errors import ExitCode
 
 _MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
@@ -33,16 +32,6 @@ def plans() -> str:
         "Unknown keys are errors.\n"
     )
     return _tables("Plans", intro, {"PLAN.toml": Plan, "[[move]]": Move, "[loop]": Loop, "[seams]": Seams})
-
-
-def runs() -> str:
-    """Run files."""
-    intro = (
-        "`golden/runs/NAME.toml` says what the golden run NAME is. In `command` and `args`, `{out}` is a\n"
-        "fresh folder, `{seed}` and `{device}` are the run's. Unknown keys are errors.\n"
-    )
-    models = {"NAME.toml": Run, "[events]": Events, "[env]": Env, "[data]": Data, "[observe]": Observe}
-    return _tables("Golden runs", intro, {**models, "[everywhere]": Everywhere, "[base]": Base})
 
 
 def gate() -> str:
@@ -112,7 +101,6 @@ def statuses() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "plans.md": plans,
-    "runs.md": runs,
     "gate.md": gate,
     "codes.md": codes,
     "exit-statuses.md": statuses,

@@ -1,6 +1,7 @@
 """A first configuration for a repository that has none."""
 
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 

@@ -34,7 +34,7 @@ def steps() -> Iterator[dict[str, Any]]:
 
 
 def script(name: str) -> str:
-    (found,) = [step["run"] for step in steps() if step.get("name") == name]
+    (found,) = {step["run"] for step in steps() if step.get("name") == name}
     return str(found)
 
 
@@ -154,7 +154,16 @@ def test_the_other_scripts_run(clone: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, (name, done.stderr)
         tried.append(name)
     assert (tmp_path / "path").read_text() == f"{ROOT}/.venv/bin\n"
-    done = foreign(script("Run one part of the golden suite"), SHARD="1/2")
-    assert "fit" in done.stdout, done.stderr
-    tried.append("Run one part of the golden suite")
-    assert sorted(tried) == sorted(step["name"] for step in steps() if "run" in step)
+    head = {"BASE": "HEAD", "DEVICE": "cpu"}
+    done = foreign(script("Run one part of the golden suite"), SHARD="1/2", **head)
+    assert done.returncode == 0, done.stderr
+    assert "identical: fit at HEAD and fit here" in done.stdout
+    done = foreign(script("Put the parts together"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "shard 2 of 2 left no result" in done.stderr
+    foreign(script("Run one part of the golden suite"), SHARD="2/2", **head)
+    done = foreign(script("Put the parts together"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "golden" in foreign.summary.read_text()
+    tried += ["Run one part of the golden suite", "Put the parts together"]
+    assert sorted(tried) == sorted({step["name"] for step in steps() if "run" in step})
