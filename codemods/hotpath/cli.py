@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import enum
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: nothing (new) stalls, or ``--exit-zero``; 1: something does, or the baseline is stale; 2: unusable
     input.
     """
+    enabled = gc.isenabled()
+    gc.disable()
+    # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
+    atexit.register(gc.freeze)
     try:
         status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
     except click.ClickException as error:
@@ -48,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.UNUSABLE
     except click.Abort:
         return 130
+    finally:
+        if enabled:
+            gc.enable()
     return status if isinstance(status, int) else Exit.CLEAN
 
 

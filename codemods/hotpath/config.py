@@ -49,8 +49,11 @@ class Config:
     iterables: tuple[str, ...] = (
         "envs",
         "*_envs",
+        "dones",
+        "infos",
         "nenvs",
         "env_ids",
+        "*_env_ids",
         "env_idxs",
         "env_indices",
         "env_list",

@@ -19,8 +19,12 @@ from codemods.hotpath.results import Finding, Report
 from codemods.hotpath.trees import File
 
 _ROUNDS = 3
-_MOST_CALLERS = 12
-_MOST_LEVELS = 4
+_MOST_CALLERS = 6
+_MOST_LEVELS = 2
+# So many searches through all files cost as much as an index of all calls.
+_MANY_NAMES = 150
+_CALL = re.compile(r"\b(\w+)\s*\(")
+_DEFINED = ("def ", "class ")
 _LOOPS = re.compile(r"\b(?:for|while|map|imap|starmap)\b")
 
 
@@ -87,7 +91,7 @@ def _entries(modules: list[Module], rules: LoopRules) -> list[Function | Module]
         ordered.setdefault(function)
 
     for module in modules:
-        for candidate in places.mentioning(module, rules.mention):
+        for candidate in places.mentioning(module, rules):
             if isinstance(candidate, Function):
                 visit(candidate, 0, frozenset())
             else:
@@ -102,6 +106,8 @@ class _Places:
         self.modules = modules
         self._functions: dict[Module, tuple[list[int], list[Function]]] = {}
         self._starts: dict[Module, list[int]] = {}
+        self._asked = 0
+        self._index: dict[str, list[tuple[Module, int]]] | None = None
         self._callers: dict[Function, list[Function | Module]] = {}
 
     def at(self, module: Module, offset: int) -> Function | Module:
@@ -117,9 +123,9 @@ class _Places:
             return functions[index]
         return module
 
-    def mentioning(self, module: Module, pattern: re.Pattern[str]) -> dict[Function | Module, None]:
+    def mentioning(self, module: Module, rules: LoopRules) -> dict[Function | Module, None]:
         """Functions with a loop and a word that may make it one over environments."""
-        found = {self.at(module, match.start()): None for match in pattern.finditer(module.text)}
+        found = {self.at(module, offset): None for offset in rules.mentions(module.text)}
         return {
             place: None
             for place in found
@@ -142,15 +148,33 @@ class _Places:
     def _find(self, function: Function) -> list[Function | Module]:
         name = function.name if function.cls is None else function.cls.name.rpartition(".")[2]
         found: dict[Function | Module, None] = {}
-        pattern = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\s*\(")
-        for module in self.modules:
-            if _is_test(module.path) or name not in module.called_names():
-                continue
-            for match in pattern.finditer(module.text):
-                place = self.at(module, match.start())
-                if place is not function:
-                    found[place] = None
+        for module, offset in self._calls(name):
+            place = self.at(module, offset)
+            if place is not function:
+                found[place] = None
         return list(found) if len(found) <= _MOST_CALLERS else []
+
+    def _calls(self, name: str) -> Iterator[tuple[Module, int]]:
+        """Where a name stands before a parenthesis, outside of tests."""
+        self._asked += 1
+        if self._asked > _MANY_NAMES and self._index is None:
+            self._index = {}
+            for module in self.modules:
+                for match in () if _is_test(module.path) else _CALL.finditer(module.text):
+                    self._index.setdefault(match[1], []).append((module, match.start()))
+        if self._index is not None:
+            for module, offset in self._index.get(name, ()):
+                if not module.text.endswith(_DEFINED, max(0, offset - 6), offset):
+                    yield module, offset
+            return
+        pattern = re.compile(rf"\b{re.escape(name)}\s*\(")
+        for module in self.modules:
+            text = module.text
+            at = -1 if _is_test(module.path) else text.find(name)
+            while at >= 0:
+                if pattern.match(text, at) and not text.endswith(_DEFINED, max(0, at - 6), at):
+                    yield module, at
+                at = text.find(name, at + 1)
 
 
 def _is_test(path: str) -> bool:

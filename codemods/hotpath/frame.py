@@ -20,7 +20,9 @@ Stall = tuple[str, str, Place, str, tuple[Step, ...]]
 
 # Waits that are asked for by name wait even if nothing is queued on this stream.
 _ALWAYS = frozenset({"HP010", "HP011", "HP012", "HP017", "HP018"})
-MOST_PATHS = 12
+# Ways from one function to one stall; only one where a function leads to so many stalls.
+_MOST_PATHS = 8
+_MANY_STALLS = 200
 
 
 class Frame:
@@ -124,12 +126,13 @@ class Frame:
             return
         step = Step(self.place(node), function.qualname)
         loop = self.loops[-1] if self.loops else None
+        most = 1 if len(self.stalls) + len(stalls) > _MANY_STALLS else _MOST_PATHS
         seen: dict[tuple[str, Place], int] = {}
         for code, text, place, qualname, steps in stalls:
-            if steps and any(step.place == item.place for item in steps):
+            if step in steps:
                 continue
             number = seen[code, place] = seen.get((code, place), 0) + 1
-            if number > MOST_PATHS:
+            if number > most:
                 self.machine.truncated[place] = None
                 continue
             stall = (code, text, place, qualname, (step, *steps))

@@ -32,6 +32,7 @@ _WRAPPERS = frozenset(
         "zip_longest",
     }
 )
+_WORD = re.compile(r"\w+")
 _VIEWS = frozenset({"items", "keys", "values", "copy", "tolist"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "filter"})
 _DEVICE_WORDS = re.compile(r"cuda|stream|device|gpu|is_available|accelerator", re.IGNORECASE)
@@ -46,16 +47,36 @@ class LoopRules:
         self.annotation = _matcher(config.annotations)
         self.excluded = _matcher(config.exclude_iterables)
         words = (*config.loop_variables, *config.iterables, *config.annotations)
-        self.mention = re.compile(rf"\b(?:{'|'.join(_word(pattern) for pattern in words) or '(?!)'})\b")
+        self._word = _matcher(words)
+        self._literal = re.compile("|".join(_literals(words)) or "(?!)")
+        self._known: dict[str, bool] = {}
+
+    def mentions(self, text: str) -> Iterator[int]:
+        """Offsets of words in a file that may make a loop near them one over environments."""
+        end = 0
+        for match in self._literal.finditer(text):
+            start = match.start()
+            if start < end:
+                continue
+            while start and (text[start - 1] == "_" or text[start - 1].isalnum()):
+                start -= 1
+            found = _WORD.match(text, start)
+            if found is None:
+                continue
+            end = found.end()
+            word = found[0]
+            if word not in self._known:
+                self._known[word] = bool(self._word(word))
+            if self._known[word]:
+                yield start
 
     def over_envs(self, target: ast.expr, iterable: ast.expr) -> bool:
         """Whether ``for target in iterable`` goes through environments."""
         names = set(_sources(iterable))
-        if any(map(self.excluded, names)):
-            return False
-        return any(map(self.iterable, names)) or any(
-            isinstance(node, ast.Name) and self.variable(node.id) for node in _targets(target)
-        )
+        bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
+        if any(map(self.excluded, names)) or any(map(self.iterable, bound)):
+            return False  # what is bound is itself all environments, or how many: a sweep, or steps in time
+        return any(map(self.iterable, names)) or any(map(self.variable, bound))
 
     def while_envs(self, test: ast.expr) -> bool:
         """Whether ``while test`` counts or empties environments."""
@@ -78,6 +99,12 @@ class LoopRules:
         return name in _MAPS and any(
             self.iterable(source) for argument in node.args[1:] for source in _sources(argument)
         )
+
+
+def _literals(patterns: Iterable[str]) -> list[str]:
+    """Strings, one of which is in every word that a pattern matches: the search for them is fast."""
+    longest = {max(re.split(r"\*|\?|\[[^]]*\]", pattern), key=len) for pattern in patterns}
+    return [re.escape(text) for text in longest if not any(o != text and o in text for o in longest)]
 
 
 def _word(pattern: str) -> str:

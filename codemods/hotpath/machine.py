@@ -18,8 +18,8 @@ from codemods.hotpath.results import Loop, Place
 from codemods.hotpath.statements import run_block
 
 _BUILTINS = frozenset(dir(builtins))
-_MOST_CONTEXTS = 12
-_DEEPEST = 60
+_MOST_CONTEXTS = 6
+_DEEPEST = 40
 
 
 class Summary(NamedTuple):
@@ -57,7 +57,9 @@ class Machine:
         self._running: set[tuple[object, ...]] = set()
         self._globals: dict[tuple[Module, str], Kind] = {}
         self._nested: dict[ast.AST, Function] = {}
+        self._places: dict[ast.AST, Place] = {}
         self._texts: dict[ast.AST, str] = {}
+        self._initialised: set[Class] = set()
         self._depth = 0
         self.call_kind = call_kind
         self.run_arguments = run_arguments
@@ -186,6 +188,11 @@ class Machine:
         return self._ask(cls, name)
 
     def _ask(self, cls: Class, name: str) -> Kind:
+        if cls not in self._initialised:
+            self._initialised.add(cls)
+            init = cls.methods.get("__init__")
+            if init is not None:
+                self.enter(init)
         kind = self.fields.get((cls, name), UNKNOWN)
         self._asked[cls, name] = kind
         return kind
@@ -202,6 +209,13 @@ class Machine:
 
     def place(self, module: Module, node: ast.AST) -> Place:
         """Where a node is."""
+        found = self._places.get(node)
+        if found is None:
+            found = self._places[node] = self._place(module, node)
+        return found
+
+    @staticmethod
+    def _place(module: Module, node: ast.AST) -> Place:
         if isinstance(node, ast.comprehension):
             first: ast.expr | ast.stmt = node.target
             last: ast.expr | ast.stmt = node.iter

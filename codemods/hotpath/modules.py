@@ -13,7 +13,6 @@ from codemods.analysis.source import SourceError, decode_source
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _CODING = re.compile(rb"coding[:=]")
-_CALLED = re.compile(r"\b(\w+)\s*\(")
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +65,7 @@ class Class:
 class Module:
     """One file: its text, its tree, and what its names mean."""
 
-    __slots__ = ("body", "called", "classes", "functions", "imports", "lines", "name", "package", "path",
+    __slots__ = ("body", "classes", "functions", "imports", "lines", "name", "package", "path",
                  "stars", "text", "values")  # fmt: skip
 
     def __init__(self, path: str, name: str, data: bytes, *, is_package: bool) -> None:
@@ -87,13 +86,6 @@ class Module:
         tree, self.text = parse(data, path)
         self.body = tree.body
         self._index(tree.body, "", None)
-        self.called: frozenset[str] | None = None
-
-    def called_names(self) -> frozenset[str]:
-        """Names that stand before a parenthesis anywhere in the file."""
-        if self.called is None:
-            self.called = frozenset(_CALLED.findall(self.text))
-        return self.called
 
     def line(self, number: int) -> str:
         """A line of the file, without its end."""

@@ -49,6 +49,7 @@ from codemods.hotpath.vocabulary import (
     MASKS,
     PLAIN,
     TORCH_HOST,
+    TORCH_OTHERS,
     TORCH_TOOLS,
 )
 
@@ -249,8 +250,14 @@ def _torch(frame: Frame, node: ast.Call, dotted: str, arguments: Arguments) -> K
         return Kind("device", first.of if first is not None and first.tag in ("text", "device") else None)
     if name in ("current_stream", "default_stream", "stream") and head != "torch":
         return STREAM
+    if dotted == "torch.autograd.grad":
+        frame.fenced = False
+        return seq(TENSOR)
     if head in TORCH_TOOLS:
-        return UNKNOWN if head in ("torch.jit", "torch.hub") else HOST
+        return HOST
+    if dotted.split(".")[1] in TORCH_OTHERS:
+        frame.machine.run_arguments(frame, node, arguments)
+        return UNKNOWN
     if dotted in ("torch.load", "torch.compile"):
         return first if dotted == "torch.compile" and first is not None else UNKNOWN
     if head == "torch" and name in TORCH_HOST:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from codemods.hotpath.codes import CODES
 
 State = Literal["new", "unchanged", "allowed"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Where something is: path relative to the project, lines from 1, columns from 1 in characters."""
 
     path: str
@@ -22,8 +21,7 @@ class Place:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """A loop over environments.
 
     Attributes:
@@ -39,8 +37,7 @@ class Loop:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A call on the way from a loop to a finding: where it is, and the function that it enters."""
 
     place: Place

@@ -107,7 +107,8 @@ def store(frame: Frame, target: ast.Subscript, kind: Kind) -> None:
     if owner.tag == "cpu" and is_tensor(kind):
         frame.report("HP005", target)
         return
-    if is_host(owner) and owner.tag == "host" and is_tensor(kind) and not isinstance(target.value, ast.Name):
+    if owner.tag == "host" and is_tensor(kind):
+        frame.report("HP004", target)  # an array takes the number out of the tensor
         return
     grown = put(owner, kind, is_slice=isinstance(target.slice, ast.Slice))
     if grown is not None:
@@ -163,6 +164,9 @@ def _ann_assign(frame: Frame, node: ast.AnnAssign) -> bool:
 def _aug_assign(frame: Frame, node: ast.AugAssign) -> bool:
     value = frame.evaluate(node.value)
     before = frame.evaluate(node.target)
+    if isinstance(node.target, ast.Subscript) and is_tensor(value):
+        store(frame, node.target, value)
+        return True
     if is_tensor(value) or is_tensor(before):
         frame.fenced = False
         if is_tensor(before) and isinstance(node.target, ast.Subscript):

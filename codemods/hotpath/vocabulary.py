@@ -137,9 +137,16 @@ TORCH_TOOLS = frozenset(
     f"torch.{name}"
     for name in _words(
         """
-    _dynamo accelerator amp autograd backends compiler cuda cuda.amp cuda.nvtx distributed hub jit
-    multiprocessing random utils.data
+    accelerator amp autograd backends compiler cuda cuda.amp cuda.nvtx distributed multiprocessing random
     """
     )
 )
 """Modules of torch whose functions give no tensors."""
+
+TORCH_OTHERS = _words(
+    """
+    _dynamo _inductor accelerator amp autograd backends compiler cuda distributed export fx hub jit
+    multiprocessing onnx package profiler testing utils xpu
+    """
+)
+"""Packages of torch whose other functions may give anything."""
