@@ -10,6 +10,7 @@ from ci.checks.contracts import contracts
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import plan
+from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
 from ci.checks.tests import tests
@@ -47,6 +48,8 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:
         yield Check(f"golden {name}", partial(golden, context, name))
+    for name in config.reads:
+        yield Check(f"reads {name}", partial(reads, context, name), runs="in turn")
     if config.tests:
         yield Check("tests", partial(tests, context, config.tests))
     if config.throughput and context.base:

@@ -156,6 +156,10 @@ def test_it_needs_nothing_of_the_current_folder(repository: Path) -> None:
         (repository / name).mkdir(exist_ok=True)
         (repository / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")
     done = subprocess.run(
-        ["golden-gate", "init"], cwd=repository, capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("golden-gate"), "init"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
