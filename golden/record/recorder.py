@@ -84,7 +84,7 @@ def _record(
             **settings(run, folder),
             "observe": True,
             "state_bytes": run.observe.state_mib << 20,
-            "env": {"module": env.module, "count": env.count} if env and env.module else None,
+            "env": env.model_dump(include={"module", "count", "skip"}) if env and env.module else None,
             "syncs": run.observe.syncs,
             **closely,
         }

@@ -52,12 +52,14 @@ class Data(_Table):
 class Env(_Table):
     """How to recognise an environment: a field of its events, and the class of its model.
 
-    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``.
+    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``, counted after
+    the first ``skip`` ones, which belong to none: a model that is only built to be measured, say.
     """
 
     field: str | None = None
     module: str | None = None
     count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
     def _both(self) -> Env:
