@@ -20,6 +20,8 @@ class CorpusError(Exception):
 class Mutation:
     """One change of one line: `before` occurs exactly once in `file`, and `after` takes its place.
 
+    `file` may be a folder, so that a change finds its line where code moves from module to module.
+
     `run` is the golden run that is to catch it. `step` and `event` are patterns for the first optimizer step
     and the first event that must differ; None: none may. `crash` is one for the message of a run that ends.
     `missed` says why no run can notice the change.
@@ -45,22 +47,29 @@ class Mutation:
         for pattern in (self.step, self.event, self.crash):
             re.compile(pattern or "")
 
-    def applied(self, text: str) -> str:
-        """The file's text with the change. Raises CorpusError unless it can be made in exactly one place."""
-        count = text.count(self.before)
+    def place(self, root: Path) -> Path:
+        """The file to change, in a tree: the one that has the text, exactly once.
+
+        Raises CorpusError if there is none, or more than one.
+        """
+        start = root / self.file
+        files = sorted(start.rglob("*.py")) if start.is_dir() else [start]
+        counts = {path: path.read_text(encoding="utf-8").count(self.before) for path in files if path.exists()}
+        count = sum(counts.values())
         if count != 1:
             raise CorpusError(f"{self.name}: {self.file} has the text to change {count} times, not once")
-        changed = text.replace(self.before, self.after)
-        try:
-            compile(changed, self.file, "exec")
-        except SyntaxError as error:
-            raise CorpusError(f"{self.name}: {self.file} does not compile any more: {error}") from None
-        return changed
+        return next(path for path in files if counts[path])
 
-    def apply(self, root: Path) -> None:
-        """Change the file in a tree."""
-        path = root / self.file
-        path.write_text(self.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
+    def apply(self, root: Path) -> Path:
+        """Change a tree; the file that was changed. Raises CorpusError if it can't be, or does not compile."""
+        path = self.place(root)
+        changed = path.read_text(encoding="utf-8").replace(self.before, self.after)
+        try:
+            compile(changed, path.name, "exec")
+        except SyntaxError as error:
+            raise CorpusError(f"{self.name}: {self.file} does not compile with the change: {error}") from None
+        path.write_text(changed, encoding="utf-8")
+        return path
 
 
 def load_corpus() -> list[Mutation]:
