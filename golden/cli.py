@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +13,18 @@ from rich.console import Console
 from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
+from golden.check.fixtures import write_whole
 from golden.check.git import worktree
 from golden.check.localize import localize
 from golden.check.notes import notes
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_localized, render_verdict
+from golden.report import render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
+from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
 
 _root = click.option(
@@ -237,6 +240,20 @@ def diff(left: Path, right: Path) -> int:
         click.echo(render(found, left=str(a), right=str(b)))
         codes.append(int(found.code))
     return worst(codes)
+
+
+@cli.command("reads")
+@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
+@click.option(
+    "--json", "file", type=click.Path(path_type=Path), help="Write them to a file, for other tools."
+)
+def reads_command(folder: Path, file: Path | None) -> int:
+    """Where the program of a trace reads tensors to the host, and how often."""
+    trace = load_trace(folder)
+    click.echo(render_reads(by_site(trace)))
+    if file is not None:
+        write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
+    return ExitCode.IDENTICAL
 
 
 cli.add_command(report_command)

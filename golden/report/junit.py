@@ -9,7 +9,9 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     NotComparable,
+    ProcessCount,
     RandomState,
+    ReadCount,
     Rows,
     StepCount,
     StepOrder,
@@ -22,7 +24,14 @@ from golden.trace.trace import KINDS
 
 _SHOWN = 20
 _STEP_KINDS = ("buffers", "loss", "grads", "settings", "params", "state")
-_CASES = ("events", "steps", *(KIND_TITLES[kind] for kind in _STEP_KINDS), "random state", "final state")
+_CASES = (
+    "events",
+    "steps",
+    *(KIND_TITLES[kind] for kind in _STEP_KINDS),
+    "random state",
+    "final state",
+    "host reads",
+)
 
 
 def render_junit(reports: Sequence[RunReport]) -> str:
@@ -66,7 +75,9 @@ def _failures(report: RunReport) -> dict[str, list[str]]:
         match divergence:
             case EventChange():
                 title = "events"
-            case StepCount() | StepOrder():
+            case ReadCount():
+                title = "host reads"
+            case StepCount() | StepOrder() | ProcessCount():
                 title = "steps"
             case RandomState():
                 title = "random state"
@@ -107,6 +118,8 @@ def _present(report: RunReport) -> set[str]:
             found |= {"steps", KIND_TITLES["settings"]}
         if process.rng or any(step.rng for step in process.steps):
             found.add("random state")
+        if process.reads or any(step.reads for step in process.steps):
+            found.add("host reads")
         if process.final_files():
             found.add("final state")
     return found
