@@ -174,7 +174,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @_root
 @click.option(
-    "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
+    "--base", metavar="REF", help="The git ref to compare with; by default the run's own variant `base`."
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
 @click.option(
@@ -207,7 +207,7 @@ def ab_command(
             left = (
                 Side(f"{run.name} at {base}", run, base_root)
                 if base
-                else Side(f"{run.name} [base]", run.base_variant(), root)
+                else Side(f"{run.name}.base", _base(run), root)
             )
             right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
             place, given = folder / run.name, run.data_folder(data)
@@ -216,6 +216,12 @@ def ab_command(
             if closely and isinstance(result.comparison, Different):
                 _localize(result, left, right, place, given)
     return worst(codes)
+
+
+def _base(run: Run) -> Run:
+    if "base" not in run.variants:
+        raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
+    return run.variant("base")
 
 
 def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:

@@ -32,8 +32,16 @@ from golden.trace.trace import Trace
 
 def compare(left: Trace, right: Trace) -> Comparison:
     """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+    found = judge(left, right)
+    if isinstance(found, Identical) and found.compared.steps == 0 and found.compared.events == 0:
+        return NotComparable("neither an event nor an optimizer step on both sides")
+    return found
+
+
+def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     compared = Compared(events=min(len(left.events), len(right.events)))
-    divergences: list[Divergence] = []
+    divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
@@ -52,8 +60,6 @@ def compare(left: Trace, right: Trace) -> Comparison:
                 "in the code; record both on one machine"
             )
         return different(compared, divergences, changes, envs)
-    if compared.steps == 0 and compared.events == 0:
-        return NotComparable("neither an event nor an optimizer step on both sides")
     return Identical(compared, envs)
 
 

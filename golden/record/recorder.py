@@ -89,6 +89,7 @@ def _record(
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
+        _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
         begun = time.monotonic()
         execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
         seconds = time.monotonic() - begun
@@ -114,6 +115,19 @@ def _record(
         processes=processes,
         seconds=seconds,
     )
+
+
+def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path | None) -> None:
+    """Run what is to run first, in the same {out}, under the same settings, without observing it."""
+    if run.first is None:
+        return
+    _run_before(run.first, root=root, folder=folder, outputs=outputs, data=data)
+    place = folder / "before"
+    place.mkdir()
+    argv = command_line(run.first, root=root, out=outputs, data=data)
+    variables = environment(run.first, root=root, observe={**settings(run.first, place), "observe": False})
+    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs)
+    shutil.rmtree(place)
 
 
 def _fingerprint(process: Path) -> dict[str, str]:

@@ -51,7 +51,9 @@ def command(only: tuple[str, ...], workers: int, keep: Path) -> None:
         PAGE.write_text(render(pairs), encoding="utf-8")
         click.echo(f"-> {PAGE.relative_to(REPOSITORY)}")
     odd = [mutation.name for mutation, trial in pairs if unexpected(mutation, trial)]
-    click.echo(f"{len(pairs)} changes, {len(odd)} not as the corpus says{': ' if odd else ''}{', '.join(odd)}")
+    click.echo(
+        f"{len(pairs)} changes, {len(odd)} not as the corpus says{': ' if odd else ''}{', '.join(odd)}"
+    )
     sys.exit(1 if odd else 0)
 
 

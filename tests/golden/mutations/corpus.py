@@ -54,7 +54,9 @@ class Mutation:
         """
         start = root / self.file
         files = sorted(start.rglob("*.py")) if start.is_dir() else [start]
-        counts = {path: path.read_text(encoding="utf-8").count(self.before) for path in files if path.exists()}
+        counts = {
+            path: path.read_text(encoding="utf-8").count(self.before) for path in files if path.exists()
+        }
         count = sum(counts.values())
         if count != 1:
             raise CorpusError(f"{self.name}: {self.file} has the text to change {count} times, not once")

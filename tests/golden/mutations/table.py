@@ -57,7 +57,12 @@ def render(pairs: Pairs) -> str:
     for area, title in _AREAS.items():
         rows = [(m, t) for m, t in pairs if m.area == area]
         if rows:
-            lines += [f"## {title}", "", "| change | imitates | caught by | located at |", "|---|---|---|---|"]
+            lines += [
+                f"## {title}",
+                "",
+                "| change | imitates | caught by | located at |",
+                "|---|---|---|---|",
+            ]
             lines += [_row(m, t) for m, t in rows]
             lines.append("")
     lines += ["## Why some are missed", ""]
@@ -71,7 +76,9 @@ def _row(mutation: Mutation, trial: Trial) -> str:
     places = [place for place in (trial.step, trial.event) if place] or [trial.first]
     mark = "" if is_located(mutation, trial) else "**elsewhere:** "
     how = trial.run if trial.caught == "different" else f"{trial.run}, which did not end"
-    return f"| {mutation.name} | {_cell(mutation.imitates)} | {how} | {mark}{'<br>'.join(map(_cell, places))} |"
+    return (
+        f"| {mutation.name} | {_cell(mutation.imitates)} | {how} | {mark}{'<br>'.join(map(_cell, places))} |"
+    )
 
 
 def _cell(text: str) -> str:

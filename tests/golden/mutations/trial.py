@@ -15,10 +15,10 @@ from typing import Literal
 
 import xxhash
 
+from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.outcome import Divergence, EventChange
 from golden.compare.summaries import compare_summaries
-from golden.check.verify import contents
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
 from golden.trace.errors import GoldenError
