@@ -60,6 +60,7 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--governor-threshold",
         "--reward-family",
         "--reward-mode",
+        "--dual-ab",
         "--data-dir",
         "--download",
         "--train-images",
