@@ -86,10 +86,7 @@ def verify(
 
     def all_of(run: Run) -> list[Verdict]:
         recordings = Recordings(run, root=root, out=out, notify=notify)
-        return [
-            _judge_one(run, None, recordings, root),
-            *(_judge_one(run, p, recordings, root) for p in run.same),
-        ]
+        return [_judge_one(run, name, recordings, root) for name in (None, *run.same)]
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         return [verdict for verdicts in pool.map(all_of, runs) for verdict in verdicts]

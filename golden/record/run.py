@@ -56,8 +56,8 @@ class Data(_Table):
 class Env(_Table):
     """How to recognise an environment: a field of its events, and the class of its model.
 
-    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``, counted after
-    the first ``skip`` ones, which belong to none: a model that is only built to be measured, say.
+    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``. The first
+    ``skip`` ones are not counted and belong to none: a model that is only built to be measured, say.
     """
 
     field: str | None = None
@@ -88,7 +88,7 @@ class EnvChange(_Table):
 
 
 class Variant(_Table):
-    """What a variant of a run does otherwise. ``args``, ``environment`` and ``env`` are merged into the run's.
+    """What a variant of a run does otherwise; ``args``, ``environment``, ``env`` are merged into the run's.
 
     An argument that is ``false`` leaves a flag out. ``events = false``: it writes none. ``after`` names a
     variant that runs first, in the same {out}, and is not observed.

@@ -53,6 +53,8 @@ class Mutation:
         Raises CorpusError if there is none, or more than one.
         """
         start = root / self.file
+        if not start.exists():
+            raise CorpusError(f"{self.name}: no {self.file}")
         files = sorted(start.rglob("*.py")) if start.is_dir() else [start]
         counts = {
             path: path.read_text(encoding="utf-8").count(self.before) for path in files if path.exists()
@@ -63,7 +65,7 @@ class Mutation:
         return next(path for path in files if counts[path])
 
     def apply(self, root: Path) -> Path:
-        """Change a tree; the file that was changed. Raises CorpusError if it can't be, or does not compile."""
+        """Change a tree; the file that was changed. Raises CorpusError if that gives no program."""
         path = self.place(root)
         changed = path.read_text(encoding="utf-8").replace(self.before, self.after)
         try:

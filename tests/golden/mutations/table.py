@@ -19,6 +19,14 @@ _AREAS = {
     "resume": "Checkpoints",
 }
 
+_HEAD = (
+    "Each row is one line of the trainer changed in a copy of the tree, run through the golden runs and",
+    "compared with the unchanged trainer. *Caught* means different, or that the run did not end. *Located* means",
+    "that the first optimizer step and the first event that are named differ where the corpus",
+    "(`tests/golden/mutations/corpus/`) says that the change is first to be seen: by step, env, tensor and",
+    "field; where it says nothing, no step, or no event, may differ. Made by `python -m tests.golden.mutations`.",
+)
+
 
 def unexpected(mutation: Mutation, trial: Trial) -> bool:
     """Whether a trial came out otherwise than the corpus says."""
@@ -41,30 +49,17 @@ def render(pairs: Pairs) -> str:
     caught = [(m, t) for m, t in pairs if t.caught]
     located = [(m, t) for m, t in caught if is_located(m, t)]
     missed = [(m, t) for m, t in pairs if not t.caught]
-    lines = [
-        "# Planted changes",
-        "",
-        "Each row is one line of the trainer changed in a copy of the tree, run through the golden runs and compared",
-        "with the unchanged trainer. *Caught* means: different, or the run did not end. *Located* means that the first",
-        "optimizer step and the first event named as different are the ones that the change can first be seen in, by",
-        "step, env, tensor and field, as the corpus (`tests/golden/mutations/corpus/`) states beforehand; where it",
-        "states none, that no step, or no event, differs. Made by `python -m tests.golden.mutations`.",
-        "",
-        f"**{len(pairs)} changes: {len(caught)} caught, {len(located)} of them located; {len(missed)} missed, "
-        "each for a reason given below.**",
+    lines = ["# Planted changes", "", *_HEAD, ""]
+    lines += [
+        f"**{len(pairs)} changes: {len(caught)} caught, {len(located)} of them located; "
+        f"{len(missed)} missed.**",
         "",
     ]
     for area, title in _AREAS.items():
         rows = [(m, t) for m, t in pairs if m.area == area]
         if rows:
-            lines += [
-                f"## {title}",
-                "",
-                "| change | imitates | caught by | located at |",
-                "|---|---|---|---|",
-            ]
-            lines += [_row(m, t) for m, t in rows]
-            lines.append("")
+            lines += [f"## {title}", "", "| change | imitates | caught by | located at |"]
+            lines += ["|---|---|---|---|", *(_row(m, t) for m, t in rows), ""]
     lines += ["## Why some are missed", ""]
     lines += [f"- **{m.name}** ({m.imitates}): {m.missed or 'unexplained'}" for m, _ in missed]
     return "\n".join(lines) + "\n"

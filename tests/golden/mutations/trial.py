@@ -35,7 +35,7 @@ _LONGEST_S = 120.0
 class Trial:
     """What came of one change: by which run it was caught, if by any, and what that run named.
 
-    `first` is the head line of the first divergence of all, `step` and `event` of the first one of their kind.
+    `first` is the head line of the first divergence of all, `step` and `event` of the first of their kind.
     """
 
     name: str
