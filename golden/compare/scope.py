@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from golden.compare.compare import judge
@@ -48,7 +49,7 @@ def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
     for part in scope.parts:
         if not (_has(a, part) or _has(b, part)):
             where = f" {scope.title}" if scope.title else ""
-            return NotComparable(f"{_TITLES[part]}{where} on neither side, so nothing can be compared")
+            return NotComparable(f"{_TITLES[part]}{where} on either side, so nothing can be compared")
     counts = _counts(a, b) if "counts" in scope.parts else []
     if "events" not in scope.parts:
         a, b = replace(a, events=()), replace(b, events=())
@@ -134,7 +135,11 @@ def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Tr
 def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]:
     left, right = _by_stream(a), _by_stream(b)
     sizes = {stream: min(len(left[stream]), len(right[stream])) for stream in left.keys() & right.keys()}
-    return _cut(a, left, sizes, overlap), _cut(b, right, sizes, overlap)
+    sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
+    # What an optimizer ended with after more steps than the other side took says nothing.
+    gone_on = sides[0].gone_on | sides[1].gone_on
+    x, y = (replace(side.process, final_files=side.finals(gone_on)) for side in sides)
+    return x, y
 
 
 def _by_stream(process: Process) -> dict[Stream, list[Step]]:
@@ -145,20 +150,33 @@ def _by_stream(process: Process) -> dict[Stream, list[Step]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A process with some of its steps; its optimizers by stream and order within it."""
+
+    process: Process
+    optimizers: Mapping[tuple[Stream, int], int]
+    gone_on: frozenset[tuple[Stream, int]]
+
+    def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path]:
+        """The files of the final state of those optimizers that both sides ended with."""
+        kept = {optimizer for place, optimizer in self.optimizers.items() if place not in without}
+        return {o: path for o, path in self.process.final_files.items() if o in kept}
+
+
 def _cut(
     process: Process, steps: Mapping[Stream, Sequence[Step]], sizes: Mapping[Stream, int], overlap: Overlap
-) -> Process:
-    kept: set[int] = set()
-    went_on: set[int] = set()
+) -> _Cut:
+    numbers: set[int] = set()
+    optimizers: dict[tuple[Stream, int], int] = {}
+    later: set[int] = set()
     for stream, mine in steps.items():
         size = sizes.get(stream, 0)
-        inside = mine[:size] if overlap == "start" else mine[len(mine) - size :]
-        kept |= {step.number for step in inside}
-        went_on |= {step.layout.optimizer for step in mine[size:]} if overlap == "start" else set()
-    optimizers = {step.layout.optimizer for step in process.steps if step.number in kept}
-    return replace(
-        process,
-        steps=tuple(step for step in process.steps if step.number in kept),
-        # What an optimizer ended with after more steps than the other side took says nothing.
-        final_files={o: p for o, p in process.final_files.items() if o in optimizers - went_on},
-    )
+        kept = mine[:size] if overlap == "start" else mine[len(mine) - size :]
+        numbers |= {step.number for step in kept}
+        later |= {step.layout.optimizer for step in mine[size:]} if overlap == "start" else set()
+        places = enumerate(dict.fromkeys(step.layout.optimizer for step in kept))
+        optimizers |= {(stream, place): optimizer for place, optimizer in places}
+    part = tuple(step for step in process.steps if step.number in numbers)
+    gone_on = frozenset(place for place, optimizer in optimizers.items() if optimizer in later)
+    return _Cut(replace(process, steps=part), optimizers, gone_on)

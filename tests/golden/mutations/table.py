@@ -21,10 +21,11 @@ _AREAS = {
 
 _HEAD = (
     "Each row is one line of the trainer changed in a copy of the tree, run through the golden runs and",
-    "compared with the unchanged trainer. *Caught* means different, or that the run did not end. *Located* means",
-    "that the first optimizer step and the first event that are named differ where the corpus",
+    "compared with the unchanged trainer. *Caught* means different, or that the run did not end. *Located*",
+    "means that the first optimizer step and the first event that are named differ where the corpus",
     "(`tests/golden/mutations/corpus/`) says that the change is first to be seen: by step, env, tensor and",
-    "field; where it says nothing, no step, or no event, may differ. Made by `python -m tests.golden.mutations`.",
+    "field; where it says nothing, no step, or no event, may differ. Made by",
+    "`python -m tests.golden.mutations`.",
 )
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 import xxhash
 
+from golden.check.properties import Recordings, judge_property
 from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.outcome import Divergence, EventChange
@@ -91,12 +92,17 @@ class Laboratory:
 
     def _through(self, mutation: Mutation, name: str) -> Trial:
         reference = self.reference(name)
+        run = _run(name)
         with changed_tree(mutation) as root:
+            recordings = Recordings(run, root=root, out=root / "traces")
             try:
-                trace = record_run(_run(name), root=root, out=root / "trace")
+                found = _judge(mutation, name, reference, recordings.trace())
+                for prop in run.same:
+                    if not found.caught:
+                        found = _judge_property(mutation, run, prop, recordings)
             except GoldenError as error:
                 return Trial(mutation.name, "crashed", name, str(error).replace(str(root), "{root}"))
-            return _judge(mutation, name, reference, trace)
+            return found
 
 
 def _judge(mutation: Mutation, name: str, reference: Trace, trace: Trace) -> Trial:
@@ -104,6 +110,18 @@ def _judge(mutation: Mutation, name: str, reference: Trace, trace: Trace) -> Tri
     stored = compare_summaries(summarise(reference), summarise(trace), compared=contents(trace))
     if isinstance(found, Identical) != isinstance(stored, Identical):
         raise AssertionError(f"{mutation.name}: the traces and the goldens made of them disagree")
+    return _told(mutation, name, found)
+
+
+def _judge_property(mutation: Mutation, run: Run, name: str, recordings: Recordings) -> Trial:
+    trials = [
+        _told(mutation, f"{run.name}, {name}", agreement.comparison)
+        for agreement in judge_property(run, name, recordings).agreements
+    ]
+    return next((trial for trial in trials if trial.caught), trials[0])
+
+
+def _told(mutation: Mutation, name: str, found: Comparison) -> Trial:
     if not isinstance(found, Different):
         return Trial(mutation.name, "", name)
     everything = [found.first, *found.rest]
@@ -113,7 +131,11 @@ def _judge(mutation: Mutation, name: str, reference: Trace, trace: Trace) -> Tri
 
 
 def _head(divergences: list[Divergence]) -> str | None:
-    return describe(divergences[0])[0] if divergences else None
+    if not divergences:
+        return None
+    lines = describe(divergences[0])
+    fields = lines[1:-1] if isinstance(divergences[0], EventChange) else []
+    return "; ".join([lines[0], *fields])
 
 
 def _run(name: str) -> Run:
