@@ -23,7 +23,8 @@ def golden(context: Context, name: str) -> Verdict:
     if context.base is not None:
         return _against(context, context.base, name)
     run = find_run(name, context.root)
-    found = [_judged(name, v) for v in verify([run], root=context.root, out=context.scratch / "verify")]
+    (verdicts,) = verify([run], root=context.root, out=context.scratch / "verify")
+    found = [_judged(name, verdict) for verdict in verdicts]
     for kind in (Failed, CouldNotRun):
         for verdict in found:
             if isinstance(verdict, kind):

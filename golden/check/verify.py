@@ -78,18 +78,18 @@ Verdict = Judged | NoGolden | Property | Failed
 
 def verify(
     runs: Sequence[Run], *, root: Path, out: Path, workers: int = 1, notify: Notify = quiet
-) -> list[Verdict]:
-    """Judge every run by its golden and by its properties, ``workers`` runs at a time.
+) -> list[tuple[Verdict, ...]]:
+    """Judge every run by its golden, then by each of its properties, ``workers`` runs at a time.
 
     A run that fails leaves the others alone.
     """
 
-    def all_of(run: Run) -> list[Verdict]:
+    def all_of(run: Run) -> tuple[Verdict, ...]:
         recordings = Recordings(run, root=root, out=out, notify=notify)
-        return [_judge_one(run, name, recordings, root) for name in (None, *run.same)]
+        return tuple(_judge_one(run, name, recordings, root) for name in (None, *run.same))
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        return [verdict for verdicts in pool.map(all_of, runs) for verdict in verdicts]
+        return list(pool.map(all_of, runs))
 
 
 def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -168,12 +169,18 @@ def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> 
     return StepDivergence(stream, step, a[0], "", tuple(kinds), before)
 
 
+_EVENT = re.compile(r"(?P<kind>.*?)(?: env=(?P<env>-?\d+))? (?P<payload>[0-9a-f]{16})", re.DOTALL)
+
+
 def _events(rows: Sequence[str]) -> list[Event]:
     found = []
     for row in rows:
-        key, _, payload = row.rpartition(" ")
-        kind, _, env = key.partition(" env=")
-        found.append(Event(kind, int(env) if env else None, {"payload": payload}))
+        match = _EVENT.fullmatch(row)
+        if match is None:
+            found.append(Event(row, None, {}))
+            continue
+        env = match["env"]
+        found.append(Event(match["kind"], int(env) if env else None, {"payload": match["payload"]}))
     return found
 
 

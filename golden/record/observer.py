@@ -73,7 +73,7 @@ class Observer:
         self._losses: list[torch.Tensor] = []
         self._left_out: list[int] = []
         self._seconds = 0.0
-        self._begun = time.perf_counter()
+        self._begun, self._cpu = time.perf_counter(), time.process_time()
         if self._reads is not None:
             self._reads.reset()
 
@@ -293,6 +293,7 @@ class Observer:
                 "rng": rng,
                 "left_out": sorted(self._left_out),
                 "seconds": time.perf_counter() - self._begun,
+                "cpu_seconds": time.process_time() - self._cpu,
                 "observing": self._seconds,
                 "reads": reads,
                 "canary": _canary(self._spec),
@@ -328,10 +329,11 @@ def install(spec: dict[str, Any]) -> None:
 
 def _only_clock(out: Path) -> None:
     """Write how long the process ran; what observing costs is measured against that."""
-    begun, pid = time.perf_counter(), os.getpid()
+    begun, cpu, pid = time.perf_counter(), time.process_time(), os.getpid()
 
     def write() -> None:
         if os.getpid() == pid:
-            (out / f"clock-{pid}.json").write_text(json.dumps({"seconds": time.perf_counter() - begun}))
+            clock = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
+            (out / f"clock-{pid}.json").write_text(json.dumps(clock))
 
     atexit.register(write)

@@ -112,6 +112,7 @@ class Process:
     rng: Mapping[str, str]
     left_out: tuple[int, ...]
     seconds: float
+    cpu_seconds: float
     observing: float
     reads: Mapping[Site, int] | None
     final_files: Mapping[int, Path]
@@ -208,6 +209,7 @@ def _load_process(folder: Path) -> Process:
         rng=end.get("rng", {}),
         left_out=tuple(end.get("left_out", ())),
         seconds=end.get("seconds", 0.0),
+        cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
         reads=_reads(end.get("reads"), sites),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
