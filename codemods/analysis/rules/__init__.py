@@ -12,6 +12,7 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.rules import (
+    annotated,
     binding,
     box,
     calls,
@@ -33,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     *writing.CHECKS,
     *binding.CHECKS,
     *definition.CHECKS,
+    *annotated.CHECKS,
     *values.CHECKS,
     *calls.CHECKS,
     *captures.CHECKS,
