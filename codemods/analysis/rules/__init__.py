@@ -20,6 +20,7 @@ from codemods.analysis.rules import (
     context,
     definition,
     dynamic,
+    frames,
     layout,
     moving,
     residual,
@@ -31,6 +32,7 @@ Check = Callable[[Lifting, Helper], Refusal | None]
 
 CHECKS: tuple[Check, ...] = (
     *dynamic.CHECKS,
+    *frames.CHECKS,
     *writing.CHECKS,
     *binding.CHECKS,
     *definition.CHECKS,

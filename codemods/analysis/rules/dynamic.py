@@ -1,4 +1,4 @@
-"""Code that looks at scopes, frames or code objects from within sees every lift."""
+"""Code that looks at scopes from within sees every lift."""
 
 from __future__ import annotations
 
@@ -19,14 +19,6 @@ _COMPILERS = frozenset(
     torch.jit.trace triton.jit
     """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
-_FRAME_ATTRIBUTES = frozenset(
-    """
-    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts
-    co_freevars co_name co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins
-    f_code f_globals f_locals findCaller get_referrers getclosurevars getinnerframes getouterframes
-    getsource getsourcelines gi_code gi_frame setprofile settrace tb_frame
-    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
-)
 
 rule(
     "dynamic-scope",
@@ -45,30 +37,6 @@ def outer(n):
     def h(x):
         return eval('x + 1', {'x': x}) + k
     return h(1)
-""",
-)
-rule(
-    "frame-introspection",
-    "The file inspects frames, closures, code objects or source text, in which a lifted function looks "
-    "different.",
-    "keep the inspection in another module",
-    refused="""
-import sys
-def caller():
-    return sys._getframe(1).f_code.co_name
-def outer():
-    def h():
-        return caller()
-    return h()
-""",
-    lifted="""
-import sys
-def caller():
-    return sys.version_info
-def outer():
-    def h():
-        return caller()
-    return h()
 """,
 )
 rule(
@@ -243,20 +211,6 @@ def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
     )
 
 
-def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """The file never looks at frames, code objects or source text."""
-    tree = lifting.tree
-    for name in sorted(_FRAME_ATTRIBUTES & tree.attributes.keys()):
-        return refuse("frame-introspection", tree.attributes[name], f"{name} is used here")
-    for text in sorted(_FRAME_ATTRIBUTES & tree.strings.keys()):
-        return refuse("frame-introspection", tree.strings[text], f"{text} is named here")
-    for node, path in _reached(lifting, {"inspect"}, {"stack", "trace", *_FRAME_ATTRIBUTES}):
-        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
-    for node, path in _reached(lifting, {"sys"}, set(_FRAME_ATTRIBUTES)):
-        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
-    return None
-
-
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
     """No function around the helper is handed to a compiler that reads its source or bytecode."""
     tree = lifting.tree
@@ -370,4 +324,4 @@ def _evaluated(lifting: Lifting, use: Use) -> bool:
     return owner is not frame or lifting.analysis.flow(frame).knows(node)
 
 
-CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection, not_compiled)
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, not_compiled)
