@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from codemods.analysis.handed import asks_by_name, is_handed
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.meanings import package_around
@@ -21,7 +22,7 @@ from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
 from codemods.analysis.scopes import Scope, ScopeTree
 
-Reach = Literal["all", "moved", "closure", "inside"]
+Reach = Literal["all", "moved", "closure", "function", "source", "inside"]
 
 # What gives a frame.
 _FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
@@ -81,7 +82,8 @@ class Sight:
     """One place that looks at what a lift may change.
 
     ``reach`` says for which helpers: all; those that move to another file; those whose lift changes what a
-    function that stays captures; those inside ``scope``.
+    function that stays captures, the code of a function that the file hands around, or the text of something
+    that it does; those inside ``scope``.
     """
 
     line: int
@@ -94,17 +96,26 @@ def not_looked_at(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Nothing in the file looks at what this helper's lift changes."""
     tree = lifting.tree
     for sight in tree.once("sights", lambda: list(_sights(tree))):
-        seen = (
-            sight.reach == "all"
-            or (sight.reach == "moved" and helper in lifting.foreign)
-            or (sight.reach == "closure" and _changes_closures(lifting, helper))
-            or (
-                sight.reach == "inside" and sight.scope is not None and _touches(lifting, helper, sight.scope)
-            )
-        )
-        if seen:
+        if _shows(lifting, helper, sight):
             return refuse("frame-introspection", sight.line, f"{sight.what} here")
     return None
+
+
+def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
+    match sight.reach:
+        case "all":
+            return True
+        case "moved":
+            return helper in lifting.foreign
+        case "closure":
+            return _changes_closures(lifting, helper)
+        case "function":
+            return _changes_values(lifting, helper)
+        case "source":
+            return _changes_texts(lifting, helper)
+        case "inside":
+            assert sight.scope is not None
+            return _touches(lifting, helper, sight.scope)
 
 
 def nothing_looks(lifting: Lifting, helper: Helper) -> Refusal | None:
@@ -136,6 +147,26 @@ def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
     return False
 
 
+def _changes_values(lifting: Lifting, helper: Helper) -> bool:
+    """Whether the lift changes the code of a function that stays and that the file hands around."""
+    changed = {scope for scope in _around(lifting, helper) if scope.deferred}
+    return any(is_handed(lifting.tree, scope) for scope in changed if not _is_lifted(lifting, scope))
+
+
+def _changes_texts(lifting: Lifting, helper: Helper) -> bool:
+    """The same for the text of functions, and of the classes and the module that they are in."""
+    tree = lifting.tree
+    module = {"getmodule", "import_module", "modules"} & (tree.attributes.keys() | tree.bound_names)
+    in_class = any(scope.kind == "class" for scope in _around(lifting, helper))
+    return bool(module) or in_class or _changes_values(lifting, helper)
+
+
+def _around(lifting: Lifting, helper: Helper) -> set[Scope]:
+    """The scopes around a helper and around its calls."""
+    places = [helper.outer, *(use.scope for use in lifting.analysis.uses(helper))]
+    return {scope for place in places for scope in place.ancestors()}
+
+
 def _is_lifted(lifting: Lifting, scope: Scope) -> bool:
     return lifting.analysis.by_scope.get(scope) in lifting.candidates
 
@@ -153,8 +184,9 @@ def _sights(tree: ScopeTree) -> Iterator[Sight]:
         yield from _attributes(tree, present)
         yield from _strings(tree, present)
     for line, name in _imported(tree, _NAMES | {"stack", "trace"}):
-        if name.rpartition(".")[2] not in _FRAME_CALLS:
-            yield Sight(line, f"{name} is imported", "all")
+        last = name.rpartition(".")[2]
+        if last not in _FRAME_CALLS:
+            yield Sight(line, f"{name} is imported", _reach(last))
     for (owner, name), uses in tree.uses.items():
         imported = {
             _path(binder.node, name)
@@ -242,6 +274,10 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
         return Sight(sight.line, sight.what, "closure")
     if asked is not None:
         return Sight(sight.line, sight.what, "inside", asked)
+    if name in _ASKS_FUNCTION:
+        return Sight(sight.line, sight.what, _reach(name))
+    if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
+        return Sight(sight.line, sight.what, "function")
     if name == "f_code":
         moved = Sight(sight.line, sight.what, "moved")
         return (moved if above == "co_filename" else None) if above in _OF_FRAME else sight
@@ -254,6 +290,18 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
         return None if _kept_harmless(tree, parent, scope, frozenset()) else sight
     return sight
+
+
+def _reach(name: str) -> Reach:
+    """For which helpers a function of ``inspect`` matters, whatever it is given."""
+    if name not in _ASKS_FUNCTION:
+        return "all"
+    return "function" if name == "getclosurevars" else "source"
+
+
+def _gives_code(tree: ScopeTree) -> bool:
+    """Whether code objects may come from frames here, and not only from functions."""
+    return bool({"ag_code", "cr_code", "f_code", "gi_code"} & (tree.attributes.keys() | tree.strings.keys()))
 
 
 def _is_code(node: ast.expr) -> bool:
@@ -359,10 +407,7 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
     named = present & tree.strings.keys()
     if not named:
         return
-    dynamic = bool(_BY_NAME & (tree.attributes.keys() | tree.bound_names)) or any(
-        use.call is None or len(use.call.args) < 2 or not isinstance(use.call.args[1], ast.Constant)
-        for use in tree.uses.get((tree.module, "getattr"), [])
-    )
+    dynamic = asks_by_name(tree) or bool(_BY_NAME & (tree.attributes.keys() | tree.bound_names))
     for node in ast.walk(tree.source.tree):
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in named):
             continue
@@ -376,7 +421,8 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
             or (asked and function in ("getattr", "setattr", "delattr"))
             or isinstance(call, ast.MatchClass)
         ):
-            yield Sight(node.lineno, f"{node.value} is named", "all")
+            reach: Reach = "function" if node.value == "__code__" else "all"
+            yield Sight(node.lineno, f"{node.value} is named", reach)
 
 
 CHECKS = (not_looked_at,)
