@@ -174,41 +174,63 @@ def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[t
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
     """Whether a use of ``sys.modules`` may list the names of this module.
 
-    It can't with a constant key or in a test of what is loaded, nor where it only looks up an attribute.
+    It can't with a constant key, in a test of what is loaded, where it replaces a module, nor where what is
+    taken out is only asked for attributes.
     """
     parent = tree.parents[node]
     if isinstance(parent, ast.Compare):
         return False
+    taken: ast.AST = parent
     if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
-        call = tree.parents[parent]
-        return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
-    if not isinstance(parent, ast.Subscript):
+        taken = tree.parents[parent]
+        if not isinstance(taken, ast.Call) or not taken.args:
+            return True
+        key: ast.expr = taken.args[0]
+    elif isinstance(parent, ast.Subscript):
+        if not isinstance(parent.ctx, ast.Load):
+            return False
+        key = parent.slice
+    else:
         return True
-    if isinstance(parent.slice, ast.Constant):
-        return False
-    around = tree.parents[parent]
-    if isinstance(around, ast.Attribute):
-        return around.attr == "__dict__"
-    lookup = (
-        isinstance(around, ast.Call)
-        and isinstance(around.func, ast.Name)
-        and around.func.id in ("getattr", "hasattr")
-    )
-    return not lookup
+    return not isinstance(key, ast.Constant) and not _only_asked(tree, taken, frozenset())
+
+
+def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
+    around = tree.parents[node]
+    match around:
+        case ast.Attribute():
+            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
+        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
+            return first is node and not (isinstance(name, ast.Constant) and name.value == "__dict__")
+        case ast.Compare() | ast.BoolOp() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
+            return True
+        case ast.Assign(targets=[ast.Name() as target]):
+            scope = next((b.scope for bs in tree.binders.values() for b in bs if b.node is target), None)
+            owner = None if scope is None else tree.owner(scope, target.id)
+            if owner is None or owner.kind != "function" or around in seen:
+                return owner is not None and around in seen
+            uses = tree.uses.get((owner, target.id), [])
+            return all(u.node in tree.parents and _only_asked(tree, u.node, seen | {around}) for u in uses)
+    return False
 
 
 def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
-    """Whether a use can't see variables; ``globals()`` may only be subscripted by a constant and read."""
+    """Whether a use can't see variables; ``globals()`` may only be asked for a constant name."""
     assert use.call is not None
     if allowed >= 0:
         starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
         return len(use.call.args) > allowed and not starred
     parent = tree.parents[use.call]
-    return (
-        isinstance(parent, ast.Subscript)
-        and isinstance(parent.ctx, ast.Load)
-        and isinstance(parent.slice, ast.Constant)
-    )
+    match parent:
+        case ast.Subscript(ctx=ast.Load(), slice=ast.Constant()):
+            return True
+        case ast.Compare(left=ast.Constant(), ops=[ast.In() | ast.NotIn()]):
+            return True
+        case ast.Attribute(attr="get"):
+            call = tree.parents[parent]
+            return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return False
 
 
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
