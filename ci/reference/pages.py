@@ -12,6 +12,7 @@ from ci.reference.tables import keys, summary, table
 from codemods.analysis.refusals import RULES
 from codemods.extract import Exit
 from codemods.plans.model import Loop, Move, Plan, Seams
+from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
 
 _MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
@@ -32,6 +33,17 @@ def plans() -> str:
         "Unknown keys are errors.\n"
     )
     return _tables("Plans", intro, {"PLAN.toml": Plan, "[[move]]": Move, "[loop]": Loop, "[seams]": Seams})
+
+
+def runs() -> str:
+    """Run files."""
+    intro = (
+        "`golden/runs/NAME.toml` says what the golden run NAME is. In `command` and `args`, `{out}` is a\n"
+        "fresh folder, `{seed}` and `{device}` are the run's. Unknown keys are errors.\n"
+    )
+    models = {"NAME.toml": Run, "[events]": Events, "[env]": Env, "[data]": Data, "[observe]": Observe}
+    more = {"[everywhere]": Everywhere, "[variants.NAME]": Variant, "[variants.NAME.env]": EnvChange}
+    return _tables("Golden runs", intro, {**models, **more, "[same.NAME]": Same})
 
 
 def gate() -> str:
@@ -101,6 +113,7 @@ def statuses() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "plans.md": plans,
+    "runs.md": runs,
     "gate.md": gate,
     "codes.md": codes,
     "exit-statuses.md": statuses,

@@ -27,7 +27,7 @@ class Key:
 
 
 class Undocumented(Exception):
-    """A key has no meaning in its model's docstring; the message names it."""
+    """A key has no meaning in its model's docstring, or a meaning has no key; the message names it."""
 
 
 def summary(model: type) -> str:
@@ -37,12 +37,14 @@ def summary(model: type) -> str:
 
 def keys(model: type) -> tuple[Key, ...]:
     """The keys of a model, in its order. Raises `Undocumented`."""
-    meanings = _meanings(model)
+    meanings = dict(_meanings(model))
     found = []
     for name, kind, default in _fields(model):
         if name not in meanings:
             raise Undocumented(f"{model.__module__}.{model.__qualname__}.{name}")
-        found.append(Key(name, _type(kind), default, meanings[name]))
+        found.append(Key(name, _type(kind), default, meanings.pop(name)))
+    if meanings:
+        raise Undocumented(f"{model.__module__}.{model.__qualname__}: no key {', '.join(meanings)}")
     return tuple(found)
 
 
