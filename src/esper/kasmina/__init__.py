@@ -1,7 +1,7 @@
 """The growable model: hosts, slots, seeds and how they are blended in."""
 
 from esper.kasmina.blueprints import BLUEPRINTS, build_seed
-from esper.kasmina.gates import GateConfig
+from esper.kasmina.gates import GateConfig, gate_config
 from esper.kasmina.host import CNNHost, create_host
 from esper.kasmina.model import MorphogeneticModel
 from esper.kasmina.schedule import AlphaSchedule
@@ -19,4 +19,5 @@ __all__ = [
     "SlotTelemetry",
     "build_seed",
     "create_host",
+    "gate_config",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from esper.kasmina import MorphogeneticModel, create_host
+from esper.kasmina import GateConfig, MorphogeneticModel, create_host
 from esper.leyline import SlotConfig
 from esper.leyline.task import TaskSpec
 
@@ -16,6 +16,7 @@ def create_model(
     *,
     generator: torch.Generator,
     device: torch.device,
+    gates: GateConfig | None = None,
 ) -> MorphogeneticModel:
     """A fresh host with empty slots, on a device, in channels-last layout; all weights come from the
     generator.
@@ -23,5 +24,5 @@ def create_model(
     host = create_host(
         task_spec.widths, num_classes=task_spec.num_classes, generator=generator, slot_config=slot_config
     )
-    model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots)
+    model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots, gates=gates)
     return model.to(device, memory_format=torch.channels_last)

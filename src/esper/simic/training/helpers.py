@@ -27,18 +27,28 @@ def _calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
 
 
 def _handle_telemetry_escalation(
-    hub: TelemetryHub, telemetry_config: TelemetryConfig, round_idx: int, anomalies: Sequence[AnomalyDetected]
+    hub: TelemetryHub,
+    telemetry_config: TelemetryConfig,
+    anomalies: Sequence[AnomalyDetected],
+    *,
+    round_idx: int,
+    epoch: int | None = None,
 ) -> None:
-    """Raise the telemetry level after an anomaly; count down and let it fall back in rounds without one."""
+    """Raise the telemetry level after an anomaly; count down and let it fall back in epochs without one."""
+    changed = False
+    reason = "no anomaly for a while"
     if anomalies:
         changed = telemetry_config.escalate()
         reason = ", ".join(sorted({anomaly.kind for anomaly in anomalies}))
-    else:
-        changed = telemetry_config.finish_round()
-        reason = "no anomaly for a while"
+    elif epoch is not None:
+        changed = telemetry_config.finish_epoch()
     if changed:
         level = telemetry_config.effective_level.name.lower()
-        hub.emit(TelemetryEvent(data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx))
+        hub.emit(
+            TelemetryEvent(
+                data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx, epoch=epoch
+            )
+        )
 
 
 def _emit_anomaly_diagnostics(

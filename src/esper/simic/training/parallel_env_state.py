@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
+import torch.amp as torch_amp
 from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.simic.attribution import Comparison, CounterfactualMatrix
+from esper.simic.rewards import ScaffoldLedger
+from esper.tamiyo import SignalTracker
 from esper.tolaria.governor import Governor
-
-if TYPE_CHECKING:
-    from esper.tamiyo import SignalTracker
 
 
 @dataclass(slots=True)
@@ -26,8 +26,10 @@ class ParallelEnvState:
 
     env_idx: int
     round_idx: int
+    device: torch.device
     model: MorphogeneticModel
     host_optimizer: torch.optim.Optimizer
+    scaler: torch_amp.GradScaler | None
     signal_tracker: SignalTracker
     governor: Governor[ModelSnapshot]
     data_generator: torch.Generator
@@ -38,9 +40,17 @@ class ParallelEnvState:
     epoch: int = 0
     seed_optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
     gradient_norms: list[Tensor] = field(default_factory=list)
-    configurations: list[dict[str, float]] = field(default_factory=list)
+    comparison: Comparison = field(default_factory=Comparison)
+    matrix: CounterfactualMatrix | None = None
+    scaffolds: ScaffoldLedger = field(default_factory=ScaffoldLedger)
+    escrow: dict[str, float] = field(default_factory=dict)
     alphas: dict[str, float] = field(default_factory=dict)
     rewards: list[float] = field(default_factory=list)
     best_accuracy: float = 0.0
     val_accuracy: float = 0.0
     rollbacks: int = 0
+
+    @property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """The host's optimizer, then one for every live seed."""
+        return [self.host_optimizer, *self.seed_optimizers.values()]
