@@ -3,8 +3,7 @@
     python benchmarks/hotpath.py [--files N] [--lines N] [--repeat N]
 
 The tree holds copies of this repository's trainer, each a package of its own with the trainer's loops and all
-that they call, filled up to the size with modules of installed packages that have nothing to do with loops over
-environments. Each figure is the least of the repeats, so that a busy machine counts less; the kinds of runs
+that they call, filled up to the size with modules of installed packages that have no loops over environments. Each figure is the least of the repeats, so that a busy machine counts less; the kinds of runs
 alternate. `parse` is an interpreter that only reads and parses the same files.
 """
 
@@ -66,7 +65,6 @@ def _installed() -> list[Path]:
 
 def cpu_seconds(arguments: list[str], cwd: Path) -> float:
     """CPU seconds, user and system, of a process of its own."""
-    before = os.times()
     pid = os.posix_spawn(
         sys.executable,
         [sys.executable, *arguments],
@@ -76,7 +74,6 @@ def cpu_seconds(arguments: list[str], cwd: Path) -> float:
         ],
     )
     _, status, usage = os.wait4(pid, 0)
-    del before
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise SystemExit(f"{' '.join(arguments)}: failed with status {os.waitstatus_to_exitcode(status)}")
     return usage.ru_utime + usage.ru_stime
@@ -104,7 +101,7 @@ def main() -> None:
             return cpu_seconds(check, Path(name))
 
         def edited() -> float:
-            changed.write_text(f"{text}# {len(os.listdir(cache))}{os.urandom(4).hex()}\n")
+            changed.write_text(f"{text}# {os.urandom(8).hex()}\n")
             seconds = cpu_seconds(check, Path(name))
             changed.write_text(text)
             return seconds
@@ -120,7 +117,8 @@ def main() -> None:
         for _ in range(options.repeat):
             for kind, run in runs.items():
                 least[kind] = min(least[kind], run())
-        print(f"{files} files, {lines} lines, {options.trainers} trainer(s); CPU seconds, least of {options.repeat}")
+        print(f"{files} files, {lines} lines, {options.trainers} trainer(s)")
+        print(f"CPU seconds, least of {options.repeat}")
         for kind, seconds in least.items():
             print(f"  {kind:18}{seconds:6.2f}   {seconds / least['parse']:5.2f} x parse")
 

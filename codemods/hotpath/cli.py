@@ -210,12 +210,18 @@ def _allow(comparison: Comparison, project: Path, reason: str) -> int:
 def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
     from codemods.hotpath.crosscheck import crosscheck, read_sites
 
-    verdicts = [item for item in crosscheck(report, read_sites(path)) if item.verdict == "missed"]
+    sites = read_sites(path)
+    verdicts = [item for item in crosscheck(report, sites) if item.verdict == "missed"]
     for item in verdicts:
         site = item.site
         times = "" if site.count is None else f", {site.count} times"
         click.echo(f"{site.path}:{site.line}: {site.read or 'a read'} seen at run time{times}; {item.why}")
-    click.echo(f"hotpath: {len(verdicts)} reads seen at run time in loops over environments were missed")
+    ending = (
+        "is in a loop over environments and was"
+        if len(verdicts) == 1
+        else "are in loops over environments and were"
+    )
+    click.echo(f"hotpath: {len(verdicts)} of {len(sites)} sites read at run time {ending} missed")
     return Exit.FOUND if verdicts and not exit_zero else Exit.CLEAN
 
 

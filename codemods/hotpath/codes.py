@@ -1,7 +1,7 @@
 """The codes: what each one flags, why, and what to do instead; with an example of each side.
 
 The examples are statements in the body of a loop over environments, where ``x`` and ``y`` are tensors on the
-device, ``mask`` is a boolean one, and ``batch`` is the stacked tensor of all environments.
+device and ``values`` is a list of numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ALL = (
         "The host waits until the device has computed the value, once per environment.",
         _BATCH,
         "total += x.item()",
-        "total += batch.tolist()[env_idx]",
+        "total += values[env_idx]  # of `values = batch.tolist()`, before the loop",
     ),
     Code(
         "HP002",
@@ -124,7 +124,7 @@ _ALL = (
         "the host waits for the whole device",
         "`torch.cuda.synchronize()` per environment lets no two environments overlap.",
         "Synchronise once after the loop.",
-        "torch.cuda.synchronize()",
+        "y = x * 2\ntorch.cuda.synchronize()",
         "torch.cuda.current_stream().wait_stream(stream)",
     ),
     Code(

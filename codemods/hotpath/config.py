@@ -134,10 +134,10 @@ def parse_config(data: bytes, shown: str) -> Config:
 
 def _line(text: str, key: str) -> int:
     """The line of a key in the table, else that of the table's head."""
-    head = 1
+    head = 0
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip().startswith("[tool.codemods.hotpath"):
             head = number
-        if head > 1 and line.split("=")[0].strip().strip("\"'") == key:
+        elif head and line.split("=")[0].strip().strip("\"'") == key:
             return number
-    return head
+    return head or 1

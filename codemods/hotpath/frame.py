@@ -19,6 +19,7 @@ Stall = tuple[str, str, Place, str, tuple[Step, ...]]
 """A stall outside of any loop of its function: code, text, place, function, calls that lead there."""
 
 # Waits that are asked for by name wait even if nothing is queued on this stream.
+_DRAINS = frozenset({"HP011", "HP012"})
 _ALWAYS = frozenset({"HP010", "HP011", "HP012", "HP017", "HP018"})
 # Ways from one function to one stall; only one where a function leads to so many stalls.
 _MOST_PATHS = 8
@@ -35,10 +36,11 @@ class Frame:
         hot: it was called from inside a loop over environments.
         loops: loops over environments around the present statement, in this function.
         stalls: found outside of them; the caller may have one.
+        draining: the loop around does nothing but wait for one stream after the other.
         exits: states at ``break`` and ``continue`` of the innermost loop.
     """
 
-    __slots__ = ("cls", "env", "exits", "fenced", "function", "hot", "loops", "machine", "module",
+    __slots__ = ("cls", "draining", "env", "exits", "fenced", "function", "hot", "loops", "machine", "module",
                  "nonlocals", "outer", "returned", "stalls", "yielded")  # fmt: skip
 
     def __init__(
@@ -59,6 +61,7 @@ class Frame:
         self.yielded: Kind = BOTTOM
         self.exits: list[tuple[Env, bool]] = []
         self.nonlocals: set[str] = set()
+        self.draining = False
 
     @property
     def in_loop(self) -> bool:
@@ -113,6 +116,8 @@ class Frame:
         machine = self.machine
         if code not in machine.reported or (self.fenced and code not in _ALWAYS):
             return
+        if self.draining and code in _DRAINS:
+            return
         text = machine.text(node)
         place = self.place(node)
         if self.loops:
@@ -129,7 +134,7 @@ class Frame:
         most = 1 if len(self.stalls) + len(stalls) > _MANY_STALLS else _MOST_PATHS
         seen: dict[tuple[str, Place], int] = {}
         for code, text, place, qualname, steps in stalls:
-            if step in steps:
+            if step in steps or (self.draining and code in _DRAINS):
                 continue
             number = seen[code, place] = seen.get((code, place), 0) + 1
             if number > most:

@@ -33,6 +33,7 @@ _WRAPPERS = frozenset(
     }
 )
 _WORD = re.compile(r"\w+")
+_COUNT = re.compile(r"(?:n|num|max|min)_|nenvs$")
 _VIEWS = frozenset({"items", "keys", "values", "copy", "tolist"})
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "filter"})
 _DEVICE_WORDS = re.compile(r"cuda|stream|device|gpu|is_available|accelerator", re.IGNORECASE)
@@ -74,8 +75,8 @@ class LoopRules:
         """Whether ``for target in iterable`` goes through environments."""
         names = set(_sources(iterable))
         bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
-        if any(map(self.excluded, names)) or any(map(self.iterable, bound)):
-            return False  # what is bound is itself all environments, or how many: a sweep, or steps in time
+        if any(map(self.excluded, names)) or any(map(_COUNT.match, bound)):
+            return False  # a number of environments is bound: a sweep over sizes
         return any(map(self.iterable, names)) or any(map(self.variable, bound))
 
     def while_envs(self, test: ast.expr) -> bool:

@@ -304,12 +304,14 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
     iterable = frame.evaluate(node.iter)
     item = element(iterable)
     assign(frame, node.target, item)
+    per_env = frame.machine.rules.over_envs(node.target, node.iter) or elements_are_envs(frame, item)
     if only_fences(node.body):
         # Waiting for each stream in turn takes as long as the slowest: this is the fence itself.
-        run_block(frame, node.body)
-        frame.fenced = True
+        before, frame.draining = frame.draining, per_env and not frame.in_loop
+        with loop(frame, node, per_env):
+            run_block(frame, node.body)
+        frame.draining, frame.fenced = before, True
         return True
-    per_env = frame.machine.rules.over_envs(node.target, node.iter) or elements_are_envs(frame, item)
     with loop(frame, node, per_env):
         _repeat(frame, lambda: _round(frame, node, item))
     return run_block(frame, node.orelse)
