@@ -57,6 +57,7 @@ class MorphogeneticModel(nn.Module):
                     generator,
                     gates=gates or GateConfig(),
                     embargo_epochs=embargo_epochs,
+                    topology=slot_config.topology,
                 )
                 for slot_id in slot_config.slot_ids
             }
@@ -76,7 +77,7 @@ class MorphogeneticModel(nn.Module):
         return slot
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits [batch, classes] of images [batch, 3, height, width]."""
+        """Logits of a batch: [batch, classes] of images, [batch, tokens, classes] of texts."""
         x = self.host.run_segment(0, x)
         for index, slot in enumerate(self._slots(), start=1):
             if slot.is_live:
@@ -85,7 +86,7 @@ class MorphogeneticModel(nn.Module):
         return x
 
     def fused_forward(self, x: Tensor, alpha_overrides: Sequence[Mapping[str, float]]) -> Tensor:
-        """Logits [configurations, batch, classes], one configuration per mapping from slot to alpha.
+        """Logits [configurations, batch, ..., classes], one configuration per mapping from slot to alpha.
 
         A slot that a mapping leaves out keeps its alpha. Work is shared until configurations differ: the
         features before a slot are computed once for all that agree up to there, and so is a seed's output.

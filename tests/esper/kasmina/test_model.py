@@ -8,6 +8,7 @@ import torch
 from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
 from esper.leyline import (
     BLUEPRINT_NAMES,
+    TOPOLOGY_BLUEPRINTS,
     BlendMode,
     FactoredAction,
     SeedStage,
@@ -36,10 +37,12 @@ def host_gradients(model: MorphogeneticModel, images: torch.Tensor) -> list[torc
 
 
 def test_the_blueprints_are_those_that_the_action_names() -> None:
-    assert tuple(BLUEPRINTS) == BLUEPRINT_NAMES
+    by_topology = {topology: tuple(blueprints) for topology, blueprints in BLUEPRINTS.items()}
+    assert by_topology == TOPOLOGY_BLUEPRINTS
+    assert set().union(*by_topology.values()) == set(BLUEPRINT_NAMES)
 
 
-@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+@pytest.mark.parametrize("blueprint", BLUEPRINTS["cnn"])
 @pytest.mark.parametrize("mode", BlendMode)
 def test_a_fresh_seed_changes_nothing_at_full_alpha_and_a_trained_one_does(
     model: MorphogeneticModel, images: torch.Tensor, blueprint: str, mode: BlendMode
