@@ -14,7 +14,7 @@ IMAGE_SIDE = 32
 
 
 class ConvSegment(nn.Module):
-    """Convolution, normalisation, ReLU; height and width halved by the stride, by pooling, or not at all."""
+    """Convolution, normalisation, ReLU; height and width halved by the stride, by pooling, or not."""
 
     def __init__(self, in_channels: int, out_channels: int, *, stride: int = 1, pooled: bool = False) -> None:
         super().__init__()
@@ -24,11 +24,10 @@ class ConvSegment(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, in, height, width] to [batch, out, height, width], halved or not."""
-        x = self.conv(x)
-        # What follows the pooling has a quarter of the work.
+        # Pooled first, the convolution has a quarter of the work, and hosts end as accurate as pooled after it.
         if self.pooled:
-            x = F.max_pool2d(x, 2)
-        return F.relu(self.norm(x), inplace=True)
+            x = F.avg_pool2d(x, 2)
+        return F.relu(self.norm(self.conv(x)), inplace=True)
 
 
 class ClassifierSegment(nn.Module):
