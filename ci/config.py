@@ -4,22 +4,96 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class ConfigError(Exception):
     """The configuration can't be used; the message is one line."""
 
 
-class GateConfig(BaseModel):
-    """What the gate checks: import contracts, plans (globs), golden runs (names)."""
-
+class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+
+class Isolation(_Table):
+    """A module whose import, in a fresh interpreter, must load none of some other modules."""
+
+    module: Annotated[str, Field(min_length=1)]
+    without: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Seams(_Table):
+    """A file whose names tests replace, and where those tests are.
+
+    ``names`` are seams beside those that are found in the tests' text.
+    """
+
+    file: str
+    tests: Annotated[tuple[str, ...], Field(min_length=1)] = ("tests",)
+    names: tuple[str, ...] = ()
+
+
+class Fences(_Table):
+    """A function whose order of device synchronisations and batched transfers must stay as at the base."""
+
+    file: str
+    function: str
+
+
+class HotPath(_Table):
+    """What the static checker of per-env loops reads; its baseline counts when no base is given."""
+
+    paths: Annotated[tuple[str, ...], Field(min_length=1)]
+    baseline: str | None = None
+
+
+class Throughput(_Table):
+    """A run that is timed against the base, in turns; ``bound`` is the head's time over the base's."""
+
+    run: str
+    bound: Annotated[float, Field(gt=1.0, allow_inf_nan=False)]
+    repeats: Annotated[int, Field(ge=2, le=50)] = 3
+
+
+class Tests(_Table):
+    """The command that runs the tests; ``python`` in it is the interpreter that runs the gate."""
+
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
+
+
+class GateConfig(_Table):
+    """What the gate checks; a key that is left out is a check that is not made.
+
+    Attributes:
+        contracts: whether import-linter's contracts are checked.
+        imports: modules whose import must stay light.
+        plans: plan files (globs) whose outcome must be what is in the tree.
+        seams: names that tests replace.
+        hotpath: device stalls in per-env loops.
+        fences: functions whose synchronisations stay in order (needs a base).
+        runs: golden runs, compared with their goldens, or with the base.
+        counts: golden runs of which only what holds on every machine is compared.
+        reads: golden runs whose device-to-host reads in per-env loops the hot-path check must know.
+        throughput: a timed run (needs a base).
+        tests: the test command.
+        pythonpath: folders of the repository from which its modules are imported.
+    """
+
     contracts: bool = False
+    imports: tuple[Isolation, ...] = ()
     plans: tuple[str, ...] = ()
+    seams: tuple[Seams, ...] = ()
+    hotpath: HotPath | None = None
+    fences: tuple[Fences, ...] = ()
     runs: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    throughput: Throughput | None = None
+    tests: Tests | None = None
+    pythonpath: tuple[str, ...] = (".", "src")
 
 
 def load_config(root: Path) -> GateConfig:
@@ -33,12 +107,20 @@ def load_config(root: Path) -> GateConfig:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     gate = table.get("tool", {}).get("gate")
     if gate is None:
-        raise ConfigError(f"{path} has no [tool.gate] table; it names the checks: contracts, plans, runs")
+        raise ConfigError(f"{path} has no [tool.gate] table; `golden-gate init` writes one")
     try:
         return GateConfig.model_validate(gate)
     except ValidationError as error:
-        first = error.errors()[0]
+        # A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         place = ".".join(map(str, first["loc"]))
-        unknown = first["type"] == "extra_forbidden"
-        problem = "unknown key; known are contracts, plans, runs" if unknown else first["msg"]
-        raise ConfigError(f"{path}: [tool.gate] {place}: {problem}") from None
+        raise ConfigError(
+            f"{path}: [tool.gate] {place}: {_problem(first['type'], first['msg'], place)}"
+        ) from None
+
+
+def _problem(kind: str, message: str, place: str) -> str:
+    if kind != "extra_forbidden":
+        return message
+    known = "; known are " + ", ".join(sorted(GateConfig.model_fields)) if "." not in place else ""
+    return f"unknown key{known}"

@@ -2,64 +2,123 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ci.checks import CouldNotRun, Failed, Passed, Verdict, checks
+from ci.checks import Check, Context, checks, needing_base
+from ci.checks.check import Base
 from ci.config import ConfigError, load_config
+from ci.execute import execute
+from ci.report import as_junit, as_markdown, as_sarif, as_table
+from ci.report.words import headline
+from ci.verdicts import Outcome, Passed
+from golden.check.fixtures import write_whole
+from golden.check.git import worktree
+from golden.trace.errors import GoldenError
 
-_SHOWN = {Passed: ("passed", "green"), Failed: ("failed", "red"), CouldNotRun: ("could not run", "yellow")}
+_file = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--base", metavar="REF", help="Compare golden runs with this git ref instead of stored goldens."
+    "--base", metavar="REF", help="Compare with this git ref, not with stored goldens and baselines."
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Run the checks whose name contains NAME.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Leave out the checks whose name contains NAME.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="How many checks run at a time; by default one per core."
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="A data folder for golden runs with a [data] table."
+)
+@click.option("--summary", type=_file, metavar="FILE", help="Append a Markdown summary to this file.")
+@click.option("--sarif", type=_file, metavar="FILE", help="Write what was found as SARIF 2.1.0.")
+@click.option("--junit", type=_file, metavar="FILE", help="Write the checks as JUnit XML.")
 @click.option(
     "--root",
     default=".",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The repository; by default the current folder.",
 )
-def command(base: str | None, only: tuple[str, ...], root: Path) -> int:
+def command(
+    base: str | None,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    jobs: int | None,
+    data: Path | None,
+    summary: Path | None,
+    sarif: Path | None,
+    junit: Path | None,
+    root: Path,
+) -> int:
     """Run the checks that [tool.gate] names.
 
     Exit status: 0 every check ran and passed, 1 one failed or could not run, 2 unusable input.
     """
-    root = root.resolve()
+    with _context(root.resolve(), base, data) as context:
+        chosen = _chosen(context, only, skip)
+        outcomes = execute(
+            chosen,
+            jobs=jobs or os.cpu_count() or 1,
+            notify=lambda name: click.echo(f"gate: {name}", err=True),
+        )
+        left_out = needing_base(context)
+    _show(outcomes, left_out)
+    if summary is not None:
+        before = summary.read_text(encoding="utf-8") if summary.exists() else ""
+        write_whole(summary, before + as_markdown(outcomes, left_out=left_out))
+    if sarif is not None:
+        write_whole(sarif, as_sarif(outcomes, version=version("esper-harness")))
+    if junit is not None:
+        write_whole(junit, as_junit(outcomes))
+    return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
+
+
+@contextlib.contextmanager
+def _context(root: Path, ref: str | None, data: Path | None) -> Iterator[Context]:
+    config = load_config(root)
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
+        base = Base(ref, stack.enter_context(worktree(root, ref))) if ref is not None else None
+        yield Context(config, root, scratch, base, data)
+
+
+def _chosen(context: Context, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Check]:
+    every = checks(context)
     chosen = [
         check
-        for check in checks(load_config(root), root, base)
-        if not only or any(part in check.name for part in only)
+        for check in every
+        if (not only or any(part in check.name for part in only))
+        and not any(part in check.name for part in skip)
     ]
     if not chosen:
+        names = ", ".join(check.name for check in every)
+        left = needing_base(context)
         raise ConfigError(
-            "no check to run: [tool.gate] names none" + (" that --only matches" if only else "")
+            f"no check to run: --only and --skip leave none of {names}"
+            if every
+            else "no check to run: "
+            + (f"{', '.join(left)} need --base REF" if left else "[tool.gate] names none")
         )
-    verdicts: list[tuple[str, Verdict]] = []
-    for check in chosen:
-        click.echo(f"gate: {check.name}", err=True)
-        verdicts.append((check.name, check.run()))
-    _show(verdicts)
-    return 0 if all(isinstance(verdict, Passed) for _, verdict in verdicts) else 1
+    return chosen
 
 
-def _show(verdicts: Sequence[tuple[str, Verdict]]) -> None:
-    table = Table(box=None)
-    for column in ("check", "verdict", "detail"):
-        table.add_column(column)
-    for name, verdict in verdicts:
-        word, style = _SHOWN[type(verdict)]
-        detail = verdict.reason if isinstance(verdict, CouldNotRun) else verdict.detail
-        table.add_row(name, Text(word, style), Text(detail))
-    Console(highlight=False).print(table)
+def _show(outcomes: Sequence[Outcome], left_out: Sequence[str]) -> None:
+    width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 160
+    console = Console(highlight=False, width=width)
+    console.print(as_table(outcomes))
+    if left_out:
+        console.print(f"left out without --base: {', '.join(left_out)}", markup=False)
+    console.print(headline(outcomes), markup=False)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,8 +128,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         click.echo(f"gate: {error.format_message()}", err=True)
         return 2
-    except ConfigError as error:
+    except (ConfigError, GoldenError) as error:
         click.echo(f"gate: {error}", err=True)
+        return 2
+    except OSError as error:
+        click.echo(f"gate: {error.filename}: can't be written: {error.strerror}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("gate: interrupted", err=True)

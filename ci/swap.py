@@ -25,12 +25,14 @@ SEED_GRADIENTS = Swap(
             optimizer.zero_grad(set_to_none=True)
 """,
     between="""\
-        with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+        with torch_amp.autocast(
+            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+        ):
             logits = env_state.model(inputs)
         loss = F.cross_entropy(logits.float(), targets)
 """,
     second="""\
-        loss.backward()
+        backward(loss, optimizers, env_state.scaler)
 """,
 )
 

@@ -115,7 +115,13 @@ def command(
             report = extract_file(file, function, helpers, to, residual, captures, box)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
-    if check and changed and not report.refused and plan is not None and (later := _superseded(plan, root)):
+    if (
+        check
+        and changed
+        and not report.refused
+        and plan is not None
+        and (later := _superseded(report, plan, root))
+    ):
         if not quiet:
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
@@ -133,17 +139,13 @@ def command(
     return Exit.DONE
 
 
-def _superseded(plan: Path, root: Path | None) -> Path | None:
+def _superseded(report: Report, plan: Path, root: Path | None) -> Path | None:
     """A plan that builds on this one and that the tree is the result of."""
-    from codemods.plans.chain import last_plans
-    from codemods.plans.run import run_plan
+    from codemods.plans.check import Carried, judge_plan
 
-    for later in last_plans(plan):
-        with _usable():
-            report = run_plan(later, root)
-        if not report.refused and not any(change.changed for change in report.files):
-            return later
-    return None
+    with _usable():
+        state = judge_plan(report, plan, root)
+    return state.by if isinstance(state, Carried) else None
 
 
 def _explain(code: str) -> int:

@@ -9,17 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SYNC_METHODS = {
-    "item": "one element to the host",
-    "cpu": "tensor to the host",
-    "tolist": "tensor to Python numbers",
-    "numpy": "tensor to a numpy array",
-    "nonzero": "shape depends on data",
-}
-"""Methods without arguments that wait for the device."""
-
-FENCE = "synchroni"
-"""How the names of calls begin after which everything queued on streams, events or devices is done."""
+from codemods.analysis.waits import is_fence, sync_method
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +34,6 @@ class SyncCall:
     function: str
     loops: tuple[str, ...]
     fence: int | None
-
-
-def sync_method(node: ast.Call) -> str | None:
-    """Which of the known methods a call is, if any."""
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name.startswith(FENCE):
-        return str(name)
-    if not isinstance(function, ast.Attribute):
-        return None
-    if function.attr in SYNC_METHODS and not node.args:
-        return function.attr
-    if function.attr == "to" and any(
-        isinstance(value, ast.Constant) and value.value == "cpu"
-        for value in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device"))
-    ):
-        return "to"
-    return None
 
 
 def find_syncs(function: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> tuple[SyncCall, ...]:
@@ -117,10 +89,10 @@ class _Scan:
         if isinstance(node, ast.Call):
             method = sync_method(node)
             if method is not None:
-                is_fence = method.startswith(FENCE)
+                fence_here = is_fence(method)
                 line = node.func.end_lineno or node.lineno
-                found.append(SyncCall(line, _short(node), method, is_fence, self.qualname, loops, fence))
-                if is_fence:
+                found.append(SyncCall(line, _short(node), method, fence_here, self.qualname, loops, fence))
+                if fence_here:
                     fence = line
         return found, fence
 

@@ -13,14 +13,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 import torch.amp as torch_amp
 import torch.nn.functional as F
 from torch import Tensor
 
-from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.kasmina import GateConfig, ModelSnapshot, MorphogeneticModel, gate_config
 from esper.leyline import (
     ALPHA_CURVE_CHOICES,
     ALPHA_SPEED_NAMES,
@@ -74,7 +73,7 @@ from esper.leyline.telemetry import (
     Throughput,
 )
 from esper.nissa import TelemetryHub, get_hub
-from esper.simic.agent import PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
+from esper.simic.agent import HostActions, PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
 from esper.simic.control import RewardNormalizer
 from esper.simic.rewards import (
     RewardConfig,
@@ -89,34 +88,84 @@ from esper.simic.telemetry import (
     EXPLODING_NORM,
     VANISHING_NORM,
     LayerGradientStats,
+    NumericalReport,
     TelemetryConfig,
     TelemetryLevel,
     check_numerical_stability,
+    collect_host_gradients_async,
     collect_per_layer_gradients,
     split_gradient_norms,
 )
 from esper.simic.training.checkpoint import TrainingProgress, read_progress
 from esper.simic.training.config import TrainingConfig, resolve_slots
 from esper.simic.training.result import RoundResult, TrainingResult
-from esper.tolaria.data import SharedBatchIterator, load_images
-from esper.tolaria.governor import Governor
-from esper.tolaria.optimizers import create_optimizer, reset_momentum
+from esper.tamiyo import (
+    ActionMasks,
+    HeuristicPolicy,
+    Hidden,
+    SignalTracker,
+    batch_obs_to_features,
+    build_slot_states,
+    compute_action_masks,
+    stack_action_masks,
+)
+from esper.tolaria.data import ImageData, SharedBatchIterator, load_images
+from esper.tolaria.governor import Governor, GovernorConfig, Healthy
+from esper.tolaria.models import create_model
+from esper.tolaria.optimizers import backward, create_optimizer, reset_momentum, step_optimizers
 from esper.tolaria.runtime import (
     CUDATimer,
+    make_scaler,
     make_stream,
     on_stream,
     resolve_amp_dtype,
     resolve_device,
+    resolve_env_devices,
     synchronise,
+    timed,
+    to_host,
 )
 from esper.tolaria.seeding import derive_generator, derive_seed
-
-if TYPE_CHECKING:
-    from esper.tamiyo import ActionMasks, SignalTracker
 
 ROLLING_ROUNDS = 10
 DEGRADATION_SHARE = 0.1
 KL_ALARM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is trained: hosts of a task, the slots that seeds may grow in, and the data."""
+
+    task_spec: TaskSpec
+    slot_config: SlotConfig
+    slots: tuple[str, ...]
+    host_params: int
+    data: ImageData
+    gates: GateConfig
+
+    @property
+    def max_configurations(self) -> int:
+        """Configurations of a validation pass: leave one out of every slot, the host as it is, and
+        without any seed.
+        """
+        return len(self.slots) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the policy and each env's host compute, and the lower precision of the hosts, if any."""
+
+    policy_device: torch.device
+    env_devices: tuple[torch.device, ...]
+    amp_dtype: torch.dtype | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Where events go, and how much is told."""
+
+    hub: TelemetryHub
+    telemetry: TelemetryConfig
 
 
 @dataclass(slots=True)
@@ -130,8 +179,10 @@ class ParallelEnvState:
 
     env_idx: int
     round_idx: int
+    device: torch.device
     model: MorphogeneticModel
     host_optimizer: torch.optim.Optimizer
+    scaler: torch_amp.GradScaler | None
     signal_tracker: SignalTracker
     governor: Governor[ModelSnapshot]
     data_generator: torch.Generator
@@ -148,6 +199,73 @@ class ParallelEnvState:
     best_accuracy: float = 0.0
     val_accuracy: float = 0.0
     rollbacks: int = 0
+
+    @property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """The host's optimizer, then one for every live seed."""
+        return [self.host_optimizer, *self.seed_optimizers.values()]
+
+
+@dataclass(slots=True)
+class RoundState:
+    """One round: its envs, what the policy remembers of it, and what is counted over all envs."""
+
+    round_idx: int
+    entropy_coef: float
+    env_states: list[ParallelEnvState]
+    train_batches: SharedBatchIterator
+    buffer: RolloutBuffer
+    hidden: Hidden | None
+    started: float
+    phase_s: dict[str, float]
+    action_counts: Counter[str] = field(default_factory=Counter)
+    action_successes: Counter[str] = field(default_factory=Counter)
+    mask_hits: Counter[str] = field(default_factory=Counter)
+    rewards: list[float] = field(default_factory=list)
+    components: dict[str, list[float]] = field(default_factory=dict)
+    images: int = 0
+
+
+@dataclass(slots=True)
+class RunProgress:
+    """How far a run has come, and what outlives a round besides the agent."""
+
+    reward_normalizer: RewardNormalizer
+    first_round: int = 0
+    rolling_accuracies: deque[float] = field(default_factory=lambda: deque(maxlen=ROLLING_ROUNDS))
+    best_accuracy: float = 0.0
+    final_accuracy: float = 0.0
+    env_steps: int = 0
+    rounds: list[RoundResult] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvObservation:
+    """What is known of one env when its next action is chosen.
+
+    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now.
+    """
+
+    metrics: EpochCompleted
+    counterfactual: CounterfactualComputed | None
+    penalty: float
+    signals: TrainingSignals
+    reports: dict[str, SeedStateReport]
+    masks: ActionMasks
+
+
+@dataclass(frozen=True, slots=True)
+class ActionExecutionResult:
+    """What one step of actions leaves for the end of the episode.
+
+    `truncated_bootstrap_targets` are (env, step) of episodes that the time limit cut off: the states after
+    them still have a value. Each list of post-action state has one entry per target.
+    """
+
+    truncated_bootstrap_targets: list[tuple[int, int]] = field(default_factory=list)
+    post_action_signals: list[TrainingSignals] = field(default_factory=list)
+    post_action_slot_reports: list[dict[str, SeedStateReport]] = field(default_factory=list)
+    post_action_masks: list[ActionMasks] = field(default_factory=list)
 
 
 # --- telemetry
@@ -470,6 +588,32 @@ def _handle_telemetry_escalation(
         hub.emit(TelemetryEvent(data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx))
 
 
+def _find_update_anomalies(update: PPOUpdateResult, stability: NumericalReport) -> list[AnomalyDetected]:
+    """What is wrong with a policy after an update."""
+    anomalies: list[AnomalyDetected] = []
+    if not stability.stable:
+        anomalies.append(
+            AnomalyDetected(
+                kind="numerical_instability",
+                detail=", ".join((*stability.parameters, *stability.gradients)),
+                values={
+                    "parameters": float(len(stability.parameters)),
+                    "gradients": float(len(stability.gradients)),
+                },
+            )
+        )
+    if update.skipped:
+        anomalies.append(AnomalyDetected(kind="update_skipped", detail=update.skipped, values={}))
+    approx_kl = update.metrics.get("approx_kl", 0.0)
+    if approx_kl > KL_ALARM:
+        anomalies.append(
+            AnomalyDetected(
+                kind="policy_jump", detail="the policy moved far", values={"approx_kl": approx_kl}
+            )
+        )
+    return anomalies
+
+
 def _emit_anomaly_diagnostics(
     hub: TelemetryHub, round_idx: int, anomalies: Sequence[AnomalyDetected]
 ) -> None:
@@ -485,76 +629,31 @@ def _emit_anomaly_diagnostics(
 def train_ppo_vectorized(
     config: TrainingConfig, task_spec: TaskSpec, *, telemetry_config: TelemetryConfig | None = None
 ) -> TrainingResult:
-    """Train a policy on a task for `config.rounds` rounds, from the start or from a checkpoint.
+    """Train hosts of a task for `config.rounds` rounds, and the policy that grows them, from the start or
+    from a checkpoint.
 
-    Events go to the hub of `get_hub`. Raises InputError for settings, data or files that cannot be
-    used, before anything is written.
+    With `config.policy` "heuristic" a rule-based policy acts and nothing but hosts is trained. Events go to
+    the hub of `get_hub`. Raises InputError for settings, data or files that cannot be used, before anything
+    is written.
     """
-    # Imported here so that loading this module for its names alone stays cheap.
-    from esper.simic.telemetry import collect_host_gradients_async
-    from esper.tamiyo import (
-        SignalTracker,
-        batch_obs_to_features,
-        build_slot_states,
-        compute_action_masks,
-        stack_action_masks,
-    )
-    from esper.tolaria.models import create_model
-
     # --- setup ---
     run_started = time.perf_counter()
     device = resolve_device(config.device)
-    amp_dtype = resolve_amp_dtype(config.amp, device)
-    use_amp = amp_dtype is not None
-    slot_config = SlotConfig(task_spec.slots)
-    slots = resolve_slots(config, slot_config)
-    n_envs = config.envs
-    max_epochs = config.episode_length
+    env_devices = resolve_env_devices(config.devices, device, config.envs)
+    placement = Placement(device, env_devices, resolve_amp_dtype(config.amp, config.amp_dtype, env_devices))
     if telemetry_config is None:
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
         )
-    telemetry: TelemetryConfig = telemetry_config
-    hub = get_hub()
-
+    reporter = Reporter(get_hub(), telemetry_config)
+    slot_config = SlotConfig(task_spec.slots)
+    slots = resolve_slots(config, slot_config)
     data = load_images(
         config.data_dir,
         download=config.download,
         train_images=config.train_images,
         val_images=config.val_images,
     )
-    env_devices = [device] * n_envs
-    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)
-    # One more than leave-one-out of every slot: the host as it is, and the host without any seed.
-    max_configurations = len(slots) + 2
-
-    reward_config = RewardConfig(
-        family=RewardFamily(config.reward_family), mode=RewardMode(config.reward_mode)
-    )
-    settings = config.outcome_settings()
-    if config.resume is None:
-        agent = PPOAgent(
-            slot_config,
-            PPOConfig(epochs=config.ppo_epochs),
-            seed=derive_seed(config.seed, "policy"),
-            device=device,
-        )
-        reward_normalizer = RewardNormalizer()
-        first_round = 0
-        rolling_accuracies: deque[float] = deque(maxlen=ROLLING_ROUNDS)
-        best_accuracy = 0.0
-    else:
-        agent, saved = PPOAgent.load(config.resume, device=device)
-        progress = read_progress(config.resume, saved, settings)
-        reward_normalizer = RewardNormalizer()
-        reward_normalizer.load_state_dict(progress.reward_normalizer)
-        first_round = progress.rounds
-        rolling_accuracies = deque(progress.rolling_accuracies, maxlen=ROLLING_ROUNDS)
-        best_accuracy = progress.best_accuracy
-        telemetry.escalated_rounds = progress.escalated_rounds
-    entropy_anneal_steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, n_envs)
-    update_timer = CUDATimer(device)
-
     probe = create_model(
         task_spec,
         slot_config,
@@ -562,26 +661,50 @@ def train_ppo_vectorized(
         generator=derive_generator(config.seed, "probe"),
         device=torch.device("cpu"),
     )
-    host_params = probe.host_parameter_count
+    gates = gate_config(config.gates, config.auto_forward)
+    subject = Subject(task_spec, slot_config, slots, probe.host_parameter_count, data, gates)
     del probe
-    round_results: list[RoundResult] = []
-    total_env_steps = 0
-    final_accuracy = 0.0
+    reward_config = RewardConfig(
+        family=RewardFamily(config.reward_family), mode=RewardMode(config.reward_mode)
+    )
+    progress = RunProgress(RewardNormalizer())
+    agent: PPOAgent | None = None
+    rule_based: HeuristicPolicy | None = None
+    if config.policy == "heuristic":
+        rule_based = HeuristicPolicy(slot_config)
+    elif config.resume is None:
+        agent = PPOAgent(
+            slot_config,
+            PPOConfig(epochs=config.ppo_epochs),
+            seed=derive_seed(config.seed, "policy"),
+            device=device,
+        )
+    else:
+        agent, saved = PPOAgent.load(config.resume, device=device)
+        checkpoint = read_progress(config.resume, saved, config.outcome_settings())
+        progress.reward_normalizer.load_state_dict(checkpoint.reward_normalizer)
+        progress.first_round = checkpoint.rounds
+        progress.rolling_accuracies.extend(checkpoint.rolling_accuracies)
+        progress.best_accuracy = checkpoint.best_accuracy
+        reporter.telemetry.escalated_rounds = checkpoint.escalated_rounds
+    if agent is not None and config.compile_mode != "off":
+        agent.compile(config.compile_mode)
+    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)
 
     # --- helpers ---
     def make_telemetry_callback(env_state: ParallelEnvState) -> Callable[[str, Payload], None]:
         """A callback for the slots of one env, which puts their payloads into the env's place in the run."""
 
         def on_telemetry(slot_id: str, payload: Payload) -> None:
-            if isinstance(payload, SeedGateEvaluated) and not telemetry.wants(TelemetryLevel.DEBUG):
+            if isinstance(payload, SeedGateEvaluated) and not reporter.telemetry.wants(TelemetryLevel.DEBUG):
                 return
-            _emit_with_env_context(hub, env_state, payload, slot=slot_id)
+            _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
 
         return on_telemetry
 
     def configure_slot_telemetry(env_state: ParallelEnvState) -> None:
         """Connect the slots of an env to the hub, if their telemetry is wanted."""
-        if telemetry.wants(TelemetryLevel.NORMAL):
+        if reporter.telemetry.wants(TelemetryLevel.NORMAL):
             _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state))
         else:
             _apply_slot_telemetry(env_state.model, None)
@@ -590,31 +713,75 @@ def train_ppo_vectorized(
         """A fresh host with everything that belongs to it; a function of the seed, the round and the
         env's index.
         """
+        env_device = placement.env_devices[env_idx]
         model = create_model(
-            task_spec,
-            slot_config,
-            slots,
+            subject.task_spec,
+            subject.slot_config,
+            subject.slots,
             generator=derive_generator(config.seed, round_idx, env_idx, "weights"),
-            device=device,
+            device=env_device,
+            gates=subject.gates,
         )
-        host_optimizer = create_optimizer(model.host_parameters(), task_spec, learning_rate=task_spec.host_lr)
+        host_optimizer = create_optimizer(
+            model.host_parameters(), subject.task_spec, learning_rate=subject.task_spec.host_lr
+        )
         env_state = ParallelEnvState(
             env_idx=env_idx,
             round_idx=round_idx,
+            device=env_device,
             model=model,
             host_optimizer=host_optimizer,
-            signal_tracker=SignalTracker(max_epochs),
-            governor=Governor(task_spec.num_classes),
+            scaler=make_scaler(placement.amp_dtype, env_device),
+            signal_tracker=SignalTracker(config.episode_length),
+            governor=Governor(
+                subject.task_spec.num_classes, GovernorConfig(absolute_threshold=config.governor_threshold)
+            ),
             data_generator=derive_generator(config.seed, round_idx, env_idx, "data"),
             action_generator=derive_generator(config.seed, round_idx, env_idx, "action"),
-            stream=make_stream(device),
-            train_totals=torch.zeros(2, dtype=torch.float64, device=device),
-            val_totals=torch.zeros(1 + max_configurations, dtype=torch.float64, device=device),
+            stream=make_stream(env_device),
+            train_totals=torch.zeros(2, dtype=torch.float64, device=env_device),
+            val_totals=torch.zeros(1 + subject.max_configurations, dtype=torch.float64, device=env_device),
         )
-        chance = 1.0 / task_spec.num_classes
+        chance = 1.0 / subject.task_spec.num_classes
         env_state.governor.keep(model.snapshot, 0, -math.log(chance), chance)
         configure_slot_telemetry(env_state)
         return env_state
+
+    def begin_round(round_idx: int) -> RoundState:
+        """Fresh hosts, and batches that follow each env's own order."""
+        started = time.perf_counter()
+        steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
+        annealed = min(1.0, round_idx / steps) if steps > 0 else 0.0
+        entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
+        reporter.hub.emit(
+            TelemetryEvent(
+                data=RoundStarted(
+                    env_seeds=tuple(
+                        derive_seed(config.seed, round_idx, env_idx) for env_idx in range(config.envs)
+                    ),
+                    entropy_coef=entropy_coef,
+                ),
+                round=round_idx,
+            )
+        )
+        env_states = [create_env_state(env_idx, round_idx) for env_idx in range(config.envs)]
+        return RoundState(
+            round_idx=round_idx,
+            entropy_coef=entropy_coef,
+            env_states=env_states,
+            train_batches=SharedBatchIterator(
+                subject.data,
+                subject.task_spec.batch_size,
+                placement.env_devices,
+                [env_state.data_generator for env_state in env_states],
+            ),
+            buffer=RolloutBuffer(
+                config.envs, config.episode_length, subject.slot_config, placement.policy_device
+            ),
+            hidden=None if agent is None else agent.initial_hidden(config.envs),
+            started=started,
+            phase_s=dict.fromkeys(("train", "validate", "decide", "act", "update"), 0.0),
+        )
 
     @torch.compiler.disable
     def _collect_gradient_telemetry_for_batch(env_state: ParallelEnvState) -> Tensor:
@@ -623,7 +790,7 @@ def train_ppo_vectorized(
         live = model.live_slots()
         return collect_host_gradients_async(
             model.host_parameters(),
-            {slot_id: model.seed_parameters(slot_id) for slot_id in slots if slot_id in live},
+            {slot_id: model.seed_parameters(slot_id) for slot_id in subject.slots if slot_id in live},
         )
 
     def _parse_sampled_action(
@@ -633,7 +800,7 @@ def train_ppo_vectorized(
         reads.
         """
         op = action.lifecycle_op
-        slot_id, enabled = _resolve_target_slot(action.slot, slot_config, slots)
+        slot_id, enabled = _resolve_target_slot(action.slot, subject.slot_config, subject.slots)
         if op is not OP_WAIT and not enabled:
             raise RuntimeError(
                 f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled"
@@ -657,26 +824,30 @@ def train_ppo_vectorized(
         """Forward, backward and optimizer steps of one env's batch; adds to the env's totals on the
         device.
         """
+        telemetry = reporter.telemetry
+        optimizers = env_state.optimizers
         with on_stream(env_state.stream, inputs, targets):
             env_state.host_optimizer.zero_grad(set_to_none=True)
             for optimizer in env_state.seed_optimizers.values():
                 optimizer.zero_grad(set_to_none=True)
-            with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+            with torch_amp.autocast(
+                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            ):
                 logits = env_state.model(inputs)
             loss = F.cross_entropy(logits.float(), targets)
-            loss.backward()
+            backward(loss, optimizers, env_state.scaler)
             if telemetry.wants(TelemetryLevel.DEBUG) and batch_idx % telemetry.gradient_stride == 0:
                 env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state))
-            env_state.host_optimizer.step()
-            for optimizer in env_state.seed_optimizers.values():
-                optimizer.step()
+            step_optimizers(optimizers, env_state.scaler)
             correct = (logits.argmax(1) == targets).sum()
             env_state.train_totals += torch.stack([loss.detach().double() * len(targets), correct.double()])
 
     def process_val_batch(env_state: ParallelEnvState, inputs: Tensor, targets: Tensor) -> None:
         """Loss and correct answers of an env's host as it is, on one batch; adds to the env's totals."""
         with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
-            with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+            with torch_amp.autocast(
+                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            ):
                 logits = env_state.model(inputs)
             loss = F.cross_entropy(logits.float(), targets, reduction="sum")
             correct = (logits.argmax(1) == targets).sum()
@@ -686,7 +857,9 @@ def train_ppo_vectorized(
         """Loss of an env's host as it is, and correct answers of all its configurations, in one pass."""
         configurations = env_state.configurations
         with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
-            with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+            with torch_amp.autocast(
+                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            ):
                 logits = env_state.model.fused_forward(inputs, configurations)
             loss = F.cross_entropy(logits[0].float(), targets, reduction="sum")
             correct = (logits.argmax(2) == targets).sum(1)
@@ -694,385 +867,378 @@ def train_ppo_vectorized(
                 [loss.double()[None], correct.double()]
             )
 
+    def train_hosts(round_state: RoundState, epoch: int) -> list[list[float]]:
+        """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2]."""
+        env_states = round_state.env_states
+        for env_state in env_states:
+            env_state.epoch = epoch
+            env_state.model.train()
+            env_state.train_totals.zero_()
+        for batch_idx, env_batches in enumerate(round_state.train_batches):
+            for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
+                process_train_batch(env_state, inputs, targets, batch_idx)
+        synchronise([env_state.stream for env_state in env_states])
+        if reporter.telemetry.wants(TelemetryLevel.DEBUG):
+            report_gradient_norms(env_states)
+        round_state.images += len(env_states) * subject.data.train_size
+        return to_host([env_state.train_totals for env_state in env_states], placement.policy_device)
+
+    def report_gradient_norms(env_states: Sequence[ParallelEnvState]) -> None:
+        """Emit what the batches of an epoch have left, in one transfer for all envs."""
+        gradient_norms = split_gradient_norms(
+            [
+                torch.stack(env_state.gradient_norms).mean(0).to(placement.policy_device)
+                for env_state in env_states
+            ],
+            [env_state.model.live_slots() for env_state in env_states],
+        )
+        for env_state, norms in zip(env_states, gradient_norms, strict=True):
+            _emit_with_env_context(
+                reporter.hub,
+                env_state,
+                HostGradientNorms(host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)),
+            )
+            env_state.gradient_norms.clear()
+
+    def validate_hosts(round_state: RoundState) -> list[list[float]]:
+        """Every host as it is and, in the same pass, without each seed that changes its output; summed loss,
+        then correct answers by configuration [envs][1 + C].
+        """
+        env_states = round_state.env_states
+        for env_state in env_states:
+            env_state.model.eval()
+            env_state.val_totals.zero_()
+            env_state.configurations = choose_configurations(env_state.model.contributing_slots())
+        for env_batches in val_batches:
+            for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
+                if len(env_state.configurations) > 1:
+                    process_fused_val_batch(env_state, inputs, targets)
+                else:
+                    process_val_batch(env_state, inputs, targets)
+        synchronise([env_state.stream for env_state in env_states])
+        round_state.images += len(env_states) * subject.data.val_size
+        return to_host([env_state.val_totals for env_state in env_states], placement.policy_device)
+
+    def choose_configurations(contributing: Sequence[str]) -> list[dict[str, float]]:
+        """The host as it is, without each of the given slots, and without all of them."""
+        configurations = [{}, *({slot_id: 0.0} for slot_id in contributing)]
+        if len(contributing) > 1:
+            configurations.append(dict.fromkeys(contributing, 0.0))
+        return configurations
+
+    def measure_contributions(
+        configurations: Sequence[Mapping[str, float]], accuracies: Sequence[float]
+    ) -> CounterfactualComputed | None:
+        """What the accuracies of the configurations say of each slot; None where no slot was left out."""
+        switched = [slot_id for override in configurations if len(override) == 1 for slot_id in override]
+        if not switched:
+            return None
+        by_name = {"+".join(switched): accuracies[0]}
+        contributions: dict[str, float] = {}
+        for index, slot_id in enumerate(switched, start=1):
+            others = [other for other in switched if other != slot_id]
+            by_name["+".join(others) or "none"] = accuracies[index]
+            contributions[slot_id] = accuracies[0] - accuracies[index]
+        if len(switched) > 1:
+            by_name["none"] = accuracies[len(switched) + 1]
+        return CounterfactualComputed(accuracies=by_name, contributions=contributions)
+
+    def watch_host(env_state: ParallelEnvState, metrics: EpochCompleted) -> Healthy[ModelSnapshot] | None:
+        """Keep a healthy host; put the last healthy one back in place of one that broke, and give what
+        was put back.
+        """
+        model = env_state.model
+        verdict = env_state.governor.judge(metrics.val_loss, metrics.val_accuracy)
+        healthy = env_state.governor.healthy
+        if verdict is None:
+            env_state.governor.keep(model.snapshot, env_state.epoch, metrics.val_loss, metrics.val_accuracy)
+        elif verdict.rollback and healthy is not None:
+            pruned = model.restore(healthy.state, f"rollback: {verdict.symptom}")
+            for slot_id in pruned:
+                env_state.seed_optimizers.pop(slot_id, None)
+            for optimizer in env_state.optimizers:
+                reset_momentum(optimizer)
+            env_state.governor.rolled_back()
+            env_state.rollbacks += 1
+            _emit_with_env_context(
+                reporter.hub,
+                env_state,
+                GovernorRollback(
+                    reason=verdict.symptom,
+                    loss=verdict.loss,
+                    restored_epoch=healthy.epoch,
+                    consecutive=verdict.consecutive,
+                    pruned_slots=pruned,
+                ),
+                severity="warning",
+            )
+            return healthy
+        return None
+
+    def observe_host(
+        env_state: ParallelEnvState, train_totals: Sequence[float], val_totals: Sequence[float]
+    ) -> EnvObservation:
+        """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
+        data, model = subject.data, env_state.model
+        accuracies = [correct / data.val_size for correct in val_totals[1:]]
+        counterfactual = measure_contributions(env_state.configurations, accuracies)
+        model.record_epoch(accuracies[0], {} if counterfactual is None else counterfactual.contributions)
+        metrics = EpochCompleted(
+            train_loss=train_totals[0] / data.train_size,
+            train_accuracy=train_totals[1] / data.train_size,
+            val_loss=val_totals[0] / data.val_size,
+            val_accuracy=accuracies[0],
+            train_samples=data.train_size,
+            val_samples=data.val_size,
+            seeds={slot_id: report.stage.name for slot_id, report in model.slot_reports().items()},
+            total_params=model.total_parameters,
+        )
+        train_loss, train_accuracy = metrics.train_loss, metrics.train_accuracy
+        val_loss, val_accuracy = metrics.val_loss, metrics.val_accuracy
+        penalty = 0.0
+        restored = watch_host(env_state, metrics)
+        if restored is not None:
+            # The policy is to see the host that it has now, not the one that broke.
+            train_loss = val_loss = restored.loss
+            train_accuracy = val_accuracy = restored.accuracy
+            penalty = DEFAULT_GOVERNOR_DEATH_PENALTY
+        env_state.val_accuracy = val_accuracy
+        env_state.best_accuracy = max(env_state.best_accuracy, val_accuracy)
+        signals = env_state.signal_tracker.update(
+            epoch=env_state.epoch,
+            train_loss=train_loss,
+            train_accuracy=train_accuracy,
+            val_loss=val_loss,
+            val_accuracy=val_accuracy,
+        )
+        reports = model.slot_reports()
+        return EnvObservation(metrics, counterfactual, penalty, signals, reports, legal_actions(reports))
+
+    def legal_actions(reports: Mapping[str, SeedStateReport]) -> ActionMasks:
+        """Which choices an env has."""
+        return compute_action_masks(
+            build_slot_states(reports, subject.slot_config),
+            slot_config=subject.slot_config,
+            enabled_slots=subject.slots,
+            max_seeds=config.max_seeds,
+        )
+
     def batch_signals_to_features(
         signals: Sequence[TrainingSignals], reports: Sequence[Mapping[str, SeedStateReport]]
     ) -> Tensor:
         """Observation features [envs, features] of all envs."""
-        return batch_obs_to_features(signals, reports, slot_config, host_params=host_params, device=device)
-
-    hub.emit(
-        TelemetryEvent(
-            data=RunStarted(
-                task=task_spec.name,
-                seed=config.seed,
-                first_round=first_round,
-                rounds=config.rounds,
-                envs=n_envs,
-                episode_length=max_epochs,
-                slots=slots,
-                host_params=host_params,
-                policy_params=agent.parameter_count,
-                train_images=data.train_size,
-                val_images=data.val_size,
-                device=str(device),
-                config=settings,
-            )
+        return batch_obs_to_features(
+            signals,
+            reports,
+            subject.slot_config,
+            host_params=subject.host_params,
+            device=placement.policy_device,
         )
-    )
 
-    # --- rounds ---
-    for round_idx in range(first_round, config.rounds):
-        round_started = time.perf_counter()
-        phase_s = dict.fromkeys(("train", "validate", "decide", "act", "update"), 0.0)
-        if entropy_anneal_steps > 0:
-            annealed = min(1.0, round_idx / entropy_anneal_steps)
+    def choose_actions(round_state: RoundState, observations: Sequence[EnvObservation]) -> HostActions:
+        """One batched policy call and one transfer of all heads; or what the rules say."""
+        if agent is None:
+            return HostActions.certain(
+                [rule_based.decide(seen.signals, seen.reports, seen.masks) for seen in observations]
+            )
+        features = batch_signals_to_features(
+            [seen.signals for seen in observations], [seen.reports for seen in observations]
+        )
+        masks = stack_action_masks([seen.masks for seen in observations], placement.policy_device)
+        noise = agent.draw_noise([env_state.action_generator for env_state in round_state.env_states])
+        decision = agent.get_action(features, masks, round_state.hidden, noise)
+        round_state.buffer.add(observations[0].signals.epoch - 1, features, masks, decision)
+        round_state.hidden = decision.hidden
+        return decision.to_host()
+
+    def execute_action(
+        env_state: ParallelEnvState,
+        op: LifecycleOp,
+        target_slot: str | None,
+        action: FactoredAction,
+        val_accuracy: float,
+    ) -> bool:
+        """Do to a slot what was chosen; whether that had an effect."""
+        model = env_state.model
+        curve = ALPHA_CURVE_CHOICES[action.alpha_curve]
+        if target_slot is None:
+            return True
+        if op is OP_GERMINATE:
+            grown = model.germinate_by_action(target_slot, action, val_accuracy)
+            if grown:
+                env_state.seed_optimizers[target_slot] = create_optimizer(
+                    model.seed_parameters(target_slot),
+                    subject.task_spec,
+                    learning_rate=subject.task_spec.seed_lr,
+                )
+            return grown
+        if op is OP_SET_ALPHA_TARGET:
+            return model.set_alpha_target(
+                target_slot,
+                ALPHA_TARGET_VALUES[action.alpha_target],
+                steps=ALPHA_SPEED_STEPS[action.alpha_speed],
+                curve=curve.curve,
+                steepness=curve.steepness,
+            )
+        if op is OP_PRUNE:
+            return model.prune(
+                target_slot,
+                "policy",
+                steps=ALPHA_SPEED_STEPS[action.alpha_speed],
+                curve=curve.curve,
+                steepness=curve.steepness,
+            )
+        if op is OP_FOSSILIZE:
+            return model.fossilize(target_slot)
+        if op is OP_ADVANCE:
+            return _advance_active_seed(model, target_slot)
+        raise RuntimeError(f"no way to execute {op.name}")
+
+    def end_env_step(env_state: ParallelEnvState) -> None:
+        """Let every slot tick once; seeds that are gone need no optimizer."""
+        env_state.model.step_epoch()
+        live = env_state.model.live_slots()
+        for slot_id in [slot_id for slot_id in env_state.seed_optimizers if slot_id not in live]:
+            del env_state.seed_optimizers[slot_id]
+
+    def reward_step(
+        env_state: ParallelEnvState,
+        seen: EnvObservation,
+        op: LifecycleOp,
+        target_slot: str | None,
+        success: bool,
+    ) -> tuple[float, dict[str, float]]:
+        """The raw reward of one env-step, and the parts that sum to it."""
+        after = env_state.model.slot_reports()
+        rent = compute_rent_and_shock_inputs(after, env_state.alphas)
+        env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
+        reward_inputs = RewardInputs(
+            op=op,
+            success=success,
+            slot_id=target_slot,
+            before=seen.reports,
+            after=after,
+            signals=seen.signals,
+            host_params=subject.host_params,
+            rent=rent,
+        )
+        if reward_config.family is RewardFamily.LOSS:
+            breakdown = compute_loss_reward(reward_inputs, reward_config)
         else:
-            annealed = 0.0
-        entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
-        hub.emit(
-            TelemetryEvent(
-                data=RoundStarted(
-                    env_seeds=tuple(
-                        derive_seed(config.seed, round_idx, env_idx) for env_idx in range(n_envs)
-                    ),
-                    entropy_coef=entropy_coef,
-                ),
-                round=round_idx,
+            breakdown = compute_reward(reward_inputs, reward_config)
+        components = dict(breakdown.components)
+        reward = breakdown.total
+        if seen.penalty:
+            components["rollback"] = -seen.penalty
+            reward -= seen.penalty
+        return reward, components
+
+    def report_env_step(env_state: ParallelEnvState, seen: EnvObservation) -> None:
+        """Emit what an epoch of one env came to, before what was done about it."""
+        if seen.counterfactual is not None:
+            _emit_with_env_context(reporter.hub, env_state, seen.counterfactual)
+        elif seen.metrics.seeds:
+            _emit_cf_unavailable(
+                reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
             )
-        )
-        env_states: list[ParallelEnvState] = []
-        for env_idx in range(n_envs):
-            env_states.append(create_env_state(env_idx, round_idx))
-        streams = [env_state.stream for env_state in env_states]
-        train_batches = SharedBatchIterator(
-            data,
-            task_spec.batch_size,
-            env_devices,
-            [env_state.data_generator for env_state in env_states],
-        )
-        buffer = RolloutBuffer(n_envs, max_epochs, slot_config, device)
-        hidden = agent.initial_hidden(n_envs)
-        action_counts: Counter[str] = Counter()
-        action_successes: Counter[str] = Counter()
-        mask_hits: Counter[str] = Counter()
-        round_rewards: list[float] = []
-        round_components: dict[str, list[float]] = {}
-        images_seen = 0
+        _emit_with_env_context(reporter.hub, env_state, seen.metrics)
 
-        for epoch in range(1, max_epochs + 1):
-            # Train: batch first, then envs.
-            phase_started = time.perf_counter()
-            for env_state in env_states:
-                env_state.epoch = epoch
-                env_state.model.train()
-                env_state.train_totals.zero_()
-                env_state.val_totals.zero_()
-            for batch_idx, env_batches in enumerate(train_batches):
-                for env_idx in range(n_envs):
-                    inputs, targets = env_batches[env_idx]
-                    process_train_batch(env_states[env_idx], inputs, targets, batch_idx)
-            synchronise(streams)
-            train_results = torch.stack([env_state.train_totals for env_state in env_states]).tolist()
-            if telemetry.wants(TelemetryLevel.DEBUG):
-                gradient_norms = split_gradient_norms(
-                    [torch.stack(env_state.gradient_norms).mean(0) for env_state in env_states],
-                    [env_state.model.live_slots() for env_state in env_states],
-                )
-                for env_state, norms in zip(env_states, gradient_norms, strict=True):
-                    _emit_with_env_context(
-                        hub,
-                        env_state,
-                        HostGradientNorms(
-                            host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)
-                        ),
-                    )
-                    env_state.gradient_norms.clear()
-            phase_s["train"] += time.perf_counter() - phase_started
-
-            # Validate: every host as it is and, in the same pass, without each seed that changes its output.
-            phase_started = time.perf_counter()
-            for env_state in env_states:
-                env_state.model.eval()
-                contributing = env_state.model.contributing_slots()
-                env_state.configurations = [{}, *({slot_id: 0.0} for slot_id in contributing)]
-                if len(contributing) > 1:
-                    env_state.configurations.append(dict.fromkeys(contributing, 0.0))
-            for env_batches in val_batches:
-                for env_idx in range(n_envs):
-                    inputs, targets = env_batches[env_idx]
-                    if len(env_states[env_idx].configurations) > 1:
-                        process_fused_val_batch(env_states[env_idx], inputs, targets)
-                    else:
-                        process_val_batch(env_states[env_idx], inputs, targets)
-            synchronise(streams)
-            val_results = torch.stack([env_state.val_totals for env_state in env_states]).tolist()
-            images_seen += n_envs * (data.train_size + data.val_size)
-            phase_s["validate"] += time.perf_counter() - phase_started
-
-            # Contributions, the watchdog, signals and masks.
-            phase_started = time.perf_counter()
-            epoch_metrics: list[EpochCompleted] = []
-            counterfactuals: list[CounterfactualComputed | None] = []
-            penalties: list[float] = []
-            all_signals: list[TrainingSignals] = []
-            all_reports: list[dict[str, SeedStateReport]] = []
-            all_masks: list[ActionMasks] = []
-            for env_idx in range(n_envs):
-                env_state = env_states[env_idx]
-                model = env_state.model
-                train_loss = train_results[env_idx][0] / data.train_size
-                train_accuracy = train_results[env_idx][1] / data.train_size
-                val_loss = val_results[env_idx][0] / data.val_size
-                accuracies = [correct / data.val_size for correct in val_results[env_idx][1:]]
-                val_accuracy = accuracies[0]
-
-                contributions: dict[str, float] = {}
-                counterfactual: CounterfactualComputed | None = None
-                switched = [
-                    slot_id
-                    for override in env_state.configurations
-                    if len(override) == 1
-                    for slot_id in override
-                ]
-                if switched:
-                    by_name = {"+".join(switched): val_accuracy}
-                    for index, slot_id in enumerate(switched, start=1):
-                        others = [other for other in switched if other != slot_id]
-                        by_name["+".join(others) or "none"] = accuracies[index]
-                        contributions[slot_id] = val_accuracy - accuracies[index]
-                    if len(switched) > 1:
-                        by_name["none"] = accuracies[len(switched) + 1]
-                    counterfactual = CounterfactualComputed(
-                        accuracies=by_name, contributions=dict(contributions)
-                    )
-                counterfactuals.append(counterfactual)
-                model.record_epoch(val_accuracy, contributions)
-                epoch_metrics.append(
-                    EpochCompleted(
-                        train_loss=train_loss,
-                        train_accuracy=train_accuracy,
-                        val_loss=val_loss,
-                        val_accuracy=val_accuracy,
-                        train_samples=data.train_size,
-                        val_samples=data.val_size,
-                        seeds={
-                            slot_id: report.stage.name for slot_id, report in model.slot_reports().items()
-                        },
-                        total_params=model.total_parameters,
-                    )
-                )
-
-                penalty = 0.0
-                verdict = env_state.governor.judge(val_loss, val_accuracy)
-                healthy = env_state.governor.healthy
-                if verdict is None:
-                    env_state.governor.keep(model.snapshot, epoch, val_loss, val_accuracy)
-                elif verdict.rollback and healthy is not None:
-                    pruned = model.restore(healthy.state, f"rollback: {verdict.symptom}")
-                    for slot_id in pruned:
-                        env_state.seed_optimizers.pop(slot_id, None)
-                    reset_momentum(env_state.host_optimizer)
-                    for optimizer in env_state.seed_optimizers.values():
-                        reset_momentum(optimizer)
-                    env_state.governor.rolled_back()
-                    env_state.rollbacks += 1
-                    penalty = DEFAULT_GOVERNOR_DEATH_PENALTY
-                    _emit_with_env_context(
-                        hub,
-                        env_state,
-                        GovernorRollback(
-                            reason=verdict.symptom,
-                            loss=verdict.loss,
-                            restored_epoch=healthy.epoch,
-                            consecutive=verdict.consecutive,
-                            pruned_slots=pruned,
-                        ),
-                        severity="warning",
-                    )
-                    # The policy is to see the host that it has now, not the one that broke.
-                    train_loss = val_loss = healthy.loss
-                    train_accuracy = val_accuracy = healthy.accuracy
-                penalties.append(penalty)
-                env_state.val_accuracy = val_accuracy
-                env_state.best_accuracy = max(env_state.best_accuracy, val_accuracy)
-
-                all_signals.append(
-                    env_state.signal_tracker.update(
-                        epoch=epoch,
-                        train_loss=train_loss,
-                        train_accuracy=train_accuracy,
-                        val_loss=val_loss,
-                        val_accuracy=val_accuracy,
-                    )
-                )
-                reports = model.slot_reports()
-                all_reports.append(reports)
-                all_masks.append(
-                    compute_action_masks(
-                        build_slot_states(reports, slot_config),
-                        slot_config=slot_config,
-                        enabled_slots=slots,
-                        max_seeds=config.max_seeds,
-                    )
-                )
-
-            # Decide: one batched policy call, one transfer of all heads.
-            features = batch_signals_to_features(all_signals, all_reports)
-            masks = stack_action_masks(all_masks, device)
-            noise = agent.draw_noise([env_state.action_generator for env_state in env_states])
-            decision = agent.get_action(features, masks, hidden, noise)
-            buffer.add(epoch - 1, features, masks, decision)
-            hidden = decision.hidden
-            host_actions = decision.to_host()
-            phase_s["decide"] += time.perf_counter() - phase_started
-
-            # Act, env by env; then every slot ticks once.
-            phase_started = time.perf_counter()
-            step_rewards: list[float] = []
-            for env_idx in range(n_envs):
-                env_state = env_states[env_idx]
-                model = env_state.model
-                signals = all_signals[env_idx]
-                action = host_actions.actions[env_idx]
-                op, target_slot, choices = _parse_sampled_action(env_state, action)
-                if target_slot is None:
-                    success = True
-                elif op is OP_GERMINATE:
-                    success = model.germinate_by_action(target_slot, action, signals.val_accuracy)
-                    if success:
-                        env_state.seed_optimizers[target_slot] = create_optimizer(
-                            model.seed_parameters(target_slot), task_spec, learning_rate=task_spec.seed_lr
-                        )
-                elif op is OP_SET_ALPHA_TARGET:
-                    curve = ALPHA_CURVE_CHOICES[action.alpha_curve]
-                    success = model.set_alpha_target(
-                        target_slot,
-                        ALPHA_TARGET_VALUES[action.alpha_target],
-                        steps=ALPHA_SPEED_STEPS[action.alpha_speed],
-                        curve=curve.curve,
-                        steepness=curve.steepness,
-                    )
-                elif op is OP_PRUNE:
-                    curve = ALPHA_CURVE_CHOICES[action.alpha_curve]
-                    success = model.prune(
-                        target_slot,
-                        "policy",
-                        steps=ALPHA_SPEED_STEPS[action.alpha_speed],
-                        curve=curve.curve,
-                        steepness=curve.steepness,
-                    )
-                elif op is OP_FOSSILIZE:
-                    success = model.fossilize(target_slot)
-                elif op is OP_ADVANCE:
-                    success = _advance_active_seed(model, target_slot)
-                else:
-                    raise RuntimeError(f"no way to execute {op.name}")
-                model.step_epoch()
-                live = model.live_slots()
-                for slot_id in [slot_id for slot_id in env_state.seed_optimizers if slot_id not in live]:
-                    del env_state.seed_optimizers[slot_id]
-
-                reports_after = model.slot_reports()
-                rent = compute_rent_and_shock_inputs(reports_after, env_state.alphas)
-                env_state.alphas = {slot_id: report.alpha for slot_id, report in reports_after.items()}
-                reward_inputs = RewardInputs(
+    def execute_actions(
+        round_state: RoundState, observations: Sequence[EnvObservation], host_actions: HostActions
+    ) -> ActionExecutionResult:
+        """Act, env by env; reward, count and report each; the counts of the round grow in place."""
+        step = observations[0].signals.epoch - 1
+        normalised: list[float] = []
+        result = ActionExecutionResult()
+        for env_idx, env_state in enumerate(round_state.env_states):
+            seen = observations[env_idx]
+            action = host_actions.actions[env_idx]
+            op, target_slot, choices = _parse_sampled_action(env_state, action)
+            success = execute_action(env_state, op, target_slot, action, seen.signals.val_accuracy)
+            end_env_step(env_state)
+            reward, components = reward_step(env_state, seen, op, target_slot, success)
+            normalised.append(progress.reward_normalizer.normalize(reward))
+            env_state.rewards.append(reward)
+            round_state.rewards.append(reward)
+            for name, value in components.items():
+                round_state.components.setdefault(name, []).append(value)
+            round_state.action_counts[op.name] += 1
+            round_state.action_successes[op.name] += success
+            round_state.mask_hits.update(name for name, hit in seen.masks.masked_heads().items() if hit)
+            if reporter.telemetry.wants(TelemetryLevel.NORMAL):
+                report_env_step(env_state, seen)
+                _emit_last_action(
+                    reporter.hub,
+                    env_state,
                     op=op,
+                    target_slot=target_slot,
+                    choices=choices,
                     success=success,
-                    slot_id=target_slot,
-                    before=all_reports[env_idx],
-                    after=reports_after,
-                    signals=signals,
-                    host_params=host_params,
-                    rent=rent,
+                    reward=reward,
+                    normalised_reward=normalised[-1],
+                    reward_components=components,
+                    value=host_actions.values[env_idx],
+                    log_probs=host_actions.log_probs[env_idx],
+                    confidences=host_actions.confidences[env_idx],
+                    masks=seen.masks,
                 )
-                if reward_config.family is RewardFamily.LOSS:
-                    breakdown = compute_loss_reward(reward_inputs, reward_config)
-                else:
-                    breakdown = compute_reward(reward_inputs, reward_config)
-                components = dict(breakdown.components)
-                reward = breakdown.total
-                if penalties[env_idx]:
-                    components["rollback"] = -penalties[env_idx]
-                    reward -= penalties[env_idx]
-                normalised_reward = reward_normalizer.normalize(reward)
-                step_rewards.append(normalised_reward)
-                env_state.rewards.append(reward)
-                round_rewards.append(reward)
-                for name, value in components.items():
-                    round_components.setdefault(name, []).append(value)
-                action_counts[op.name] += 1
-                action_successes[op.name] += success
-                mask_hits.update(name for name, hit in all_masks[env_idx].masked_heads().items() if hit)
+            if env_state.epoch == config.episode_length:
+                reports = env_state.model.slot_reports()
+                result.truncated_bootstrap_targets.append((env_idx, step))
+                result.post_action_signals.append(env_state.signal_tracker.peek())
+                result.post_action_slot_reports.append(reports)
+                result.post_action_masks.append(legal_actions(reports))
+        round_state.buffer.set_rewards(step, normalised)
+        progress.env_steps += len(normalised)
+        return result
 
-                if telemetry.wants(TelemetryLevel.NORMAL):
-                    counterfactual = counterfactuals[env_idx]
-                    if counterfactual is not None:
-                        _emit_with_env_context(hub, env_state, counterfactual)
-                    elif epoch_metrics[env_idx].seeds:
-                        _emit_cf_unavailable(
-                            hub, env_state, "no seed changes the output", tuple(epoch_metrics[env_idx].seeds)
-                        )
-                    _emit_with_env_context(hub, env_state, epoch_metrics[env_idx])
-                    _emit_last_action(
-                        hub,
-                        env_state,
-                        op=op,
-                        target_slot=target_slot,
-                        choices=choices,
-                        success=success,
-                        reward=reward,
-                        normalised_reward=normalised_reward,
-                        reward_components=components,
-                        value=host_actions.values[env_idx],
-                        log_probs=host_actions.log_probs[env_idx],
-                        confidences=host_actions.confidences[env_idx],
-                        masks=all_masks[env_idx],
-                    )
-            buffer.set_rewards(epoch - 1, step_rewards)
-            total_env_steps += n_envs
-            phase_s["act"] += time.perf_counter() - phase_started
+    def update_policy(
+        round_state: RoundState, last: ActionExecutionResult
+    ) -> tuple[PPOUpdateResult, float] | None:
+        """Learn from the round; None for a policy that does not learn.
 
-        # Update: the episode ends by its time limit, so the state after the last action still has a value.
-        phase_started = time.perf_counter()
-        post_action_signals = [env_state.signal_tracker.peek() for env_state in env_states]
-        post_action_slot_reports = [env_state.model.slot_reports() for env_state in env_states]
-        bootstrap_values = agent.bootstrap_values(
-            batch_signals_to_features(post_action_signals, post_action_slot_reports), hidden
+        Episodes end by their time limit, so the states after the last actions still have a value.
+        """
+        if agent is None:
+            return None
+        features = batch_signals_to_features(last.post_action_signals, last.post_action_slot_reports)
+        bootstrap_values = agent.bootstrap_values(features, round_state.hidden)
+        updated = _run_ppo_updates(
+            agent,
+            round_state.buffer,
+            bootstrap_values,
+            entropy_coef=round_state.entropy_coef,
+            timer=CUDATimer(placement.policy_device),
         )
-        update, update_s = _run_ppo_updates(
-            agent, buffer, bootstrap_values, entropy_coef=entropy_coef, timer=update_timer
-        )
-        reward_normalizer.update(round_rewards)
-        phase_s["update"] += time.perf_counter() - phase_started
+        progress.reward_normalizer.update(round_state.rewards)
+        return updated
 
-        # Report.
+    def report_update(
+        round_state: RoundState, update: PPOUpdateResult, update_s: float
+    ) -> list[AnomalyDetected]:
+        """Emit what a policy update did; what is wrong with it."""
         layer_stats = collect_per_layer_gradients(agent.policy)
         stability = check_numerical_stability(agent.policy)
-        anomalies: list[AnomalyDetected] = []
-        if not stability.stable:
-            anomalies.append(
-                AnomalyDetected(
-                    kind="numerical_instability",
-                    detail=", ".join((*stability.parameters, *stability.gradients)),
-                    values={
-                        "parameters": float(len(stability.parameters)),
-                        "gradients": float(len(stability.gradients)),
-                    },
-                )
+        _emit_ppo_update_event(
+            reporter.hub,
+            round_state.round_idx,
+            update,
+            entropy_coef=round_state.entropy_coef,
+            grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
+            duration_s=update_s,
+        )
+        gradient_health = _aggregate_layer_gradient_health(layer_stats)
+        if gradient_health is not None and reporter.telemetry.wants(TelemetryLevel.DEBUG):
+            reporter.hub.emit(
+                TelemetryEvent(data=gradient_health, round=round_state.round_idx, severity="debug")
             )
-        if update.skipped:
-            anomalies.append(AnomalyDetected(kind="update_skipped", detail=update.skipped, values={}))
-        approx_kl = update.metrics.get("approx_kl", 0.0)
-        if approx_kl > KL_ALARM:
-            anomalies.append(
-                AnomalyDetected(
-                    kind="policy_jump", detail="the policy moved far", values={"approx_kl": approx_kl}
-                )
-            )
+        return _find_update_anomalies(update, stability)
 
-        for env_state in env_states:
+    def report_episodes(round_state: RoundState) -> dict[str, float]:
+        """Emit what every env came to, and the round's means and sums."""
+        for env_state in round_state.env_states:
             _emit_with_env_context(
-                hub,
+                reporter.hub,
                 env_state,
                 EpisodeCompleted(
                     final_accuracy=env_state.val_accuracy,
@@ -1083,73 +1249,120 @@ def train_ppo_vectorized(
                     pruned=env_state.model.pruned,
                     rollbacks=env_state.rollbacks,
                     total_params=env_state.model.total_parameters,
-                    host_params=host_params,
+                    host_params=subject.host_params,
                 ),
             )
-        ticker = _aggregate_ticker_metrics(env_states)
-        final_accuracy = ticker["mean_accuracy"]
-        best_accuracy = max(best_accuracy, ticker["best_accuracy"])
-        if rolling_accuracies:
+        return _aggregate_ticker_metrics(round_state.env_states)
+
+    def report_round(round_state: RoundState, updated: tuple[PPOUpdateResult, float] | None) -> None:
+        """Emit a finished round, count it, and adapt the level of telemetry to what was found."""
+        hub, round_idx = reporter.hub, round_state.round_idx
+        env_steps = len(round_state.rewards)
+        ticker = report_episodes(round_state)
+        progress.final_accuracy = ticker["mean_accuracy"]
+        progress.best_accuracy = max(progress.best_accuracy, ticker["best_accuracy"])
+        if progress.rolling_accuracies:
             _check_performance_degradation(
-                hub, round_idx, final_accuracy, statistics.fmean(rolling_accuracies)
+                hub, round_idx, progress.final_accuracy, statistics.fmean(progress.rolling_accuracies)
             )
-        rolling_accuracies.append(final_accuracy)
-        if telemetry.wants(TelemetryLevel.NORMAL):
-            _emit_mask_hit_rates(hub, round_idx, mask_hits, n_envs * max_epochs)
-            _emit_action_distribution(hub, round_idx, action_counts, action_successes)
-            _emit_reward_summary(hub, round_idx, round_rewards, round_components)
-        _emit_ppo_update_event(
-            hub,
-            round_idx,
-            update,
-            entropy_coef=entropy_coef,
-            grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
-            duration_s=update_s,
-        )
-        gradient_health = _aggregate_layer_gradient_health(layer_stats)
-        if gradient_health is not None and telemetry.wants(TelemetryLevel.DEBUG):
-            hub.emit(TelemetryEvent(data=gradient_health, round=round_idx, severity="debug"))
+        progress.rolling_accuracies.append(progress.final_accuracy)
+        if reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            _emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
+            _emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
+            _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
+        anomalies = [] if updated is None else report_update(round_state, *updated)
         _emit_anomaly_diagnostics(hub, round_idx, anomalies)
-        _handle_telemetry_escalation(hub, telemetry, round_idx, anomalies)
-        _emit_batch_completed(hub, round_idx, ticker, env_states, statistics.fmean(rolling_accuracies))
+        _handle_telemetry_escalation(hub, reporter.telemetry, round_idx, anomalies)
+        _emit_batch_completed(
+            hub, round_idx, ticker, round_state.env_states, statistics.fmean(progress.rolling_accuracies)
+        )
         _emit_throughput(
             hub,
             round_idx,
-            env_steps=n_envs * max_epochs,
-            images=images_seen,
-            duration_s=time.perf_counter() - round_started,
-            phase_s=phase_s,
+            env_steps=env_steps,
+            images=round_state.images,
+            duration_s=time.perf_counter() - round_state.started,
+            phase_s=round_state.phase_s,
         )
-        round_results.append(
+        progress.rounds.append(
             RoundResult(
-                accuracies=tuple(env_state.val_accuracy for env_state in env_states),
-                returns=tuple(math.fsum(env_state.rewards) for env_state in env_states),
-                policy_metrics=dict(update.metrics),
+                accuracies=tuple(env_state.val_accuracy for env_state in round_state.env_states),
+                returns=tuple(math.fsum(env_state.rewards) for env_state in round_state.env_states),
+                policy_metrics={} if updated is None else dict(updated[0].metrics),
             )
         )
-        if config.save is not None:
-            agent.save(
-                config.save,
-                TrainingProgress(
-                    settings=settings,
-                    rounds=round_idx + 1,
-                    reward_normalizer=reward_normalizer.state_dict(),
-                    rolling_accuracies=list(rolling_accuracies),
-                    best_accuracy=best_accuracy,
-                    escalated_rounds=telemetry.escalated_rounds,
-                ).model_dump(),
+
+    def save_checkpoint(rounds: int) -> None:
+        """Write all that the next round follows from, if that was asked for."""
+        if agent is None or config.save is None:
+            return
+        agent.save(
+            config.save,
+            TrainingProgress(
+                settings=config.outcome_settings(),
+                rounds=rounds,
+                reward_normalizer=progress.reward_normalizer.state_dict(),
+                rolling_accuracies=list(progress.rolling_accuracies),
+                best_accuracy=progress.best_accuracy,
+                escalated_rounds=reporter.telemetry.escalated_rounds,
+            ).model_dump(),
+        )
+
+    reporter.hub.emit(
+        TelemetryEvent(
+            data=RunStarted(
+                task=task_spec.name,
+                seed=config.seed,
+                first_round=progress.first_round,
+                rounds=config.rounds,
+                envs=config.envs,
+                episode_length=config.episode_length,
+                slots=slots,
+                host_params=subject.host_params,
+                policy_params=0 if agent is None else agent.parameter_count,
+                train_images=data.train_size,
+                val_images=data.val_size,
+                device=", ".join(dict.fromkeys(str(env_device) for env_device in env_devices)),
+                config=config.outcome_settings(),
             )
+        )
+    )
+    # An interrupted run can go on from here, whenever that happens.
+    save_checkpoint(progress.first_round)
+
+    # --- rounds ---
+    for round_idx in range(progress.first_round, config.rounds):
+        round_state = begin_round(round_idx)
+        seconds = round_state.phase_s
+        last = ActionExecutionResult()
+        for epoch in range(1, config.episode_length + 1):
+            with timed(seconds, "train"):
+                train_totals = train_hosts(round_state, epoch)
+            with timed(seconds, "validate"):
+                val_totals = validate_hosts(round_state)
+            with timed(seconds, "decide"):
+                observations = [
+                    observe_host(*parts)
+                    for parts in zip(round_state.env_states, train_totals, val_totals, strict=True)
+                ]
+                host_actions = choose_actions(round_state, observations)
+            with timed(seconds, "act"):
+                last = execute_actions(round_state, observations, host_actions)
+        with timed(seconds, "update"):
+            updated = update_policy(round_state, last)
+        report_round(round_state, updated)
+        save_checkpoint(round_idx + 1)
 
     # --- result ---
-    hub.emit(
+    reporter.hub.emit(
         TelemetryEvent(
             data=RunCompleted(
-                rounds=len(round_results),
-                env_steps=total_env_steps,
-                best_accuracy=best_accuracy,
-                final_accuracy=final_accuracy,
+                rounds=len(progress.rounds),
+                env_steps=progress.env_steps,
+                best_accuracy=progress.best_accuracy,
+                final_accuracy=progress.final_accuracy,
                 duration_s=time.perf_counter() - run_started,
             )
         )
     )
-    return TrainingResult(agent=agent, rounds=tuple(round_results))
+    return TrainingResult(agent=agent, rounds=tuple(progress.rounds))

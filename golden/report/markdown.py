@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from golden.report.build import RunReport
 from golden.report.headlines import headline
-from golden.report.plain import visible
+from golden.report.plain import code, visible
 from golden.report.text import render
 
 LIMIT = 1_000_000
@@ -18,7 +18,7 @@ _CLOSING = 100  # bytes for the line that counts what is left out
 def render_markdown(reports: Sequence[RunReport], *, limit: int = LIMIT) -> str:
     """The verdict, a table of runs and each run's findings; never above ``limit`` bytes of UTF-8."""
     head = [f"# golden: {headline([r.comparison for r in reports])}", ""]
-    rows = (f"| {_code(r.name)} | {headline([r.comparison])} |" for r in reports)
+    rows = (f"| {code(r.name)} | {headline([r.comparison])} |" for r in reports)
     table = ["| run | verdict |", "|---|---|"]
     # A run's section is worth more than its row: rows may take a quarter.
     shown, left = _within(rows, limit // 4, len(reports))
@@ -45,11 +45,4 @@ def _section(report: RunReport) -> str:
     text = render(report.comparison, left=report.left_title, right=report.right_title)
     body = "\n".join(visible(line, _LINE) for line in text.splitlines())
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
-    return f"## {_code(report.name)}\n\n{fence}text\n{body}\n{fence}\n"
-
-
-def _code(text: str) -> str:
-    body = visible(text).replace("|", "\\|")
-    fence = "`" * (1 + max(map(len, re.findall("`+", body)), default=0))
-    space = " " if "`" in body else ""
-    return f"{fence}{space}{body}{space}{fence}"
+    return f"## {code(report.name)}\n\n{fence}text\n{body}\n{fence}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 LONGEST = 400
@@ -18,3 +19,11 @@ def visible(text: str, longest: int = LONGEST) -> str:
 def _spelled(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def code(text: str) -> str:
+    """Text as inline Markdown code that also stands in a table's cell."""
+    body = visible(text).replace("|", "\\|")
+    fence = "`" * (1 + max(map(len, re.findall("`+", body)), default=0))
+    space = " " if "`" in body else ""
+    return f"{fence}{space}{body}{space}{fence}"

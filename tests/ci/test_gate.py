@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ci.__main__ import main as golden_gate
+from ci.config import GateConfig
 from ci.gate import main
 
 PLAN = """\
@@ -110,7 +111,7 @@ def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("plan = []", "[tool.gate] plan: unknown key; known are contracts, plans, runs"),
+        ("plan = []", "[tool.gate] plan: unknown key; known are contracts, counts, "),
         ("contracts = 3", "[tool.gate] contracts: "),
         ("", "no check to run: [tool.gate] names none"),
     ],
@@ -145,3 +146,16 @@ def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str
     assert golden_gate([]) == 2
     assert golden_gate(["fly"]) == 2
     assert "unknown command fly" in capsys.readouterr().err
+
+
+def test_the_knobs_are_these() -> None:
+    assert sorted(GateConfig.model_fields) == [
+        *("contracts", "counts", "fences", "hotpath", "imports", "plans", "pythonpath"),
+        *("reads", "runs", "seams", "tests", "throughput"),
+    ]
+
+
+def test_throughput_needs_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repository(tmp_path, '[tool.gate.throughput]\nrun = "fit"\nbound = 1.2')
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "no check to run: throughput fit need --base REF" in capsys.readouterr().err

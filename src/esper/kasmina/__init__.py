@@ -2,7 +2,7 @@
 
 from esper.kasmina.blueprints import BLUEPRINTS, Blueprint, build_seed
 from esper.kasmina.cnn_host import CNNHost
-from esper.kasmina.gates import GateConfig
+from esper.kasmina.gates import GateConfig, gate_config
 from esper.kasmina.hosts import create_host, create_text_host
 from esper.kasmina.model import MorphogeneticModel
 from esper.kasmina.schedule import AlphaSchedule
@@ -24,4 +24,5 @@ __all__ = [
     "build_seed",
     "create_host",
     "create_text_host",
+    "gate_config",
 ]

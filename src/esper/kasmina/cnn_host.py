@@ -24,7 +24,7 @@ class ConvSegment(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, in, height, width] to [batch, out, height, width], halved or not."""
-        # Pooled first, the convolution has a quarter of the work, and hosts end as accurate as pooled after it.
+        # Pooled first, the convolution has a quarter of the work, and hosts end as accurate.
         if self.pooled:
             x = F.avg_pool2d(x, 2)
         return F.relu(self.norm(self.conv(x)), inplace=True)

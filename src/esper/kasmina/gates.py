@@ -32,6 +32,19 @@ class GateConfig:
     auto_forward: frozenset[SeedStage] = frozenset({SeedStage.TRAINING, SeedStage.HOLDING})
 
 
+AUTO_FORWARD: Mapping[str, frozenset[SeedStage]] = {
+    "none": frozenset(),
+    "timed": frozenset({SeedStage.TRAINING, SeedStage.HOLDING}),
+    "all": frozenset({SeedStage.TRAINING, SeedStage.BLENDING, SeedStage.HOLDING}),
+}
+"""Stages that seeds enter by themselves once the gate lets them; "timed" are those that only time decides."""
+
+
+def gate_config(gates: str, auto_forward: str) -> GateConfig:
+    """The gates of a run's settings: "permissive" or "strict", and a key of `AUTO_FORWARD`."""
+    return GateConfig(strict=gates == "strict", auto_forward=AUTO_FORWARD[auto_forward])
+
+
 @dataclass(frozen=True, slots=True)
 class GateResult:
     """`score` is the share of checks that held; `failed` names the others."""

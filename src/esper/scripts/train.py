@@ -71,17 +71,27 @@ def _default_train() -> Train:
 def _command(train: Train) -> click.Group:
     group = click.Group(help="Train a policy that grows modules inside image classifiers while they train.")
 
-    def ppo(preset: str | None, config_json: Path | None, **given: Any) -> int:
-        _run_ppo(_configuration(preset, config_json, given), train)
-        return EXIT_OK
+    for policy, text in _COMMANDS.items():
 
-    options: list[click.Parameter] = [
-        click.Option(["--preset"], help="start from named settings"),
-        click.Option(["--config-json"], type=click.Path(path_type=Path), help="settings from a JSON object"),
-    ]
-    options += [_option(name) for name in flags()]
-    group.add_command(click.Command("ppo", params=options, callback=ppo, help="Train with recurrent PPO."))
+        def run(preset: str | None, config_json: Path | None, *, policy: str = policy, **given: Any) -> int:
+            _run(_configuration(policy, preset, config_json, given), train)
+            return EXIT_OK
+
+        options: list[click.Parameter] = [
+            click.Option(["--preset"], help="start from named settings"),
+            click.Option(
+                ["--config-json"], type=click.Path(path_type=Path), help="settings from a JSON object"
+            ),
+        ]
+        options += [_option(name) for name, flag in flags().items() if policy in flag.commands]
+        group.add_command(click.Command(policy, params=options, callback=run, help=text))
     return group
+
+
+_COMMANDS = {
+    "ppo": "Train hosts, and a policy that grows them, with recurrent PPO.",
+    "heuristic": "Train hosts that fixed rules grow: the baseline that a policy must beat.",
+}
 
 
 def _option(name: str) -> click.Option:
@@ -103,7 +113,9 @@ def _base(kind: Any) -> Any:
     return getattr(kind, "__origin__", kind)
 
 
-def _configuration(preset: str | None, config_json: Path | None, given: dict[str, Any]) -> TrainingConfig:
+def _configuration(
+    policy: str, preset: str | None, config_json: Path | None, given: dict[str, Any]
+) -> TrainingConfig:
     from esper.runtime import preset_settings
 
     config = TrainingConfig()
@@ -112,12 +124,13 @@ def _configuration(preset: str | None, config_json: Path | None, given: dict[str
     if config_json is not None:
         config = read_config_file(config, config_json)
     changes = {name: value for name, value in given.items() if value is not None}
-    if "slots" in changes:
-        changes["slots"] = tuple(part.strip() for part in changes["slots"].split(","))
-    return parse_config(config, changes)
+    for name in ("slots", "devices"):
+        if name in changes:
+            changes[name] = tuple(part.strip() for part in changes[name].split(","))
+    return parse_config(config, changes | {"policy": policy})
 
 
-def _run_ppo(config: TrainingConfig, train: Train) -> None:
+def _run(config: TrainingConfig, train: Train) -> None:
     from esper.runtime import get_task_spec
 
     task_spec = get_task_spec(config.task)

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import torch
 
-from esper.kasmina import CNNHost, MorphogeneticModel, TransformerHost, create_host, create_text_host
+from esper.kasmina import (
+    CNNHost,
+    GateConfig,
+    MorphogeneticModel,
+    TransformerHost,
+    create_host,
+    create_text_host,
+)
 from esper.leyline import SlotConfig
 from esper.leyline.task import TaskSpec
 
@@ -16,6 +23,7 @@ def create_model(
     *,
     generator: torch.Generator,
     device: torch.device,
+    gates: GateConfig | None = None,
 ) -> MorphogeneticModel:
     """A fresh host with empty slots, on a device, in channels-last layout; all weights come from the
     generator.
@@ -37,5 +45,5 @@ def create_model(
             slot_config=slot_config,
             halved=task_spec.halved,
         )
-    model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots)
+    model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots, gates=gates)
     return model.to(device, memory_format=torch.channels_last)

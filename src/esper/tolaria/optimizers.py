@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from esper.leyline.task import TaskSpec
 
@@ -35,3 +35,39 @@ def reset_momentum(optimizer: torch.optim.Optimizer) -> None:
     for state in optimizer.state.values():
         for tensor in state.values():
             tensor.zero_()
+
+
+def backward(
+    loss: Tensor, optimizers: Sequence[torch.optim.Optimizer], scaler: torch.amp.GradScaler | None
+) -> None:
+    """Gradients of a loss in true scale. Those of a scaled loss are scaled back on the device."""
+    if scaler is None:
+        loss.backward()
+        return
+    scaler.scale(loss).backward()
+    for optimizer in _with_gradients(optimizers):
+        scaler.unscale_(optimizer)
+
+
+def step_optimizers(optimizers: Sequence[torch.optim.Optimizer], scaler: torch.amp.GradScaler | None) -> None:
+    """Step all. With a scaler, an optimizer whose gradients overflowed keeps its weights, without a host
+    read: the fused step is told on the device.
+    """
+    if scaler is None:
+        for optimizer in optimizers:
+            optimizer.step()
+        return
+    for optimizer in _with_gradients(optimizers):
+        scaler.step(optimizer)
+    scaler.update()
+
+
+def _with_gradients(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.optim.Optimizer]:
+    """Those with something to do: a seed that takes no part yet has no gradient, which a scaler refuses."""
+    return [
+        optimizer
+        for optimizer in optimizers
+        if any(
+            parameter.grad is not None for group in optimizer.param_groups for parameter in group["params"]
+        )
+    ]

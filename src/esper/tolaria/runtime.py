@@ -1,7 +1,7 @@
 """Devices, streams, mixed precision and timing; on a CPU the same calls do nothing or the plain thing."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -10,26 +10,59 @@ from torch import Tensor
 from esper.leyline.errors import InputError
 
 
-def resolve_device(name: str) -> torch.device:
-    """The device of a name. Raises InputError if there is no such device here."""
+def resolve_device(name: str, flag: str = "--device") -> torch.device:
+    """The device of a name. Raises InputError, naming the flag, if there is no such device here."""
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise InputError(f"--device {name}: not a device; use cpu, cuda or cuda:N") from error
+        raise InputError(f"{flag} {name}: not a device; use cpu, cuda or cuda:N") from error
     if device.type not in ("cpu", "cuda") or (device.type == "cpu" and device.index):
-        raise InputError(f"--device {name}: not supported; use cpu, cuda or cuda:N")
+        raise InputError(f"{flag} {name}: not supported; use cpu, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise InputError(f"--device {name}: this machine has {torch.cuda.device_count()} CUDA device(s)")
+        raise InputError(f"{flag} {name}: this machine has {torch.cuda.device_count()} CUDA device(s)")
     return device
 
 
-def resolve_amp_dtype(enabled: bool, device: torch.device) -> torch.dtype | None:
-    """The lower precision to train in, or None for float32. Raises InputError if the device lacks it."""
+def resolve_env_devices(
+    names: tuple[str, ...] | None, policy_device: torch.device, envs: int
+) -> tuple[torch.device, ...]:
+    """The device of each env: the named ones in turn, or the policy's. Raises InputError for one that is
+    not here.
+    """
+    devices = [policy_device] if names is None else [resolve_device(name, "--devices") for name in names]
+    return tuple(devices[env_idx % len(devices)] for env_idx in range(envs))
+
+
+def resolve_amp_dtype(enabled: bool, name: str, devices: Sequence[torch.device]) -> torch.dtype | None:
+    """The lower precision to train in, or None for float32. Raises InputError if a device lacks it."""
     if not enabled:
         return None
-    if device.type == "cuda" and not torch.cuda.is_bf16_supported():
-        raise InputError(f"--amp: {torch.cuda.get_device_name(device)} has no bfloat16; leave out --amp")
-    return torch.bfloat16
+    dtype: torch.dtype = getattr(torch, name)
+    for device in devices:
+        if dtype is torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+            raise InputError(
+                f"--amp: {torch.cuda.get_device_name(device)} has no bfloat16; use --amp-dtype float16"
+            )
+    return dtype
+
+
+def make_scaler(amp_dtype: torch.dtype | None, device: torch.device) -> torch.amp.GradScaler | None:
+    """Keeps small gradients from vanishing in float16; None where the exponent range is that of float32."""
+    return torch.amp.GradScaler(device.type) if amp_dtype is torch.float16 else None
+
+
+def to_host(totals: Sequence[Tensor], device: torch.device) -> list[list[float]]:
+    """Vectors of equal length, gathered on a device and read in one transfer."""
+    numbers: list[list[float]] = torch.stack([total.to(device) for total in totals]).tolist()
+    return numbers
+
+
+@contextmanager
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the wall time of a block to a phase."""
+    started = time.perf_counter()
+    yield
+    seconds[phase] += time.perf_counter() - started
 
 
 def make_stream(device: torch.device) -> torch.cuda.Stream | None:

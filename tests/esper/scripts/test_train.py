@@ -28,17 +28,17 @@ class Recorded:
         self.calls.append((config, task_spec))
 
 
-def configured(*argv: str) -> TrainingConfig:
+def configured(*argv: str, command: str = "ppo") -> TrainingConfig:
     """The configuration that a command line makes."""
     train = Recorded()
-    assert main(["ppo", *argv], train=train) == 0
+    assert main([command, *argv], train=train) == 0
     [(config, task_spec)] = train.calls
     assert task_spec.name == config.task
     return config
 
 
 def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [flag_name(name) for name in flags()] == [
+    assert [flag_name(name) for name, flag in flags().items() if flag.commands] == [
         "--task",
         "--rounds",
         "--envs",
@@ -49,9 +49,15 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--entropy-anneal-episodes",
         "--seed",
         "--device",
+        "--devices",
         "--amp",
+        "--amp-dtype",
+        "--compile-mode",
         "--slots",
         "--max-seeds",
+        "--gates",
+        "--auto-forward",
+        "--governor-threshold",
         "--reward-family",
         "--reward-mode",
         "--data-dir",
@@ -66,9 +72,11 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--no-progress",
         "--quiet",
     ]
-    assert main(["ppo", "--help"], train=Recorded()) == 0
-    shown = capsys.readouterr().out
-    assert all(flag_name(name) in shown for name in flags())
+    for command in ("ppo", "heuristic"):
+        assert main([command, "--help"], train=Recorded()) == 0
+        shown = capsys.readouterr().out
+        for name, flag in flags().items():
+            assert (f"{flag_name(name)} " in shown) == (command in flag.commands), name
 
 
 def test_flags_become_fields_of_their_types(tmp_path: Path) -> None:
@@ -79,6 +87,15 @@ def test_flags_become_fields_of_their_types(tmp_path: Path) -> None:
     assert (config.task, config.envs, config.slots) == ("cifar_minimal", 3, ("r0c0", "r0c2"))
     assert (config.amp, config.quiet, config.download) == (True, True, False)
     assert (config.entropy_start, config.data_dir, config.reward_mode) == (0.2, tmp_path, "sparse")
+
+
+def test_the_sub_command_says_who_acts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert configured().policy == "ppo"
+    assert configured("--gates", "strict", command="heuristic").policy == "heuristic"
+    path = tmp_path / "config.json"
+    path.write_text('{"save": "p.pt"}')
+    assert main(["heuristic", "--config-json", str(path)], train=Recorded()) == 2
+    assert capsys.readouterr().err == "error: --save: a rule-based policy has no use for it\n"
 
 
 def test_a_flag_wins_over_a_file_and_a_file_over_a_preset(tmp_path: Path) -> None:
@@ -101,6 +118,9 @@ def test_a_flag_wins_over_a_file_and_a_file_over_a_preset(tmp_path: Path) -> Non
         (["--episode-length", "9" * 25], f"error: --episode-length {'9' * 25}: input should be less than"),
         (["--entropy-start", "nan"], "error: --entropy-start nan: input should be a finite number"),
         (["--entropy-end", "inf"], "error: --entropy-end inf: input should be a finite number"),
+        (["--governor-threshold", "0"], "error: --governor-threshold 0.0: input should be greater than 0"),
+        (["--amp-dtype", "float8"], "error: --amp-dtype float8: input should be 'bfloat16' or 'float16'"),
+        (["--auto-forward", "some"], "error: --auto-forward some: input should be 'none', 'timed' or 'all'"),
         (["--reward-mode", "kind"], "error: --reward-mode kind: input should be 'shaped', 'simplified'"),
         (["--num-workers", "3"], "error: No such option '--num-workers'."),
         (["--task", "chess"], "error: --task chess: no such task; known are cifar_baseline, cifar_minimal"),

@@ -12,11 +12,15 @@ from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import create_optimizer, reset_momentum
 from esper.tolaria.runtime import (
     CUDATimer,
+    make_scaler,
     make_stream,
     on_stream,
     resolve_amp_dtype,
     resolve_device,
+    resolve_env_devices,
     synchronise,
+    timed,
+    to_host,
 )
 
 CPU = torch.device("cpu")
@@ -47,8 +51,29 @@ def test_a_cpu_has_no_streams_and_runs_the_block_at_once() -> None:
 
 
 def test_lower_precision_only_when_asked_for() -> None:
-    assert resolve_amp_dtype(False, CPU) is None
-    assert resolve_amp_dtype(True, CPU) is torch.bfloat16
+    assert resolve_amp_dtype(False, "bfloat16", [CPU]) is None
+    assert resolve_amp_dtype(True, "bfloat16", [CPU]) is torch.bfloat16
+    assert resolve_amp_dtype(True, "float16", [CPU]) is torch.float16
+    assert make_scaler(torch.bfloat16, CPU) is None
+    assert make_scaler(torch.float16, CPU) is not None
+
+
+def test_envs_take_the_named_devices_in_turn() -> None:
+    assert resolve_env_devices(None, CPU, 2) == (CPU, CPU)
+    assert resolve_env_devices(("cpu", "cpu"), CPU, 3) == (CPU, CPU, CPU)
+    with pytest.raises(InputError, match="--devices abacus: not a device"):
+        resolve_env_devices(("cpu", "abacus"), CPU, 1)
+
+
+def test_totals_of_all_envs_come_in_one_list() -> None:
+    assert to_host([torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])], CPU) == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_phases_add_up_their_time() -> None:
+    seconds = {"train": 1.0}
+    with timed(seconds, "train"):
+        pass
+    assert seconds["train"] > 1.0
 
 
 def test_the_timer_measures_wall_time_on_a_cpu() -> None:

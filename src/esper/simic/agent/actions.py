@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +22,17 @@ class HostActions:
     log_probs: list[list[float]]
     confidences: list[list[float]]
     values: list[float]
+
+    @classmethod
+    def certain(cls, actions: Sequence[FactoredAction]) -> HostActions:
+        """Actions that nothing else could have been, of a policy that values no state."""
+        ones = [1.0] * HEADS
+        return cls(
+            actions=list(actions),
+            log_probs=[[0.0] * HEADS for _ in actions],
+            confidences=[ones for _ in actions],
+            values=[0.0] * len(actions),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from esper.simic.agent.advantages import advantages_and_returns
 from esper.simic.agent.buffer import RolloutBuffer
 from esper.simic.agent.checkpoint import read_checkpoint, write_checkpoint
 from esper.simic.agent.config import PPOConfig
-from esper.simic.agent.update import PPOUpdateResult, RolloutTensors, run_update
+from esper.simic.agent.update import LossFunction, PPOUpdateResult, RolloutTensors, ppo_loss, run_update
 from esper.simic.control import RunningMeanStd
 from esper.tamiyo import Hidden, choose_actions, create_policy, draw_noise, evaluate_actions, feature_size
 
@@ -50,11 +50,17 @@ class PPOAgent:
         self.policy = policy.to(self.device)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=self.config.learning_rate, fused=True)
         self.observations = RunningMeanStd(size, self.device)
+        self._loss: LossFunction = ppo_loss
 
     @property
     def parameter_count(self) -> int:
         """How many numbers the policy learns."""
         return sum(parameter.numel() for parameter in self.policy.parameters())
+
+    def compile(self, mode: str) -> None:
+        """Compile policy and loss in a mode of `torch.compile`; bits differ from the plain agent's."""
+        self.policy.compile(mode=mode)
+        self._loss = torch.compile(ppo_loss, mode=mode)
 
     def initial_hidden(self, num_envs: int) -> Hidden:
         """The recurrent state at the start of a round."""
@@ -119,7 +125,7 @@ class PPOAgent:
             returns=returns,
         )
         entropy = self.config.entropy_coef if entropy_coef is None else entropy_coef
-        result = run_update(self.policy, self.optimizer, rollout, self.config, entropy)
+        result = run_update(self.policy, self.optimizer, rollout, self.config, entropy, self._loss)
         self.observations.update(buffer.features.flatten(0, 1))
         return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -92,12 +92,18 @@ def ppo_loss(
     ]
 
 
+LossFunction = Callable[
+    [FactoredRecurrentActorCritic, RolloutTensors, PPOConfig, float], tuple[Tensor, list[Tensor]]
+]
+
+
 def run_update(
     policy: FactoredRecurrentActorCritic,
     optimizer: Optimizer,
     rollout: RolloutTensors,
     config: PPOConfig,
     entropy_coef: float,
+    loss_function: LossFunction = ppo_loss,
 ) -> PPOUpdateResult:
     """Up to `config.epochs` steps on the whole rollout; one read from the device per epoch.
 
@@ -109,7 +115,7 @@ def run_update(
     reason, stopped_early = None, False
     for epoch in range(config.epochs):
         optimizer.zero_grad(set_to_none=True)
-        loss, scalars = ppo_loss(policy, rollout, config, entropy_coef)
+        loss, scalars = loss_function(policy, rollout, config, entropy_coef)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
         row = torch.stack([*scalars, norm, loss.detach()]).tolist()

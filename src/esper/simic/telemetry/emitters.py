@@ -28,10 +28,10 @@ from esper.leyline.telemetry import (
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.telemetry import EXPLODING_NORM, VANISHING_NORM, LayerGradientStats
+from esper.tamiyo import ActionMasks
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState
-    from esper.tamiyo import ActionMasks
 
 
 DEGRADATION_SHARE = 0.1

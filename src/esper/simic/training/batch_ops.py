@@ -1,32 +1,31 @@
-"""Forward, backward and optimizer steps of one env's batch."""
+"""Train and validate the hosts of all envs, batch first, then envs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from esper.leyline import SeedStateReport, TrainingSignals
-from esper.simic.telemetry import TelemetryConfig, TelemetryLevel
+from esper.leyline.telemetry import HostGradientNorms
+from esper.simic.telemetry import TelemetryLevel, collect_host_gradients_async, split_gradient_norms
+from esper.simic.telemetry.emitters import _emit_with_env_context
+from esper.simic.training.counterfactual_eval import choose_configurations, process_fused_val_batch
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.tolaria.runtime import on_stream
+from esper.simic.training.run_state import RoundState
+from esper.tolaria.optimizers import backward, step_optimizers
+from esper.tolaria.runtime import on_stream, synchronise, to_host
 
 
 @torch.compiler.disable
-def _collect_gradient_telemetry_for_batch(
-    env_state: ParallelEnvState,
-    *,
-    collect_host_gradients_async,
-    slots,
-) -> Tensor:
+def _collect_gradient_telemetry_for_batch(env_state: ParallelEnvState, *, subject) -> Tensor:
     """Gradient norms [1 + live seeds] of one batch, left on the device."""
     model = env_state.model
     live = model.live_slots()
     return collect_host_gradients_async(
         model.host_parameters(),
-        {slot_id: model.seed_parameters(slot_id) for slot_id in slots if slot_id in live},
+        {slot_id: model.seed_parameters(slot_id) for slot_id in subject.slots if slot_id in live},
     )
 
 
@@ -36,34 +35,29 @@ def process_train_batch(
     targets: Tensor,
     batch_idx: int,
     *,
+    reporter,
     torch_amp,
-    device,
-    amp_dtype,
-    use_amp,
-    telemetry: TelemetryConfig,
-    collect_host_gradients_async,
-    slots,
+    placement,
+    subject,
 ) -> None:
     """Forward, backward and optimizer steps of one env's batch; adds to the env's totals on the
     device.
     """
+    telemetry = reporter.telemetry
+    optimizers = env_state.optimizers
     with on_stream(env_state.stream, inputs, targets):
         env_state.host_optimizer.zero_grad(set_to_none=True)
         for optimizer in env_state.seed_optimizers.values():
             optimizer.zero_grad(set_to_none=True)
-        with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+        with torch_amp.autocast(
+            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+        ):
             logits = env_state.model(inputs)
         loss = F.cross_entropy(logits.float(), targets)
-        loss.backward()
+        backward(loss, optimizers, env_state.scaler)
         if telemetry.wants(TelemetryLevel.DEBUG) and batch_idx % telemetry.gradient_stride == 0:
-            env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(
-                env_state,
-                collect_host_gradients_async=collect_host_gradients_async,
-                slots=slots,
-            ))
-        env_state.host_optimizer.step()
-        for optimizer in env_state.seed_optimizers.values():
-            optimizer.step()
+            env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state, subject=subject))
+        step_optimizers(optimizers, env_state.scaler)
         correct = (logits.argmax(1) == targets).sum()
         env_state.train_totals += torch.stack([loss.detach().double() * len(targets), correct.double()])
 
@@ -74,27 +68,93 @@ def process_val_batch(
     targets: Tensor,
     *,
     torch_amp,
-    device,
-    amp_dtype,
-    use_amp,
+    placement,
 ) -> None:
     """Loss and correct answers of an env's host as it is, on one batch; adds to the env's totals."""
     with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
-        with torch_amp.autocast(device.type, dtype=amp_dtype, enabled=use_amp):
+        with torch_amp.autocast(
+            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+        ):
             logits = env_state.model(inputs)
         loss = F.cross_entropy(logits.float(), targets, reduction="sum")
         correct = (logits.argmax(1) == targets).sum()
         env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
 
 
-def batch_signals_to_features(
-    signals: Sequence[TrainingSignals],
-    reports: Sequence[Mapping[str, SeedStateReport]],
+def train_hosts(
+    round_state: RoundState,
+    epoch: int,
     *,
-    batch_obs_to_features,
-    slot_config,
-    host_params,
-    device,
-) -> Tensor:
-    """Observation features [envs, features] of all envs."""
-    return batch_obs_to_features(signals, reports, slot_config, host_params=host_params, device=device)
+    reporter,
+    torch_amp,
+    placement,
+    subject,
+) -> list[list[float]]:
+    """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2]."""
+    env_states = round_state.env_states
+    for env_state in env_states:
+        env_state.epoch = epoch
+        env_state.model.train()
+        env_state.train_totals.zero_()
+    for batch_idx, env_batches in enumerate(round_state.train_batches):
+        for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
+            process_train_batch(
+                env_state,
+                inputs,
+                targets,
+                batch_idx,
+                reporter=reporter,
+                torch_amp=torch_amp,
+                placement=placement,
+                subject=subject,
+            )
+    synchronise([env_state.stream for env_state in env_states])
+    if reporter.telemetry.wants(TelemetryLevel.DEBUG):
+        report_gradient_norms(env_states, placement=placement, reporter=reporter)
+    round_state.images += len(env_states) * subject.data.train_size
+    return to_host([env_state.train_totals for env_state in env_states], placement.policy_device)
+
+
+def report_gradient_norms(env_states: Sequence[ParallelEnvState], *, placement, reporter) -> None:
+    """Emit what the batches of an epoch have left, in one transfer for all envs."""
+    gradient_norms = split_gradient_norms(
+        [
+            torch.stack(env_state.gradient_norms).mean(0).to(placement.policy_device)
+            for env_state in env_states
+        ],
+        [env_state.model.live_slots() for env_state in env_states],
+    )
+    for env_state, norms in zip(env_states, gradient_norms, strict=True):
+        _emit_with_env_context(
+            reporter.hub,
+            env_state,
+            HostGradientNorms(host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)),
+        )
+        env_state.gradient_norms.clear()
+
+
+def validate_hosts(
+    round_state: RoundState,
+    *,
+    val_batches,
+    torch_amp,
+    placement,
+    subject,
+) -> list[list[float]]:
+    """Every host as it is and, in the same pass, without each seed that changes its output; summed loss,
+    then correct answers by configuration [envs][1 + C].
+    """
+    env_states = round_state.env_states
+    for env_state in env_states:
+        env_state.model.eval()
+        env_state.val_totals.zero_()
+        env_state.configurations = choose_configurations(env_state.model.contributing_slots())
+    for env_batches in val_batches:
+        for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
+            if len(env_state.configurations) > 1:
+                process_fused_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)
+            else:
+                process_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)
+    synchronise([env_state.stream for env_state in env_states])
+    round_state.images += len(env_states) * subject.data.val_size
+    return to_host([env_state.val_totals for env_state in env_states], placement.policy_device)

@@ -6,25 +6,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from esper.leyline import SlotConfig
+from esper.leyline import DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD, SlotConfig
 from esper.leyline.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a field appears on the command line; `outcome` says whether it can change what is learnt."""
+    """How a field appears on the command line, and of which sub-commands; `outcome` says whether it can
+    change what is learnt.
+    """
 
     help: str
     outcome: bool = True
+    commands: tuple[str, ...] = ("ppo", "heuristic")
 
 
 # Bounds far above what a machine can hold, so that a slip of the keyboard is refused and not tried.
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 EnvCount = Annotated[int, Field(ge=1, le=1_024)]
 EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
-Slots = Annotated[tuple[str, ...], Field(min_length=1)]
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
+_PPO = ("ppo",)
 
 
 class TrainingConfig(BaseModel):
@@ -36,17 +40,45 @@ class TrainingConfig(BaseModel):
     rounds: Annotated[Count, Flag("rounds of fresh hosts, each followed by a policy update")] = 20
     envs: Annotated[EnvCount, Flag("hosts trained side by side")] = 4
     episode_length: Annotated[EpisodeLength, Flag("epochs of host training, and decisions, per round")] = 25
-    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update")] = 8
-    entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round")] = 0.05
-    entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing")] = 0.01
+    policy: Annotated[Literal["ppo", "heuristic"], Flag("who acts; the sub-command says it", commands=())] = (
+        "ppo"
+    )
+    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update", commands=_PPO)] = 8
+    entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round", commands=_PPO)] = (
+        0.05
+    )
+    entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing", commands=_PPO)] = 0.01
     entropy_anneal_episodes: Annotated[
-        int, Field(ge=0), Flag("episodes, of all hosts together, over which the bonus falls; 0 keeps it")
+        int,
+        Field(ge=0),
+        Flag("episodes, of all hosts together, over which the bonus falls; 0 keeps it", commands=_PPO),
     ] = 0
     seed: Annotated[int, Field(ge=0, lt=2**32), Flag("what every random number follows from")] = 0
     device: Annotated[str, Flag("where hosts and policy run: cpu, cuda, cuda:1, ...")] = "cpu"
-    amp: Annotated[bool, Flag("train hosts in bfloat16 where that is safe")] = False
-    slots: Annotated[Slots | None, Flag("slots that seeds may grow in; default: all of the task's")] = None
+    devices: Annotated[
+        Names | None, Flag("devices that hosts are spread over, with commas; default: --device")
+    ] = None
+    amp: Annotated[bool, Flag("compute hosts in a lower precision where that is safe")] = False
+    amp_dtype: Annotated[
+        Literal["bfloat16", "float16"],
+        Flag("the precision of --amp; float16 scales losses, a scaler per host"),
+    ] = "bfloat16"
+    compile_mode: Annotated[
+        Literal["off", "default", "reduce-overhead", "max-autotune"],
+        Flag("compile policy and loss with torch.compile in this mode", commands=_PPO),
+    ] = "off"
+    slots: Annotated[Names | None, Flag("slots that seeds may grow in; default: all of the task's")] = None
     max_seeds: Annotated[Count | None, Flag("most seeds of one host at one time; default: one a slot")] = None
+    gates: Annotated[
+        Literal["permissive", "strict"], Flag("whether seeds need evidence to move on, or only time")
+    ] = "permissive"
+    auto_forward: Annotated[
+        Literal["none", "timed", "all"],
+        Flag("stages that seeds enter by themselves: none, those that only time decides, or all"),
+    ] = "timed"
+    governor_threshold: Annotated[
+        float, Field(gt=0), Flag("validation loss at which a host counts as broken")
+    ] = DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD
     reward_family: Annotated[
         Literal["contribution", "loss"], Flag("reward what seeds contribute, or a falling loss")
     ] = "contribution"
@@ -69,9 +101,12 @@ class TrainingConfig(BaseModel):
         Count, Flag("measure hosts' gradients every so many batches, at level debug", outcome=False)
     ] = 10
     save: Annotated[
-        Path | None, Flag("checkpoint to write after every round, complete or not at all", outcome=False)
+        Path | None,
+        Flag("checkpoint to write before and after every round", outcome=False, commands=_PPO),
     ] = None
-    resume: Annotated[Path | None, Flag("checkpoint to go on from, up to --rounds", outcome=False)] = None
+    resume: Annotated[
+        Path | None, Flag("checkpoint to go on from, up to --rounds", outcome=False, commands=_PPO)
+    ] = None
     no_progress: Annotated[bool, Flag("no progress bar", outcome=False)] = False
     quiet: Annotated[bool, Flag("print nothing but warnings and errors", outcome=False)] = False
 
@@ -79,6 +114,15 @@ class TrainingConfig(BaseModel):
         """The fields that can change what is learnt, as JSON values."""
         plain = self.model_dump(mode="json")
         return {name: plain[name] for name, flag in flags().items() if flag.outcome}
+
+    @model_validator(mode="after")
+    def _check_heuristic(self) -> Self:
+        if self.policy == "heuristic":
+            for name, flag in flags().items():
+                default = TrainingConfig.model_fields[name].default
+                if flag.commands == _PPO and getattr(self, name) != default:
+                    raise ValueError(f"{flag_name(name)}: a rule-based policy has no use for it")
+        return self
 
     def replaced(self, changes: dict[str, Any]) -> Self:
         """A copy with some fields changed, validated again."""
@@ -159,6 +203,8 @@ def check_writable(path: Path) -> None:
 
 def _first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
+    if not first["loc"]:
+        return str(first["msg"]).removeprefix("Value error, ")
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         return f"unknown setting {name!r}; known are {', '.join(TrainingConfig.model_fields)}"

@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 
 import torch
 
-from esper.leyline.task import TaskSpec
-from esper.leyline.telemetry import Payload, SeedGateEvaluated
-from esper.simic.telemetry import TelemetryConfig, TelemetryLevel
+from esper.leyline.telemetry import Payload, RoundStarted, SeedGateEvaluated, TelemetryEvent
+from esper.simic.agent import RolloutBuffer
+from esper.simic.telemetry import TelemetryLevel
 from esper.simic.telemetry.emitters import _apply_slot_telemetry, _emit_with_env_context
 from esper.simic.training.config import TrainingConfig
+from esper.simic.training.helpers import _calculate_entropy_anneal_steps
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.tolaria.governor import Governor
+from esper.simic.training.run_state import RoundState
+from esper.tamiyo import SignalTracker
+from esper.tolaria.governor import Governor, GovernorConfig
+from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import create_optimizer
-from esper.tolaria.runtime import make_stream
-from esper.tolaria.seeding import derive_generator
+from esper.tolaria.runtime import make_scaler, make_stream
+from esper.tolaria.seeding import derive_generator, derive_seed
 
 
-def make_telemetry_callback(
-    env_state: ParallelEnvState,
-    *,
-    telemetry: TelemetryConfig,
-    hub,
-) -> Callable[[str, Payload], None]:
+def make_telemetry_callback(env_state: ParallelEnvState, *, reporter) -> Callable[[str, Payload], None]:
     """A callback for the slots of one env, which puts their payloads into the env's place in the run."""
 
     def on_telemetry(slot_id: str, payload: Payload) -> None:
-        if isinstance(payload, SeedGateEvaluated) and not telemetry.wants(TelemetryLevel.DEBUG):
+        if isinstance(payload, SeedGateEvaluated) and not reporter.telemetry.wants(TelemetryLevel.DEBUG):
             return
-        _emit_with_env_context(hub, env_state, payload, slot=slot_id)
+        _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
 
     return on_telemetry
 
 
-def configure_slot_telemetry(env_state: ParallelEnvState, *, telemetry: TelemetryConfig, hub) -> None:
+def configure_slot_telemetry(env_state: ParallelEnvState, *, reporter) -> None:
     """Connect the slots of an env to the hub, if their telemetry is wanted."""
-    if telemetry.wants(TelemetryLevel.NORMAL):
-        _apply_slot_telemetry(env_state.model, make_telemetry_callback(
-            env_state,
-            telemetry=telemetry,
-            hub=hub,
-        ))
+    if reporter.telemetry.wants(TelemetryLevel.NORMAL):
+        _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state, reporter=reporter))
     else:
         _apply_slot_telemetry(env_state.model, None)
 
@@ -51,43 +47,97 @@ def create_env_state(
     env_idx: int,
     round_idx: int,
     *,
-    create_model,
-    task_spec: TaskSpec,
-    slot_config,
-    slots,
+    placement,
+    subject,
     config: TrainingConfig,
-    device,
-    SignalTracker,
-    max_epochs,
-    max_configurations,
-    telemetry: TelemetryConfig,
-    hub,
+    reporter,
 ) -> ParallelEnvState:
     """A fresh host with everything that belongs to it; a function of the seed, the round and the
     env's index.
     """
+    env_device = placement.env_devices[env_idx]
     model = create_model(
-        task_spec,
-        slot_config,
-        slots,
+        subject.task_spec,
+        subject.slot_config,
+        subject.slots,
         generator=derive_generator(config.seed, round_idx, env_idx, "weights"),
-        device=device,
+        device=env_device,
+        gates=subject.gates,
     )
-    host_optimizer = create_optimizer(model.host_parameters(), task_spec, learning_rate=task_spec.host_lr)
+    host_optimizer = create_optimizer(
+        model.host_parameters(), subject.task_spec, learning_rate=subject.task_spec.host_lr
+    )
     env_state = ParallelEnvState(
         env_idx=env_idx,
         round_idx=round_idx,
+        device=env_device,
         model=model,
         host_optimizer=host_optimizer,
-        signal_tracker=SignalTracker(max_epochs),
-        governor=Governor(task_spec.num_classes),
+        scaler=make_scaler(placement.amp_dtype, env_device),
+        signal_tracker=SignalTracker(config.episode_length),
+        governor=Governor(
+            subject.task_spec.num_classes, GovernorConfig(absolute_threshold=config.governor_threshold)
+        ),
         data_generator=derive_generator(config.seed, round_idx, env_idx, "data"),
         action_generator=derive_generator(config.seed, round_idx, env_idx, "action"),
-        stream=make_stream(device),
-        train_totals=torch.zeros(2, dtype=torch.float64, device=device),
-        val_totals=torch.zeros(1 + max_configurations, dtype=torch.float64, device=device),
+        stream=make_stream(env_device),
+        train_totals=torch.zeros(2, dtype=torch.float64, device=env_device),
+        val_totals=torch.zeros(1 + subject.max_configurations, dtype=torch.float64, device=env_device),
     )
-    chance = 1.0 / task_spec.num_classes
+    chance = 1.0 / subject.task_spec.num_classes
     env_state.governor.keep(model.snapshot, 0, -math.log(chance), chance)
-    configure_slot_telemetry(env_state, telemetry=telemetry, hub=hub)
+    configure_slot_telemetry(env_state, reporter=reporter)
     return env_state
+
+
+def begin_round(
+    round_idx: int,
+    *,
+    config: TrainingConfig,
+    reporter,
+    placement,
+    subject,
+    SharedBatchIterator,
+    agent,
+) -> RoundState:
+    """Fresh hosts, and batches that follow each env's own order."""
+    started = time.perf_counter()
+    steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
+    annealed = min(1.0, round_idx / steps) if steps > 0 else 0.0
+    entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
+    reporter.hub.emit(
+        TelemetryEvent(
+            data=RoundStarted(
+                env_seeds=tuple(
+                    derive_seed(config.seed, round_idx, env_idx) for env_idx in range(config.envs)
+                ),
+                entropy_coef=entropy_coef,
+            ),
+            round=round_idx,
+        )
+    )
+    env_states = [create_env_state(
+        env_idx,
+        round_idx,
+        placement=placement,
+        subject=subject,
+        config=config,
+        reporter=reporter,
+    ) for env_idx in range(config.envs)]
+    return RoundState(
+        round_idx=round_idx,
+        entropy_coef=entropy_coef,
+        env_states=env_states,
+        train_batches=SharedBatchIterator(
+            subject.data,
+            subject.task_spec.batch_size,
+            placement.env_devices,
+            [env_state.data_generator for env_state in env_states],
+        ),
+        buffer=RolloutBuffer(
+            config.envs, config.episode_length, subject.slot_config, placement.policy_device
+        ),
+        hidden=None if agent is None else agent.initial_hidden(config.envs),
+        started=started,
+        phase_s=dict.fromkeys(("train", "validate", "decide", "act", "update"), 0.0),
+    )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
+import torch.amp as torch_amp
 from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.tamiyo import SignalTracker
 from esper.tolaria.governor import Governor
-
-if TYPE_CHECKING:
-    from esper.tamiyo import SignalTracker
 
 
 @dataclass(slots=True)
@@ -26,8 +24,10 @@ class ParallelEnvState:
 
     env_idx: int
     round_idx: int
+    device: torch.device
     model: MorphogeneticModel
     host_optimizer: torch.optim.Optimizer
+    scaler: torch_amp.GradScaler | None
     signal_tracker: SignalTracker
     governor: Governor[ModelSnapshot]
     data_generator: torch.Generator
@@ -44,3 +44,8 @@ class ParallelEnvState:
     best_accuracy: float = 0.0
     val_accuracy: float = 0.0
     rollbacks: int = 0
+
+    @property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """The host's optimizer, then one for every live seed."""
+        return [self.host_optimizer, *self.seed_optimizers.values()]

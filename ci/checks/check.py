@@ -1,0 +1,69 @@
+"""A check, and what all checks are given."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ci.config import GateConfig
+from ci.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One run of the gate.
+
+    Attributes:
+        config: what is checked.
+        root: the repository.
+        base: the ref to compare with, and its tree; None without one.
+        scratch: a folder for traces, gone after the run.
+        data: a data folder for golden runs that take one.
+    """
+
+    config: GateConfig
+    root: Path
+    scratch: Path
+    base: Base | None = None
+    data: Path | None = None
+
+    def environment(self) -> dict[str, str]:
+        """The environment variables for a subprocess that imports the repository's modules."""
+        folders = [str(self.root / folder) for folder in self.config.pythonpath]
+        inherited = os.environ.get("PYTHONPATH")
+        return {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([inherited] if inherited else [])])}
+
+    def shown(self, path: Path) -> str:
+        """A path as the table prints it."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The version to compare with: its git ref, and where its files are."""
+
+    ref: str
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named check, ready to run, and beside which others it may.
+
+    ``beside`` says that it waits for other processes; ``in turn`` that it computes in this one, where two at
+    a time would take as long, and where CPython's parser counts its depth for all threads together;
+    ``alone`` that it is timed.
+    """
+
+    name: str
+    run: Callable[[], Verdict]
+    runs: Literal["beside", "in turn", "alone"] = "beside"
+
+
+def tool(name: str) -> Path:
+    """A console script beside this interpreter."""
+    return Path(sys.executable).with_name(name)

@@ -1,0 +1,76 @@
+"""Golden runs: against their goldens, against the base, or only in what holds on every machine."""
+
+from __future__ import annotations
+
+from ci.checks.check import Base, Context
+from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
+from golden.check import Failed as RunFailed
+from golden.check import Judged, NoGolden, Side, ab
+from golden.check.fixtures import check_definition, common_path, load_common
+from golden.check.verify import common_of, verify
+from golden.compare import Comparison, Different, Identical, NotComparable
+from golden.compare.summaries import compare_common
+from golden.record import find_run, record_run
+from golden.report.headlines import verdict_line
+from golden.report.text import describe
+from golden.report.verdicts import render_verdict
+from golden.trace.errors import GoldenError
+
+
+def golden(context: Context, name: str) -> Verdict:
+    """Judge one run by its golden, or by the base if there is one."""
+    if context.base is not None:
+        return _against(context, context.base, name)
+    run = find_run(name, context.root)
+    (found,) = verify([run], root=context.root, out=context.scratch / "verify")
+    match found:
+        case Judged(comparison=comparison):
+            return _verdict(name, comparison)
+        case NoGolden(common=Different()):
+            return Failed(_first_lines(render_verdict(found)))
+        case NoGolden():
+            return CouldNotRun("no golden for this machine; compare two versions instead with --base REF")
+        case RunFailed(message=message):
+            return CouldNotRun(message)
+
+
+def _against(context: Context, base: Base, name: str) -> Verdict:
+    run = find_run(name, context.root)
+    left = Side(f"{name} at {base.ref}", run, base.root)
+    right = Side(f"{name} here", run, context.root)
+    found = ab(left, right, out=context.scratch / "ab" / name, data=run.data_folder(context.data))
+    return _verdict(name, found.comparison)
+
+
+def counts(context: Context, name: str) -> Verdict:
+    """Record one run and compare event counts, order, shapes: what a golden says of every machine."""
+    run = find_run(name, context.root)
+    if not run.everywhere.events:
+        return CouldNotRun(
+            "its events depend on the machine ([everywhere] events = false): no counts to compare"
+        )
+    path = common_path(context.root, name)
+    if not path.exists():
+        return CouldNotRun(f"{context.shown(path)} is missing; make it with `golden record {name} --update`")
+    known = load_common(path, run)
+    check_definition(known, path, run)
+    trace = record_run(run, root=context.root, out=context.scratch / "counts" / name, label=name)
+    return _verdict(name, compare_common(known.common, common_of(run, trace).common))
+
+
+def _verdict(name: str, found: Comparison) -> Verdict:
+    detail = verdict_line(name, found).partition(": ")[2]
+    match found:
+        case Identical():
+            return Passed(detail)
+        case Different(first=first):
+            return Failed("; ".join(["different: " + describe(first)[0], *describe(first)[1:3]]))
+        case NotComparable():
+            return CouldNotRun(detail)
+
+
+def _first_lines(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines()[:3])
+
+
+__all__ = ["GoldenError", "counts", "golden"]

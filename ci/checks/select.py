@@ -1,0 +1,54 @@
+"""Which checks a configuration asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ci.checks.check import Check, Context
+from ci.checks.contracts import contracts
+from ci.checks.imports import isolation
+from ci.checks.plans import plan
+from ci.checks.runs import counts, golden
+from ci.checks.seams import seams
+from ci.checks.tests import tests
+from ci.checks.throughput import throughput
+
+
+def checks(context: Context) -> list[Check]:
+    """What the configuration asks for; what needs a base only if there is one."""
+    return list(_checks(context))
+
+
+def needing_base(context: Context) -> list[str]:
+    """The checks that are left out because there is no base."""
+    if context.base is not None:
+        return []
+    config = context.config
+    left = [f"throughput {config.throughput.run}"] if config.throughput else []
+    return [*(f"fences {fence.function}" for fence in config.fences), *left]
+
+
+def _checks(context: Context) -> Iterator[Check]:
+    config = context.config
+    if config.contracts:
+        yield Check("import contracts", partial(contracts, context))
+    for isolated in config.imports:
+        yield Check(f"imports of {isolated.module}", partial(isolation, context, isolated))
+    for pattern in config.plans:
+        for path in sorted(context.root.glob(pattern)) or [context.root / pattern]:
+            yield Check(f"plan {path.stem}", partial(plan, context, path), runs="in turn")
+    for seam in config.seams:
+        yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
+    for name in config.counts:
+        yield Check(f"counts {name}", partial(counts, context, name))
+    for name in config.runs:
+        yield Check(f"golden {name}", partial(golden, context, name))
+    if config.tests:
+        yield Check("tests", partial(tests, context, config.tests))
+    if config.throughput and context.base:
+        yield Check(
+            f"throughput {config.throughput.run}",
+            partial(throughput, context, config.throughput),
+            runs="alone",
+        )

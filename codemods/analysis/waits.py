@@ -1,0 +1,139 @@
+"""What makes the host wait for the device: the one list of it, by method, function and class.
+
+Names only; what a receiver is, is for the callers to know. Sources: PyTorch's documentation ("this function
+synchronizes the host with the device"), and the calls of `memcpy_and_sync`, `item` and `nonzero` in ATen.
+"""
+
+from __future__ import annotations
+
+import ast
+
+READS = {
+    "item": "one element to the host",
+    "cpu": "tensor to the host",
+    "tolist": "tensor to Python numbers",
+    "numpy": "tensor to a numpy array",
+}
+"""Methods of a tensor that copy it to the host and wait for the copy."""
+
+SHAPES = frozenset(
+    {
+        "argwhere",
+        "bincount",
+        "combinations",
+        "coalesce",
+        "masked_select",
+        "nonzero",
+        "to_sparse",
+        "unique",
+        "unique_consecutive",
+    }
+)
+"""Methods and functions whose result has as many elements as the data says: the host must count first."""
+
+ANSWERS = frozenset({"allclose", "equal", "is_nonzero"})
+"""Methods and functions of tensors that answer with a Python bool."""
+
+CHECKED = frozenset(
+    {
+        "torch.cholesky",
+        "torch.inverse",
+        "torch.lu",
+        "torch.multinomial",
+        "torch.normal",
+        "torch.pinverse",
+        "torch.testing.assert_close",
+        *(
+            f"torch.linalg.{name}"
+            for name in (
+                "cholesky",
+                "cond",
+                "eig",
+                "eigh",
+                "eigvals",
+                "eigvalsh",
+                "inv",
+                "lstsq",
+                "lu_factor",
+                "matrix_rank",
+                "pinv",
+                "solve",
+                "svd",
+                "svdvals",
+                "tensorinv",
+                "tensorsolve",
+            )
+        ),
+    }
+)
+"""Functions that look at values or error flags on the host before they return."""
+
+CHECKED_METHODS = frozenset({"cholesky", "inverse", "multinomial", "pinverse"})
+"""The same, as methods of a tensor."""
+
+COLLECTIVES = frozenset(
+    f"torch.distributed.{name}"
+    for name in (
+        "all_gather_object",
+        "barrier",
+        "broadcast_object_list",
+        "gather_object",
+        "monitored_barrier",
+        "recv_object_list",
+        "scatter_object_list",
+        "send_object_list",
+    )
+)
+"""Collectives that the host waits for."""
+
+ALLOCATOR = frozenset({"torch.cuda.empty_cache", "torch.accelerator.empty_cache", "torch.xpu.empty_cache"})
+"""Functions that give memory back to the driver, which waits for the device."""
+
+SAVERS = frozenset({"pickle.dump", "pickle.dumps", "torch.save", "cloudpickle.dumps", "joblib.dump"})
+"""Functions that write tensors, which brings them to the host."""
+
+TRACKERS = frozenset(
+    {
+        "add_histogram",
+        "add_histogram_raw",
+        "add_scalar",
+        "add_scalars",
+        "log_metric",
+        "log_metrics",
+        "set_postfix",
+        "set_postfix_str",
+    }
+)
+"""Methods of experiment trackers and progress bars that turn what they are given into numbers or text."""
+
+TRACKER_FUNCTIONS = frozenset({"mlflow.log_metric", "mlflow.log_metrics", "wandb.log"})
+"""The same, as functions."""
+
+FENCE = "synchroni"
+"""How the names of calls begin after which everything queued on streams, events or devices is done."""
+
+NAMED_READS = {**READS, "nonzero": "shape depends on data"}
+"""Methods that are told by their name alone, if they are called without arguments."""
+
+
+def is_fence(name: str) -> bool:
+    """Whether everything queued before a call of this name is done after it."""
+    return name.startswith(FENCE)
+
+
+def sync_method(node: ast.Call) -> str | None:
+    """Which wait a call is, told by its name alone, if any."""
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if is_fence(name):
+        return str(name)
+    if not isinstance(function, ast.Attribute):
+        return None
+    if function.attr in NAMED_READS and not node.args:
+        return function.attr
+    if function.attr == "to" and any(
+        isinstance(value, ast.Constant) and value.value == "cpu"
+        for value in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device"))
+    ):
+        return "to"
+    return None

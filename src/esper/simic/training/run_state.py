@@ -1,0 +1,125 @@
+"""What a run and a round are made of, and what is known of an env at a decision."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from esper.kasmina import GateConfig
+from esper.leyline import SeedStateReport, SlotConfig, TrainingSignals
+from esper.leyline.task import TaskSpec
+from esper.leyline.telemetry import CounterfactualComputed, EpochCompleted
+from esper.nissa import TelemetryHub
+from esper.simic.agent import RolloutBuffer
+from esper.simic.control import RewardNormalizer
+from esper.simic.telemetry import TelemetryConfig
+from esper.simic.training.result import RoundResult
+from esper.tamiyo import ActionMasks, Hidden
+from esper.tolaria.data import ImageData, SharedBatchIterator
+
+if TYPE_CHECKING:
+    from esper.simic.training.parallel_env_state import ParallelEnvState
+
+
+ROLLING_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is trained: hosts of a task, the slots that seeds may grow in, and the data."""
+
+    task_spec: TaskSpec
+    slot_config: SlotConfig
+    slots: tuple[str, ...]
+    host_params: int
+    data: ImageData
+    gates: GateConfig
+
+    @property
+    def max_configurations(self) -> int:
+        """Configurations of a validation pass: leave one out of every slot, the host as it is, and
+        without any seed.
+        """
+        return len(self.slots) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the policy and each env's host compute, and the lower precision of the hosts, if any."""
+
+    policy_device: torch.device
+    env_devices: tuple[torch.device, ...]
+    amp_dtype: torch.dtype | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Where events go, and how much is told."""
+
+    hub: TelemetryHub
+    telemetry: TelemetryConfig
+
+
+@dataclass(slots=True)
+class RoundState:
+    """One round: its envs, what the policy remembers of it, and what is counted over all envs."""
+
+    round_idx: int
+    entropy_coef: float
+    env_states: list[ParallelEnvState]
+    train_batches: SharedBatchIterator
+    buffer: RolloutBuffer
+    hidden: Hidden | None
+    started: float
+    phase_s: dict[str, float]
+    action_counts: Counter[str] = field(default_factory=Counter)
+    action_successes: Counter[str] = field(default_factory=Counter)
+    mask_hits: Counter[str] = field(default_factory=Counter)
+    rewards: list[float] = field(default_factory=list)
+    components: dict[str, list[float]] = field(default_factory=dict)
+    images: int = 0
+
+
+@dataclass(slots=True)
+class RunProgress:
+    """How far a run has come, and what outlives a round besides the agent."""
+
+    reward_normalizer: RewardNormalizer
+    first_round: int = 0
+    rolling_accuracies: deque[float] = field(default_factory=lambda: deque(maxlen=ROLLING_ROUNDS))
+    best_accuracy: float = 0.0
+    final_accuracy: float = 0.0
+    env_steps: int = 0
+    rounds: list[RoundResult] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvObservation:
+    """What is known of one env when its next action is chosen.
+
+    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now.
+    """
+
+    metrics: EpochCompleted
+    counterfactual: CounterfactualComputed | None
+    penalty: float
+    signals: TrainingSignals
+    reports: dict[str, SeedStateReport]
+    masks: ActionMasks
+
+
+@dataclass(frozen=True, slots=True)
+class ActionExecutionResult:
+    """What one step of actions leaves for the end of the episode.
+
+    `truncated_bootstrap_targets` are (env, step) of episodes that the time limit cut off: the states after
+    them still have a value. Each list of post-action state has one entry per target.
+    """
+
+    truncated_bootstrap_targets: list[tuple[int, int]] = field(default_factory=list)
+    post_action_signals: list[TrainingSignals] = field(default_factory=list)
+    post_action_slot_reports: list[dict[str, SeedStateReport]] = field(default_factory=list)
+    post_action_masks: list[ActionMasks] = field(default_factory=list)

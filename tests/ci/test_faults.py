@@ -1,0 +1,130 @@
+"""The gate is green on a repository as it is, and red for each planted fault, by the check for it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ci.gate import main
+from tests.ci.stranger import change, make
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("stranger"))
+
+
+@pytest.fixture
+def repository(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "repository"))
+
+
+def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: tmp_path / name for name in ("summary.md", "gate.sarif", "gate.xml")}
+    options = [*("--summary", files["summary.md"]), *("--sarif", files["gate.sarif"])]
+    assert main([*map(str, [*options, "--junit", files["gate.xml"]]), "--root", str(repository)]) == 0
+    printed = capsys.readouterr().out
+    assert "gate passed: 7 passed" in printed
+    assert "# gate passed" in files["summary.md"].read_text()
+    assert json.loads(files["gate.sarif"].read_text())["runs"][0]["results"] == []
+    suite = ElementTree.parse(files["gate.xml"]).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("7", "0", "0")
+
+
+def lose_a_seam(root: Path) -> None:
+    change(
+        root,
+        "app/train.py",
+        'def report(file, step, loss):\n    emit(file, type="step", step=step, loss=loss.item())\n',
+        "from app.reporting import report\n",
+    )
+    (root / "app/reporting.py").write_text(
+        "from app.hub import emit\n\n\ndef report(file, step, loss):\n"
+        '    emit(file, type="step", step=step, loss=loss.item())\n'
+    )
+
+
+def import_something_heavy(root: Path) -> None:
+    change(root, "app/settings.py", "STEPS = 4", "import app.hub\n\nSTEPS = 4")
+    change(root, "app/hub.py", "import json\n", "import json\n\nimport torch\n")
+
+
+def break_a_contract(root: Path) -> None:
+    change(root, "app/settings.py", "STEPS = 4", "STEPS = 4\n\n\ndef f():\n    import app.train")
+
+
+def drift_from_the_plan(root: Path) -> None:
+    change(root, "app/scaling.py", "return value * factor", "return factor * value")
+
+
+def emit_one_more_event(root: Path) -> None:
+    change(
+        root,
+        "app/train.py",
+        "            report(file, step, loss.detach())\n",
+        "            report(file, step, loss.detach())\n        report(file, step, loss.detach())\n",
+    )
+
+
+def change_a_weight_by_one_ulp(root: Path) -> None:
+    change(
+        root,
+        "app/updates.py",
+        "    optimizer.step()\n",
+        "    optimizer.step()\n"
+        "    import torch\n"
+        '    weight = optimizer.param_groups[0]["params"][0]\n'
+        "    weight.data[0, 0] = torch.nextafter(weight.data[0, 0], torch.tensor(9.0))\n",
+    )
+
+
+def break_a_test(root: Path) -> None:
+    change(root, "app/train.py", 'type="step", step=step', 'type="step", step=step + 1')
+
+
+@pytest.mark.parametrize(
+    ("plant", "check", "detail"),
+    [
+        (lose_a_seam, "seams", "emit of app/train.py is read by nothing when it is replaced"),
+        (import_something_heavy, "imports", "app.settings -> app.hub -> torch"),
+        (break_a_contract, "contracts", "settings at the bottom BROKEN"),
+        (drift_from_the_plan, "plan", "not what the plan makes: app/scaling.py"),
+        (emit_one_more_event, "counts", "different: counts of step: 4 -> 5"),
+        (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
+        (break_a_test, "tests", "1 failed"),
+    ],
+)
+def test_red_for_a_planted_fault(
+    plant: Callable[[Path], None],
+    check: str,
+    detail: str,
+    repository: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plant(repository)
+    sarif, junit = tmp_path / "gate.sarif", tmp_path / "gate.xml"
+    options = ["--only", check, "--root", str(repository)]
+    assert main([*options, "--sarif", str(sarif), "--junit", str(junit)]) == 1
+    printed = capsys.readouterr().out
+    assert "gate failed: 1 failed" in printed
+    assert detail in " ".join(printed.split())
+    (result, *_) = json.loads(sarif.read_text())["runs"][0]["results"]
+    assert result["ruleId"].startswith("gate/")
+    assert ElementTree.parse(junit).getroot()[0].get("failures") == "1"
+
+
+def test_a_check_that_crashes_has_a_name(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def crash(*arguments: object) -> None:
+        raise ZeroDivisionError("one line\nand another")
+
+    monkeypatch.setattr("ci.checks.plans.check_plan", crash)
+    assert main(["--only", "plan", "--only", "contracts", "--root", str(repository)]) == 1
+    printed = capsys.readouterr().out
+    assert "crashed: ZeroDivisionError: one line" in printed
+    assert "gate failed: 1 passed, 1 could not run" in printed
