@@ -1,4 +1,4 @@
-"""What is learnt: the task a host is trained on."""
+"""What is learnt, and how its data is brought to the hosts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -36,3 +36,15 @@ class TaskSpec:
     def topology(self) -> Topology:
         """What kind of host learns it."""
         return "transformer" if self.task_type == "lm" else "cnn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """How batches are made. With `preload` the data lives on the envs' devices, else on the host, and batches
+    are moved. `augment`: crop and flip training images. `workers` threads make batches ahead; random numbers
+    are drawn in one order, so that any number of them gives the same bits.
+    """
+
+    preload: bool = False
+    augment: bool = True
+    workers: int = 0

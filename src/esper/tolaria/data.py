@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from esper.leyline.errors import InputError
-from esper.leyline.task import TaskSpec
+from esper.leyline.task import Loading, TaskSpec
 from esper.tolaria.cifar import read_cifar10
 from esper.tolaria.images import CROP_PADDING, Batch, ImageData
 from esper.tolaria.synthetic import synthetic_folder
@@ -135,10 +135,6 @@ class SharedBatchIterator:
     validation pass: all envs share the same batches in the stored order. The last batch may be smaller;
     no example is left out.
 
-    With `preload` the data lives on the envs' devices, else on the host, and batches are moved. `workers`
-    threads make batches ahead; the random numbers are drawn in one order, so that any number of them gives
-    the same bits.
-
     Yields a list with one (inputs, targets) per env: images [B, 3, 32, 32] float32 in channels-last layout
     with labels [B], or characters [B, T] with the characters that follow them [B, T].
     """
@@ -149,30 +145,30 @@ class SharedBatchIterator:
         batch_size: int,
         devices: Sequence[torch.device],
         generators: Sequence[torch.Generator] | None = None,
-        *,
-        preload: bool = False,
-        augment: bool = True,
-        workers: int = 0,
+        loading: Loading | None = None,
     ) -> None:
         if generators is not None and len(generators) != len(devices):
             raise ValueError(f"{len(generators)} generators for {len(devices)} envs")
-        self._data = {device: data.to(device) if preload else data for device in dict.fromkeys(devices)}
+        self._loading = loading or Loading()
+        self._data = {
+            device: data.to(device) if self._loading.preload else data for device in dict.fromkeys(devices)
+        }
         self._batch_size = batch_size
         self._devices = tuple(devices)
         self._generators = None if generators is None else tuple(generators)
         self._size = data.val_size if generators is None else data.train_size
-        self._preload = preload
-        self._augment = augment
-        self._workers = workers
 
     def __len__(self) -> int:
         return -(-self._size // self._batch_size)
 
     def __iter__(self) -> Iterator[list[Batch]]:
-        steps = (
-            self._validation_pass() if self._generators is None else self._training_epoch(self._generators)
-        )
-        return (make() for make in steps) if self._workers == 0 else _made_ahead(steps, self._workers)
+        if self._generators is None:
+            steps = self._validation_pass()
+        else:
+            steps = self._training_epoch(self._generators)
+        if self._loading.workers == 0:
+            return (make() for make in steps)
+        return _made_ahead(steps, self._loading.workers)
 
     def _validation_pass(self) -> Iterator[Callable[[], list[Batch]]]:
         for start in range(0, self._size, self._batch_size):
@@ -189,7 +185,7 @@ class SharedBatchIterator:
         for start in range(0, self._size, self._batch_size):
             indices = [order[start : start + self._batch_size] for order in orders]
             draws = [
-                data.draw(len(index), generator) if self._augment else ()
+                data.draw(len(index), generator) if self._loading.augment else ()
                 for data, index, generator in zip(
                     (self._data[device] for device in self._devices), indices, generators, strict=True
                 )
@@ -203,13 +199,13 @@ class SharedBatchIterator:
         ]
 
     def _train_batch(self, device: torch.device, index: Tensor, draws: tuple[Tensor, ...]) -> Batch:
-        if self._preload:
+        if self._loading.preload:
             index = index.to(device, non_blocking=True)
             draws = tuple(drawn.to(device, non_blocking=True) for drawn in draws)
         return self._placed(self._data[device].train_batch(index, draws), device)
 
     def _placed(self, batch: Batch, device: torch.device) -> Batch:
-        if self._preload or device.type == "cpu":
+        if self._loading.preload or device.type == "cpu":
             return batch
         # Only from pinned memory does a transfer run beside the device's work.
         inputs, targets = (part.pin_memory().to(device, non_blocking=True) for part in batch)
