@@ -29,6 +29,10 @@ class ConvSegment(nn.Module):
             x = F.avg_pool2d(x, 2)
         return F.relu(self.norm(self.conv(x)), inplace=True)
 
+    def extra_repr(self) -> str:
+        """What the parts don't show."""
+        return f"pooled={self.pooled}"
+
 
 class ClassifierSegment(nn.Module):
     """Global average pooling and a linear layer."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Generator, Tensor, nn
 
 from esper.kasmina.blending import BlendGate, blend, straight_through
 from esper.kasmina.blueprints import build_seed
+from esper.kasmina.fused import run_together
 from esper.kasmina.gates import GateConfig, evaluate_gate
 from esper.kasmina.image_seeds import Seed
 from esper.kasmina.initialise import materialise
@@ -98,6 +99,28 @@ class SeedSlot(nn.Module):
         if self.state is None:
             raise RuntimeError(f"slot {self.slot_id} has no seed to blend")
         return blend(self.state.blend_mode, features, change, alpha, self.gate)
+
+    def branch(
+        self, stacked: Tensor, places: Sequence[int], alphas: Sequence[float]
+    ) -> tuple[Tensor, list[int]]:
+        """Several features at once, stacked along the batch: each configuration's, at `places`, joined with a
+        share `alphas` of the seed's change. The distinct results, stacked, and the place of each configuration's.
+        """
+        parts = stacked.chunk(max(places) + 1)
+        grown = sorted({place for place, alpha in zip(places, alphas, strict=True) if alpha != 0.0})
+        if self.seed is None or self.state is None or not grown:
+            return stacked, list(places)
+        inputs = stacked if len(grown) == len(parts) else torch.cat([parts[place] for place in grown])
+        key = (self.topology, self.state.blueprint, self.channels)
+        changes = run_together(self.seed, key, inputs, len(grown)).chunk(len(grown))
+        change = dict(zip(grown, changes, strict=True))
+        joined: dict[tuple[int, float], Tensor] = {}
+        for place, alpha in zip(places, alphas, strict=True):
+            if (place, alpha) not in joined:
+                part = parts[place]
+                joined[place, alpha] = part if alpha == 0.0 else self.blend(part, change[place], alpha)
+        order = {branch: position for position, branch in enumerate(joined)}
+        return torch.cat(list(joined.values())), [order[b] for b in zip(places, alphas, strict=True)]
 
     def report(self) -> SeedStateReport | None:
         """The slot's state for the decision-maker; None for a dormant slot."""
