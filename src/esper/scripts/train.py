@@ -3,17 +3,17 @@
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from esper.leyline.errors import InputError
 from esper.leyline.task import TaskSpec
-from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub
+from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub, make_output
 from esper.nissa.console import ConsoleOutput
 from esper.simic.training.config import (
     TrainingConfig,
@@ -25,11 +25,17 @@ from esper.simic.training.config import (
 )
 
 if TYPE_CHECKING:  # it loads torch, which `--help` and a wrong flag need not wait for
+    from esper.simic.training.dual_ab import DualABResult
     from esper.simic.training.result import TrainingResult
 
 EXIT_OK = 0
 EXIT_UNUSABLE_INPUT = 2
 EXIT_INTERRUPTED = 130
+
+
+class Interrupted(Exception):
+    """The user stopped a run that can go on; the message says how."""
+
 
 Train = Callable[[TrainingConfig, TaskSpec], "TrainingResult"]
 
@@ -54,6 +60,9 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
         except InputError as error:
             errors.print(f"error: {error}")
             return EXIT_UNUSABLE_INPUT
+        except Interrupted as interrupted:
+            errors.print(f"interrupted{interrupted}")
+            return EXIT_INTERRUPTED
         except (click.exceptions.Abort, KeyboardInterrupt):  # click makes the one of the other
             errors.print("interrupted")
             return EXIT_INTERRUPTED
@@ -124,7 +133,7 @@ def _configuration(
     if config_json is not None:
         config = read_config_file(config, config_json)
     changes = {name: value for name, value in given.items() if value is not None}
-    for name in ("slots", "devices"):
+    for name in ("slots", "devices", "telemetry_outputs"):
         if name in changes:
             changes[name] = tuple(part.strip() for part in changes[name].split(","))
     return parse_config(config, changes | {"policy": policy})
@@ -134,18 +143,68 @@ def _run(config: TrainingConfig, train: Train) -> None:
     from esper.runtime import get_task_spec
 
     task_spec = get_task_spec(config.task)
+    if config.dual_ab is None:
+        _train_once(config, task_spec, train)
+        return
+    from esper.simic.training.dual_ab import arm_configs, run_dual_ab, write_dual_ab
+
+    for arm in arm_configs(config):
+        _check_outputs(arm)
+    result = run_dual_ab(config, lambda arm: _train_once(arm, task_spec, train))
+    if config.telemetry_dir is not None:
+        write_dual_ab(result, config.telemetry_dir)
+    if not config.quiet:
+        _show_dual_ab(result, Console())
+
+
+def _check_outputs(config: TrainingConfig) -> None:
     if config.save is not None:
         check_writable(config.save)
-    hub = get_hub()
-    with ExitStack() as stack:
-        outputs: list[TelemetryOutput] = []
-        if config.telemetry_dir is not None:
-            outputs.append(JsonLinesOutput(config.telemetry_dir))
-        if not config.quiet:
-            console = Console()
-            outputs.append(ConsoleOutput(console, progress=not config.no_progress and console.is_terminal))
-        stack.enter_context(hub.attached(*outputs))
-        train(config, task_spec)
+    if config.telemetry_dir is not None:
+        JsonLinesOutput(config.telemetry_dir, append=config.resume is not None)
+
+
+def _train_once(config: TrainingConfig, task_spec: TaskSpec, train: Train) -> "TrainingResult":
+    _check_outputs(config)
+    with get_hub().attached(*_outputs(config)):
+        try:
+            return train(config, task_spec)
+        except KeyboardInterrupt:
+            if config.save is not None and config.save.exists():
+                raise Interrupted(f"; --resume {config.save} goes on from the last finished round") from None
+            raise
+
+
+def _show_dual_ab(result: "DualABResult", console: Console) -> None:
+    from esper.simic.training.dual_ab import comparison_rows
+
+    table = Table(title=f"Two reward modes from seed {result.seed}")
+    for name in ("", result.first.reward_mode, result.second.reward_mode):
+        table.add_column(name, justify="right" if name else "left")
+    for row in comparison_rows(result):
+        table.add_row(*row)
+    console.print(table)
+    error = "" if result.standard_error is None else f" (standard error {result.standard_error:.3f})"
+    console.print(
+        f"{result.second.reward_mode} minus {result.first.reward_mode}, host by host: "
+        f"{result.mean_difference:+.3f}{error} over {len(result.differences)} pair(s)",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _outputs(config: TrainingConfig) -> list[TelemetryOutput]:
+    outputs: list[TelemetryOutput] = []
+    if config.telemetry_dir is not None:
+        outputs.append(JsonLinesOutput(config.telemetry_dir, append=config.resume is not None))
+    for name in config.telemetry_outputs or ():
+        if config.telemetry_dir is None:
+            raise InputError(f"--telemetry-outputs {name}: needs a folder to write to; pass --telemetry-dir")
+        outputs.append(make_output(name, config.telemetry_dir))
+    if not config.quiet:
+        console = Console()
+        outputs.append(ConsoleOutput(console, progress=not config.no_progress and console.is_terminal))
+    return outputs
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 EnvCount = Annotated[int, Field(ge=1, le=1_024)]
 EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
+RewardModeName = Literal["shaped", "escrow", "simplified", "basic", "minimal", "sparse"]
 _PPO = ("ppo",)
 
 
@@ -86,10 +87,11 @@ class TrainingConfig(BaseModel):
     reward_family: Annotated[
         Literal["contribution", "loss"], Flag("reward what seeds contribute, or a falling loss")
     ] = "contribution"
-    reward_mode: Annotated[
-        Literal["shaped", "simplified", "basic", "minimal", "sparse"],
-        Flag("which parts the contribution reward has"),
-    ] = "shaped"
+    reward_mode: Annotated[RewardModeName, Flag("which parts the contribution reward has")] = "shaped"
+    dual_ab: Annotated[
+        RewardModeName | None,
+        Flag("train a second time with this reward mode, from the same seed, and compare", False, _PPO),
+    ] = None
     data_dir: Annotated[
         Path | None,
         Flag("folder with CIFAR-10 in its python format; default: synthetic images", outcome=False),
@@ -109,6 +111,10 @@ class TrainingConfig(BaseModel):
     ] = False
     gpu_preload_augment: Annotated[bool, Flag("crop and flip preloaded data, on the device")] = False
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
+    telemetry_outputs: Annotated[
+        Names | None,
+        Flag("further outputs into that folder: tensorboard, or those of other packages", outcome=False),
+    ] = None
     telemetry_level: Annotated[
         Literal["minimal", "normal", "debug"], Flag("how much telemetry to emit", outcome=False)
     ] = "normal"
@@ -129,6 +135,18 @@ class TrainingConfig(BaseModel):
         """The fields that can change what is learnt, as JSON values."""
         plain = self.model_dump(mode="json")
         return {name: plain[name] for name, flag in flags().items() if flag.outcome}
+
+    @model_validator(mode="after")
+    def _check_dual_ab(self) -> Self:
+        if self.dual_ab is None:
+            return self
+        if self.reward_family != "contribution":
+            raise ValueError("--dual-ab: compares modes of --reward-family contribution")
+        if self.dual_ab == self.reward_mode:
+            raise ValueError(f"--dual-ab {self.dual_ab}: is the --reward-mode; name another")
+        if self.resume is not None:
+            raise ValueError("--dual-ab: trains from the start; leave out --resume")
+        return self
 
     @model_validator(mode="after")
     def _check_heuristic(self) -> Self:
