@@ -104,7 +104,7 @@ class SeedSlot(nn.Module):
         self, stacked: Tensor, places: Sequence[int], alphas: Sequence[float]
     ) -> tuple[Tensor, list[int]]:
         """Several features at once, stacked along the batch: each configuration's, at `places`, joined with a
-        share `alphas` of the seed's change. The distinct results, stacked, and the place of each configuration's.
+        share `alphas` of the seed's change. The distinct results, stacked, and each configuration's place.
         """
         parts = stacked.chunk(max(places) + 1)
         grown = sorted({place for place, alpha in zip(places, alphas, strict=True) if alpha != 0.0})
