@@ -2,10 +2,10 @@
 
     python benchmarks/hotpath.py [--files N] [--lines N] [--repeat N]
 
-The tree holds copies of this repository's trainer, each a package of its own with the trainer's loops and all
-that they call, filled up to the size with modules of installed packages that have no loops over environments.
-Each figure is the least of the repeats, so that a busy machine counts less; the kinds of runs alternate.
-`parse` is an interpreter that only reads and parses the same files.
+The tree holds copies of this repository's trainer, each a package of its own with its loops and all that they
+call, filled up to the size with modules of installed packages that have no loops over environments. Each
+figure is the least of the repeats, so that a busy machine counts less; the kinds of runs alternate. `parse`
+is an interpreter that only reads and parses the same files.
 """
 
 from __future__ import annotations
