@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from codemods.analysis.context import Context, collect, late
 from codemods.analysis.decide import decide
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
+from codemods.analysis.refusals import Refusal
+from codemods.plans.prepared import Explain, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.classes import find_imports
 from codemods.transforms.context import ContextNames, context_edits, prove_contexts
 from codemods.transforms.naming import fresh_name
-from codemods.transforms.proof import NotProven
 
 
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
-    refused: dict[Helper, Refusal] = {}
-    while True:
-        wanted = [helper for helper in request.wanted if helper not in refused]
+
+    def find(
+        wanted: Sequence[Helper], refused: Collection[Helper]
+    ) -> tuple[Sequence[Context], Mapping[Helper, Refusal]]:
         plain = decide(analysis, wanted).lifting
-        takers = sorted((h for h in chosen & plain.candidates), key=lambda h: h.node.lineno)
-        contexts, unfit = collect(plain, takers)
-        if unfit:
-            refused.update(unfit)
-            continue
-        if not contexts:
-            outcome = lift(analysis, replace(request, wanted=wanted))
-            return replace(outcome, refused={**outcome.refused, **refused})
-        members = [helper for context in contexts for helper in context.helpers]
-        try:
-            prepared, variables = _rewritten(analysis, contexts)
-        except NotProven as failure:
-            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
-            continue
-        outcome = lift(prepared.analysis, translated(request, wanted, prepared))
-        failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
-        if not failed:
-            return back(outcome, prepared, refused)
-        for helper, refusal in failed.items():
-            shown = located(refusal, prepared)
-            made = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
-            refused[helper] = late(helper, shown) if made else shown
+        return collect(plain, sorted(chosen & plain.candidates, key=lambda h: h.node.lineno))
+
+    def rewrite(contexts: Sequence[Context]) -> tuple[Prepared, Explain]:
+        prepared, variables = _rewritten(analysis, contexts)
+
+        def explain(helper: Helper, refusal: Refusal) -> Refusal:
+            of_context = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
+            return late(helper, refusal) if of_context else refusal
+
+        return prepared, explain
+
+    return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
 def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepared, list[str]]:
