@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from codemods.analysis.box import Box, find_boxes
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal
-from codemods.plans.prepared import Explain, Lift, Outcome, Prepared, lift_rewritten, prepare
+from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.box import BoxNames, box_edits, prove_boxes
 from codemods.transforms.classes import find_imports
@@ -18,10 +17,8 @@ from codemods.transforms.naming import fresh_name
 def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Box what the chosen helpers share and lift; one that can't be lifted then gets no box."""
 
-    def find(
-        wanted: Sequence[Helper], refused: Collection[Helper]
-    ) -> tuple[Sequence[Box], Mapping[Helper, Refusal]]:
-        return find_boxes(analysis, chosen.difference(refused))
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Box]:
+        return Found(*find_boxes(analysis, chosen.difference(refused)), {})
 
     def rewrite(boxes: Sequence[Box]) -> tuple[Prepared, Explain]:
         return _rewritten(analysis, boxes), lambda helper, refusal: refusal

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from codemods.analysis.context import Context, collect, late
 from codemods.analysis.decide import decide
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal
-from codemods.plans.prepared import Explain, Lift, Outcome, Prepared, lift_rewritten, prepare
+from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.classes import find_imports
 from codemods.transforms.context import ContextNames, context_edits, prove_contexts
@@ -19,11 +19,12 @@ from codemods.transforms.naming import fresh_name
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
 
-    def find(
-        wanted: Sequence[Helper], refused: Collection[Helper]
-    ) -> tuple[Sequence[Context], Mapping[Helper, Refusal]]:
-        plain = decide(analysis, wanted).lifting
-        return collect(plain, sorted(chosen & plain.candidates, key=lambda h: h.node.lineno))
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Context]:
+        plain = decide(analysis, wanted)
+        takers = sorted(chosen.intersection(plain.lifted), key=lambda h: h.node.lineno)
+        contexts, unfit = collect(plain.lifting, takers)
+        # An object that holds another helper uses it as a value; that is not why it is refused.
+        return Found(contexts, unfit, plain.refused)
 
     def rewrite(contexts: Sequence[Context]) -> tuple[Prepared, Explain]:
         prepared, variables = _rewritten(analysis, contexts)

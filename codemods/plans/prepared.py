@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
@@ -125,6 +125,17 @@ class Group(Protocol):
 
 
 G = TypeVar("G", bound=Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[G]):
+    """Groups to be rewritten, why some helpers can't be in one, and why others stay without any rewrite."""
+
+    groups: Sequence[G]
+    unfit: Mapping[Helper, Refusal]
+    before: Mapping[Helper, Refusal]
+
+
 Explain = Callable[[Helper, Refusal], Refusal]
 
 
@@ -132,34 +143,35 @@ def lift_rewritten(
     analysis: Analysis,
     request: Request,
     lift: Lift,
-    find: Callable[[Sequence[Helper], Collection[Helper]], tuple[Sequence[G], Mapping[Helper, Refusal]]],
+    find: Callable[[Sequence[Helper], Collection[Helper]], Found[G]],
     rewrite: Callable[[Sequence[G]], tuple[Prepared, Explain]],
 ) -> Outcome:
     """Rewrite groups of helpers, lift, refuse what fails, and again, until nothing does.
 
-    ``find`` gives the groups among the helpers wanted, but for those refused, and what can't be in one;
-    ``rewrite`` the file rewritten, and how a refusal after it is told of the file as it is.
+    ``find`` gives the groups among the helpers wanted, but for those refused; ``rewrite`` the file rewritten,
+    and how a refusal after it is told of the file as it is.
     """
     refused: dict[Helper, Refusal] = {}
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
-        groups, unfit = find(wanted, refused)
-        if unfit:
-            refused.update(unfit)
+        found = find(wanted, refused)
+        if found.unfit:
+            refused.update(found.unfit)
             continue
-        if not groups:
+        if not found.groups:
             outcome = lift(analysis, replace(request, wanted=wanted))
             return replace(outcome, refused={**outcome.refused, **refused})
-        members = [helper for group in groups for helper in group.helpers]
+        members = [helper for group in found.groups for helper in group.helpers]
         try:
-            prepared, explain = rewrite(groups)
+            prepared, explain = rewrite(found.groups)
         except NotProven as failure:
             refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
             continue
         outcome = lift(prepared.analysis, translated(request, wanted, prepared))
         failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
         if not failed:
-            return back(outcome, prepared, refused)
+            before = {h: r for h, r in found.before.items() if prepared.now[h] in outcome.refused}
+            return back(outcome, prepared, {**before, **refused})
         refused.update({h: explain(h, located(refusal, prepared)) for h, refusal in failed.items()})
 
 

@@ -21,7 +21,6 @@ from codemods.analysis.scopes import FunctionNode
 from codemods.analysis.source import blocks_of, statements_in
 from codemods.transforms.instructions import Step, Steps
 
-
 Node = TypeVar("Node", bound=ast.AST)
 
 

@@ -15,7 +15,9 @@ from golden.compare.outcome import (
     FinalState,
     Identical,
     NotComparable,
+    ProcessCount,
     RandomState,
+    ReadCount,
     Rows,
     StepCount,
     StepDivergence,
@@ -30,15 +32,20 @@ from golden.trace.trace import Trace
 
 def compare(left: Trace, right: Trace) -> Comparison:
     """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+    found = judge(left, right)
+    if isinstance(found, Identical) and found.compared.steps == 0 and found.compared.events == 0:
+        return NotComparable("neither an event nor an optimizer step on both sides")
+    return found
+
+
+def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     compared = Compared(events=min(len(left.events), len(right.events)))
-    divergences: list[Divergence] = []
+    divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
-    if left.about.processes != right.about.processes:
-        return NotComparable(
-            f"{len(left.about.processes)} processes took steps on the left, "
-            f"{len(right.about.processes)} on the right"
-        )
-    for a, b in zip(left.processes, right.processes, strict=True):
+    if len(left.processes) != len(right.processes):
+        divergences.append(ProcessCount(len(left.processes), len(right.processes)))
+    for a, b in zip(left.processes, right.processes, strict=False):
         result = compare_process(a, b)
         compared += result.compared
         divergences += result.divergences
@@ -53,8 +60,6 @@ def compare(left: Trace, right: Trace) -> Comparison:
                 "in the code; record both on one machine"
             )
         return different(compared, divergences, changes, envs)
-    if compared.steps == 0 and compared.events == 0:
-        return NotComparable("neither an event nor an optimizer step on both sides")
     return Identical(compared, envs)
 
 
@@ -73,7 +78,7 @@ def different(
     envs: tuple[EnvVerdict, ...],
 ) -> Different:
     """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
-    ordered: list[Divergence] = [*sorted(divergences, key=_place), *changes]
+    ordered = sorted([*divergences, *changes], key=_place)
     return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs)
 
 
@@ -92,6 +97,11 @@ def _place(found: Divergence) -> tuple[float, int]:
             return (float("inf"), 4)
         case EventChange():
             return (float("inf"), 5)
+        case ProcessCount():
+            return (-1, 0)
+        case ReadCount():
+            # How often the host waits changes no bit: whatever does is said first.
+            return (float("inf"), 6)
 
 
 def env_verdicts(

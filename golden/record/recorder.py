@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from golden.record.devices import locked_device, visible_devices
 from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -40,8 +41,10 @@ def record_run(
     root = root.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
-    if run.device.startswith("cuda") and not torch.cuda.is_available():
-        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
+    _, _, index = run.device.partition(":")
+    if run.device.startswith("cuda") and torch.cuda.device_count() <= int(index or 0):
+        there = torch.cuda.device_count()
+        raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
@@ -84,14 +87,17 @@ def _record(
             **settings(run, folder),
             "observe": True,
             "state_bytes": run.observe.state_mib << 20,
-            "env": {"module": env.module, "count": env.count} if env and env.module else None,
+            "env": env.model_dump(include={"module", "count", "skip"}) if env and env.module else None,
             "syncs": run.observe.syncs,
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
-        begun = time.monotonic()
-        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
-        seconds = time.monotonic() - begun
+        devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
+        _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
+        with locked_device(run.device, devices, shared=run.shares_device) as placed:
+            begun = time.monotonic()
+            execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
+            seconds = time.monotonic() - begun
         processes = _processes(folder)
         events = _events(run, outputs)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
@@ -114,6 +120,19 @@ def _record(
         processes=processes,
         seconds=seconds,
     )
+
+
+def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path | None) -> None:
+    """Run what is to run first, in the same {out}, under the same settings, without observing it."""
+    if run.first is None:
+        return
+    _run_before(run.first, root=root, folder=folder, outputs=outputs, data=data)
+    place = folder / "before"
+    place.mkdir()
+    argv = command_line(run.first, root=root, out=outputs, data=data)
+    variables = environment(run.first, root=root, observe={**settings(run.first, place), "observe": False})
+    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs)
+    shutil.rmtree(place)
 
 
 def _fingerprint(process: Path) -> dict[str, str]:
