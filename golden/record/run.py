@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from golden.record.profiles import Profile
+from golden.record.tables import Data, Env, Events, Everywhere, Observe, Same, Table, Variant
 from golden.trace.errors import UnusableInput
 
 RUNS_FOLDER = Path("golden") / "runs"
@@ -31,112 +32,40 @@ _UNDECIDING = {
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Run(Table):
+    """One run file. Placeholders {out}, {seed} and {device} are replaced in ``command`` and ``args``.
 
-
-Part = Literal["events", "counts", "steps", "rng", "reads"]
-
-
-class Events(_Table):
-    """Where a run writes telemetry events: JSON-lines files in its {out} folder."""
-
-    files: str
-    type: str = "type"
-    unstable: tuple[str, ...] = ()
-
-
-class Everywhere(_Table):
-    """What holds on every machine beside counts, order and shapes: payload fields whose values do."""
-
-    events: bool = True
-    fields: tuple[str, ...] = ()
-
-
-class Data(_Table):
-    """A folder handed to the program as an option value, so that one run works on several data sets.
-
-    The folder comes from ``--data`` or from ``variable``; with neither, the option is left out.
+    Attributes:
+        name: what the run is called: the name of its file.
+        description: what it shows, in a line.
+        command: the program's argv; ``python`` is this interpreter.
+        entry: a dotted callable to call with ``args``, instead of a command.
+        args: options added to the command, or keyword arguments; ``true`` is a flag, ``false`` none.
+        seed: what Python, numpy and torch are seeded with before the program starts.
+        device: cpu, cuda or cuda:N.
+        shares_device: whether other runs may use its GPU at the same time.
+        profile: the determinism settings: ``exact`` for this machine, ``portable`` for others as well.
+        deterministic: what an operation without a deterministic algorithm does.
+        threads: CPU threads of the process.
+        timeout: seconds after which it is stopped.
+        budget: seconds that it may take on two CPU cores, variants included; the suite sums them up.
+        output_mib: how much it may write, in MiB, before it is stopped.
+        pythonpath: folders for imports, relative to the tree under test.
+        environment: environment variables of the process.
+        data: a data folder as an option of the program.
+        events: the events that it writes.
+        observe: what is observed.
+        env: how to recognise an environment.
+        everywhere: what holds on every machine.
+        variants: the same run with something otherwise, by name.
+        same: properties that compare variants, by name.
     """
-
-    option: str
-    variable: str | None = None
-
-
-class Env(_Table):
-    """How to recognise an environment: a field of its events, and the class of its model.
-
-    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``. The first
-    ``skip`` ones are not counted and belong to none: a model that is only built to be measured, say.
-    """
-
-    field: str | None = None
-    module: str | None = None
-    count: Annotated[int, Field(ge=1)] | None = None
-    skip: Annotated[int, Field(ge=0)] = 0
-
-    @model_validator(mode="after")
-    def _both(self) -> Env:
-        if (self.module is None) != (self.count is None):
-            raise ValueError("module and count go together")
-        return self
-
-
-class Observe(_Table):
-    """What must have been seen, what is counted, and how much of the final state is kept (in MiB)."""
-
-    steps: bool = True
-    syncs: bool = True
-    state_mib: Annotated[int, Field(ge=0)] = 256
-
-
-class EnvChange(_Table):
-    """What of ``[env]`` is otherwise in a variant."""
-
-    count: Annotated[int, Field(ge=1)] | None = None
-    skip: Annotated[int, Field(ge=0)] | None = None
-
-
-class Variant(_Table):
-    """What a variant of a run does otherwise; ``args``, ``environment``, ``env`` are merged into the run's.
-
-    An argument that is ``false`` leaves a flag out. ``events = false``: it writes none. ``after`` names a
-    variant that runs first, in the same {out}, and is not observed.
-    """
-
-    command: tuple[str, ...] | None = None
-    entry: str | None = None
-    args: dict[str, Any] = {}
-    environment: dict[str, str] = {}
-    pythonpath: tuple[str, ...] | None = None
-    env: EnvChange = EnvChange()
-    events: Literal[False] | None = None
-    after: str | None = None
-
-
-class Same(_Table):
-    """A property: what ``variants`` have in common with the run, or with the variant ``of``.
-
-    ``says`` is the property in words. The other keys are those of a `Scope`.
-    """
-
-    says: str
-    variants: Annotated[tuple[str, ...], Field(min_length=1)]
-    of: str | None = None
-    what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
-    env: Annotated[int, Field(ge=0)] | None = None
-    where: dict[str, str | int | float | bool] = {}
-    overlap: Literal["start", "end"] | None = None
-
-
-class Run(_Table):
-    """One run file. Placeholders {out}, {seed} and {device} are replaced in ``command`` and ``args``."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     description: str = ""
     command: tuple[str, ...] | None = None
     entry: str | None = None
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
     shares_device: bool = False
@@ -147,14 +76,14 @@ class Run(_Table):
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     output_mib: Annotated[int, Field(ge=1)] = 2048
     pythonpath: tuple[str, ...] = (".", "src")
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default_factory=dict)
     data: Data | None = None
     events: Events | None = None
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()
-    variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = {}
-    same: dict[Annotated[str, Field(pattern=_NAME)], Same] = {}
+    variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = Field(default_factory=dict)
+    same: dict[Annotated[str, Field(pattern=_NAME)], Same] = Field(default_factory=dict)
     _first: Run | None = PrivateAttr(None)
 
     @model_validator(mode="after")
