@@ -16,8 +16,6 @@ from tests.golden.mutations.trial import Trial, changed_tree
 
 CORPUS = load_corpus()
 LOCATED = Trial("x", "different", "ppo_small", "", "step 3 of env 1: gradient a", "event 2 (END): field b")
-    "x", "different", "ppo_small", "first", "step 3 of env 1: gradient a", "event 2 (END): field b"
-)
 
 
 @pytest.mark.parametrize("mutation", CORPUS, ids=lambda mutation: mutation.name)
@@ -41,8 +39,8 @@ def test_few_changes_for_real(tmp_path: Path) -> None:
     only = [part for name in names for part in ("--only", name)]
     result = CliRunner().invoke(command, [*only, "--keep", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    assert "weight-decay-lost: different in ppo_small, located: step 0 of env 0" in result.output
-    assert "data-order-shared: different in ppo_small, located: step 0 of env 1" in result.output
+    assert "weight-decay-lost: different in ppo_properties, located: step 0 of env 0" in result.output
+    assert "data-order-shared: different in ppo_properties, located: step 0 of env 1" in result.output
     assert "3 changes, 0 not as the corpus says" in result.output
     again = CliRunner().invoke(command, [*only, "--keep", str(tmp_path)])
     assert again.output == result.output

@@ -44,9 +44,11 @@ def command(only: tuple[str, ...], workers: int, keep: Path) -> None:
         click.echo(line(mutation, trial))
         return trial
 
+    # Those that no run reaches go through all of them: last, so that the others are known early.
+    order = sorted(chosen, key=lambda mutation: mutation.missed is not None)
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        trials = list(pool.map(one, chosen))
-    pairs = list(zip(chosen, trials, strict=True))
+        trials = {trial.name: trial for trial in pool.map(one, order)}
+    pairs = [(mutation, trials[mutation.name]) for mutation in chosen]
     if not only:
         PAGE.write_text(render(pairs), encoding="utf-8")
         click.echo(f"-> {PAGE.relative_to(REPOSITORY)}")

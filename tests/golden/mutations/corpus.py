@@ -9,7 +9,14 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDER = Path(__file__).resolve().parent / "corpus"
-TRAINER_RUNS = ("ppo_small", "ppo_lifecycle", "ppo_rollback", "ppo_limits", "ppo_properties")
+TRAINER_RUNS = (
+    "ppo_properties",
+    "ppo_small",
+    "ppo_lifecycle",
+    "ppo_rollback",
+    "ppo_limits",
+    "ppo_modes",
+)
 
 
 class CorpusError(Exception):
@@ -33,7 +40,7 @@ class Mutation:
     before: str
     after: str
     imitates: str
-    run: str = "ppo_small"
+    run: str = "ppo_properties"
     step: str | None = None
     event: str | None = None
     crash: str | None = None
