@@ -42,7 +42,7 @@ def test_few_changes_for_real(tmp_path: Path) -> None:
     assert "weight-decay-lost: different in ppo_properties, located: step 0 of env 0" in result.output
     assert "data-order-shared: different in ppo_properties, located: step 0 of env 1" in result.output
     assert "3 changes, 0 not as the corpus says" in result.output
-    again = CliRunner().invoke(command, [*only, "--keep", str(tmp_path)])
+    again = CliRunner().invoke(command, [*only, "--keep", str(tmp_path), "--kept"])
     assert again.output == result.output
 
 
@@ -88,3 +88,5 @@ def test_page() -> None:
     assert "| ppo_small | step 3 of env 1: gradient a<br>event 2 (END): field b |" in page
     assert "- **out-of-reach**" in page
     assert "Nothing reads it." in page
+    assert "not tried" not in page
+    assert "3 more are in the corpus and were not tried" in render([(found, LOCATED)], 3)
