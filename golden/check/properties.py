@@ -10,7 +10,7 @@ from golden.check.ab import Notify, quiet
 from golden.compare import Comparison
 from golden.compare.scope import Scope, compare_within
 from golden.record import Run, record_run
-from golden.record.tables import Same
+from golden.record.run import Same
 from golden.trace.errors import ExitCode, GoldenError
 from golden.trace.trace import Trace
 

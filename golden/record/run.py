@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import xxhash
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from golden.record.profiles import Profile
-from golden.record.tables import Data, Env, Events, Everywhere, Observe, Same, Table, Variant
 from golden.trace.errors import UnusableInput
 
 RUNS_FOLDER = Path("golden") / "runs"
@@ -32,40 +31,180 @@ _UNDECIDING = {
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 
-class Run(Table):
-    """One run file. Placeholders {out}, {seed} and {device} are replaced in ``command`` and ``args``.
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Part = Literal["events", "counts", "steps", "rng", "reads"]
+
+
+class Events(_Table):
+    """Where a run writes telemetry events.
 
     Attributes:
-        name: what the run is called: the name of its file.
-        description: what it shows, in a line.
-        command: the program's argv; ``python`` is this interpreter.
-        entry: a dotted callable to call with ``args``, instead of a command.
-        args: options added to the command, or keyword arguments; ``true`` is a flag, ``false`` none.
-        seed: what Python, numpy and torch are seeded with before the program starts.
-        device: cpu, cuda or cuda:N.
+        files: JSON-lines files in its {out} folder, as a glob.
+        type: the field that names the kind of event.
+        unstable: fields, as patterns, that can't repeat: times, ids, durations.
+    """
+
+    files: str
+    type: str = "type"
+    unstable: tuple[str, ...] = ()
+
+
+class Everywhere(_Table):
+    """What holds on every machine, beside the shapes of models.
+
+    Attributes:
+        events: whether the number and order of events and of optimizer steps do.
+        fields: payload fields whose values do.
+    """
+
+    events: bool = True
+    fields: tuple[str, ...] = ()
+
+
+class Data(_Table):
+    """A folder handed to the program as an option value, so that one run works on several data sets.
+
+    Attributes:
+        option: the program's option; left out if no folder is given.
+        variable: the environment variable that names the folder, where ``--data`` does not.
+    """
+
+    option: str
+    variable: str | None = None
+
+
+class Env(_Table):
+    """How to recognise an environment: by a field of its events, and by the class of its model.
+
+    Attributes:
+        field: the field of an event that holds the env's number.
+        module: the class of an env's model; the k-th one that a process creates belongs to env k modulo
+            ``count``.
+        count: how many envs there are.
+        skip: how many of the first such models belong to none: one that is only built to be measured, say.
+    """
+
+    field: str | None = None
+    module: str | None = None
+    count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _both(self) -> Env:
+        if (self.module is None) != (self.count is None):
+            raise ValueError("module and count go together")
+        return self
+
+
+class Observe(_Table):
+    """What must have been seen, what is counted, and how much is kept.
+
+    Attributes:
+        steps: whether a run without an optimizer step is an error.
+        syncs: whether host reads are counted.
+        state_mib: how much of the final state is kept, in MiB.
+    """
+
+    steps: bool = True
+    syncs: bool = True
+    state_mib: Annotated[int, Field(ge=0)] = 256
+
+
+class EnvChange(_Table):
+    """What of ``[env]`` is otherwise in a variant.
+
+    Attributes:
+        count: how many envs there are.
+        skip: how many of the first models belong to none.
+    """
+
+    count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] | None = None
+
+
+class Variant(_Table):
+    """What a variant of a run does otherwise.
+
+    Attributes:
+        command: instead of the run's.
+        entry: instead of the run's.
+        args: merged into the run's; ``false`` leaves a flag out.
+        environment: merged into the run's.
+        pythonpath: instead of the run's.
+        env: what is otherwise in ``[env]``.
+        events: ``false`` for a variant that writes none.
+        after: a variant that runs first, in the same {out}, and is not observed.
+    """
+
+    command: tuple[str, ...] | None = None
+    entry: str | None = None
+    args: dict[str, Any] = {}
+    environment: dict[str, str] = {}
+    pythonpath: tuple[str, ...] | None = None
+    env: EnvChange = EnvChange()
+    events: Literal[False] | None = None
+    after: str | None = None
+
+
+class Same(_Table):
+    """A property: what variants have in common with the run, or with another variant.
+
+    Attributes:
+        says: the property in words.
+        variants: what is compared, one by one.
+        of: the variant that they are compared with; without it the run itself.
+        what: what is compared.
+        env: only the events and steps of this env.
+        where: only events whose fields have these values.
+        overlap: only the part that both have, counted from the ``start`` or from the ``end``.
+    """
+
+    says: str
+    variants: Annotated[tuple[str, ...], Field(min_length=1)]
+    of: str | None = None
+    what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
+    env: Annotated[int, Field(ge=0)] | None = None
+    where: dict[str, str | int | float | bool] = {}
+    overlap: Literal["start", "end"] | None = None
+
+
+class Run(_Table):
+    """One run file.
+
+    Attributes:
+        name: what the run is called; the file's name if left out.
+        description: what it shows, for ``golden list``.
+        command: the program and its arguments; ``python`` is the interpreter that runs golden.
+        entry: instead of a command, a function as ``package.module.function``.
+        args: options of the command (``--key value``), or keyword arguments of the entry.
+        seed: of Python's, numpy's and torch's generators before the program begins, and {seed}.
+        device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}.
         shares_device: whether other runs may use its GPU at the same time.
-        profile: the determinism settings: ``exact`` for this machine, ``portable`` for others as well.
-        deterministic: what an operation without a deterministic algorithm does.
-        threads: CPU threads of the process.
+        profile: ``exact`` or ``portable``: the determinism settings.
+        deterministic: what torch does about an operation without a deterministic algorithm.
+        threads: of torch.
         timeout: seconds after which it is stopped.
-        budget: seconds that it may take on two CPU cores, variants included; the suite sums them up.
-        output_mib: how much it may write, in MiB, before it is stopped.
-        pythonpath: folders for imports, relative to the tree under test.
-        environment: environment variables of the process.
-        data: a data folder as an option of the program.
-        events: the events that it writes.
-        observe: what is observed.
-        env: how to recognise an environment.
+        budget: seconds that it should take on two cores; the suite prints planned against spent.
+        output_mib: how much it may write, in MiB.
+        pythonpath: folders of the repository that are put on the import path.
+        environment: environment variables.
+        data: a folder of data for it.
+        events: the telemetry events that it writes.
+        observe: what must be seen of it.
+        env: how its environments are recognised.
         everywhere: what holds on every machine.
-        variants: the same run with something otherwise, by name.
-        same: properties that compare variants, by name.
+        variants: what it does otherwise under a name, for comparisons within one tree.
+        same: properties that hold between variants.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     description: str = ""
     command: tuple[str, ...] | None = None
     entry: str | None = None
-    args: dict[str, Any] = Field(default_factory=dict)
+    args: dict[str, Any] = {}
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
     shares_device: bool = False
@@ -76,14 +215,14 @@ class Run(Table):
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     output_mib: Annotated[int, Field(ge=1)] = 2048
     pythonpath: tuple[str, ...] = (".", "src")
-    environment: dict[str, str] = Field(default_factory=dict)
+    environment: dict[str, str] = {}
     data: Data | None = None
     events: Events | None = None
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()
-    variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = Field(default_factory=dict)
-    same: dict[Annotated[str, Field(pattern=_NAME)], Same] = Field(default_factory=dict)
+    variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = {}
+    same: dict[Annotated[str, Field(pattern=_NAME)], Same] = {}
     _first: Run | None = PrivateAttr(None)
 
     @model_validator(mode="after")
