@@ -56,30 +56,43 @@ from esper.leyline.telemetry import (
     EpochCompleted,
     GovernorRollback,
     HostGradientNorms,
+    ImprovementDetected,
     LastAction,
     LayerGradientHealth,
     MaskHitRates,
     Payload,
     PerformanceDegradation,
+    PlateauDetected,
     PPOUpdateCompleted,
     RewardSummary,
     RoundStarted,
     RunCompleted,
     RunStarted,
+    ScaffoldCredited,
     SeedGateEvaluated,
     Severity,
+    ShapleyComputed,
     TelemetryEvent,
     TelemetryLevelChanged,
     Throughput,
 )
 from esper.nissa import TelemetryHub, get_hub
 from esper.simic.agent import HostActions, PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
+from esper.simic.attribution import (
+    SAMPLED_ORDERS,
+    Comparison,
+    CounterfactualMatrix,
+    ShapleyValues,
+    most_coalitions,
+)
 from esper.simic.control import RewardNormalizer
 from esper.simic.rewards import (
     RewardConfig,
     RewardFamily,
     RewardInputs,
     RewardMode,
+    ScaffoldCredit,
+    ScaffoldLedger,
     compute_loss_reward,
     compute_rent_and_shock_inputs,
     compute_reward,
@@ -87,13 +100,15 @@ from esper.simic.rewards import (
 from esper.simic.telemetry import (
     EXPLODING_NORM,
     VANISHING_NORM,
+    AnomalyDetector,
     LayerGradientStats,
-    NumericalReport,
     TelemetryConfig,
     TelemetryLevel,
     check_numerical_stability,
     collect_host_gradients_async,
     collect_per_layer_gradients,
+    collect_seed_gradients_async,
+    detect_progress,
     split_gradient_norms,
 )
 from esper.simic.training.checkpoint import TrainingProgress, read_progress
@@ -129,7 +144,6 @@ from esper.tolaria.seeding import derive_generator, derive_seed
 
 ROLLING_ROUNDS = 10
 DEGRADATION_SHARE = 0.1
-KL_ALARM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +159,8 @@ class Subject:
 
     @property
     def max_configurations(self) -> int:
-        """Configurations of a validation pass: leave one out of every slot, the host as it is, and
-        without any seed.
-        """
-        return len(self.slots) + 2
+        """The most configurations of any validation pass."""
+        return most_coalitions(len(self.slots), SAMPLED_ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +174,11 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Where events go, and how much is told."""
+    """Where events go, how much is told, and what counts as trouble."""
 
     hub: TelemetryHub
     telemetry: TelemetryConfig
+    detector: AnomalyDetector
 
 
 @dataclass(slots=True)
@@ -193,7 +206,10 @@ class ParallelEnvState:
     epoch: int = 0
     seed_optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
     gradient_norms: list[Tensor] = field(default_factory=list)
-    configurations: list[dict[str, float]] = field(default_factory=list)
+    comparison: Comparison = field(default_factory=Comparison)
+    matrix: CounterfactualMatrix | None = None
+    scaffolds: ScaffoldLedger = field(default_factory=ScaffoldLedger)
+    escrow: dict[str, float] = field(default_factory=dict)
     alphas: dict[str, float] = field(default_factory=dict)
     rewards: list[float] = field(default_factory=list)
     best_accuracy: float = 0.0
@@ -243,11 +259,14 @@ class RunProgress:
 class EnvObservation:
     """What is known of one env when its next action is chosen.
 
-    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now.
+    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now. `turn` is
+    a plateau that was reached or ended.
     """
 
     metrics: EpochCompleted
-    counterfactual: CounterfactualComputed | None
+    matrix: CounterfactualMatrix | None
+    turn: PlateauDetected | ImprovementDetected | None
+    anomalies: list[AnomalyDetected]
     penalty: float
     signals: TrainingSignals
     reports: dict[str, SeedStateReport]
@@ -490,6 +509,58 @@ def _emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], 
     )
 
 
+def _emit_counterfactual(
+    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix
+) -> None:
+    """Emit what validation without some seeds said of each."""
+    _emit_with_env_context(
+        hub,
+        env_state,
+        CounterfactualComputed(
+            accuracies=matrix.by_name(),
+            contributions=matrix.contributions(),
+            interactions={"+".join(pair): value for pair, value in matrix.interactions().items()},
+        ),
+    )
+
+
+def _emit_shapley(
+    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix, shares: ShapleyValues
+) -> None:
+    """Emit the seeds' shares of what they added together."""
+    _emit_with_env_context(
+        hub,
+        env_state,
+        ShapleyComputed(
+            method=shares.method,
+            values=dict(shares.values),
+            standard_errors=dict(shares.standard_errors),
+            full_accuracy=matrix.full,
+            bare_accuracy=matrix.bare,
+            configurations=len(matrix.accuracies),
+        ),
+    )
+
+
+def _emit_scaffold_credits(
+    hub: TelemetryHub, env_state: ParallelEnvState, credits: Sequence[ScaffoldCredit]
+) -> None:
+    """Emit which seeds got credit for the help that they gave."""
+    for credit in credits:
+        _emit_with_env_context(
+            hub,
+            env_state,
+            ScaffoldCredited(
+                seed_id=credit.seed_id,
+                beneficiary=credit.beneficiary,
+                boost=credit.boost,
+                delay=credit.delay,
+                credit=credit.credit,
+            ),
+            slot=credit.slot_id,
+        )
+
+
 def _check_performance_degradation(
     hub: TelemetryHub, round_idx: int, accuracy: float, rolling_accuracy: float
 ) -> bool:
@@ -512,10 +583,8 @@ def _check_performance_degradation(
     return True
 
 
-def _apply_slot_telemetry(
-    model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None] | None
-) -> None:
-    """Have all slots of a model report to a callback, or to nobody."""
+def _apply_slot_telemetry(model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None]) -> None:
+    """Have all slots of a model report to a callback."""
     model.set_telemetry(on_telemetry)
 
 
@@ -574,44 +643,28 @@ def _run_ppo_updates(
 
 
 def _handle_telemetry_escalation(
-    hub: TelemetryHub, telemetry_config: TelemetryConfig, round_idx: int, anomalies: Sequence[AnomalyDetected]
+    hub: TelemetryHub,
+    telemetry_config: TelemetryConfig,
+    anomalies: Sequence[AnomalyDetected],
+    *,
+    round_idx: int,
+    epoch: int | None = None,
 ) -> None:
-    """Raise the telemetry level after an anomaly; count down and let it fall back in rounds without one."""
+    """Raise the telemetry level after an anomaly; count down and let it fall back in epochs without one."""
+    changed = False
+    reason = "no anomaly for a while"
     if anomalies:
         changed = telemetry_config.escalate()
         reason = ", ".join(sorted({anomaly.kind for anomaly in anomalies}))
-    else:
-        changed = telemetry_config.finish_round()
-        reason = "no anomaly for a while"
+    elif epoch is not None:
+        changed = telemetry_config.finish_epoch()
     if changed:
         level = telemetry_config.effective_level.name.lower()
-        hub.emit(TelemetryEvent(data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx))
-
-
-def _find_update_anomalies(update: PPOUpdateResult, stability: NumericalReport) -> list[AnomalyDetected]:
-    """What is wrong with a policy after an update."""
-    anomalies: list[AnomalyDetected] = []
-    if not stability.stable:
-        anomalies.append(
-            AnomalyDetected(
-                kind="numerical_instability",
-                detail=", ".join((*stability.parameters, *stability.gradients)),
-                values={
-                    "parameters": float(len(stability.parameters)),
-                    "gradients": float(len(stability.gradients)),
-                },
+        hub.emit(
+            TelemetryEvent(
+                data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx, epoch=epoch
             )
         )
-    if update.skipped:
-        anomalies.append(AnomalyDetected(kind="update_skipped", detail=update.skipped, values={}))
-    approx_kl = update.metrics.get("approx_kl", 0.0)
-    if approx_kl > KL_ALARM:
-        anomalies.append(
-            AnomalyDetected(
-                kind="policy_jump", detail="the policy moved far", values={"approx_kl": approx_kl}
-            )
-        )
-    return anomalies
 
 
 def _emit_anomaly_diagnostics(
@@ -645,7 +698,7 @@ def train_ppo_vectorized(
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
         )
-    reporter = Reporter(get_hub(), telemetry_config)
+    reporter = Reporter(get_hub(), telemetry_config, AnomalyDetector())
     slot_config = SlotConfig(task_spec.slots)
     slots = resolve_slots(config, slot_config)
     data = load_images(
@@ -686,28 +739,28 @@ def train_ppo_vectorized(
         progress.first_round = checkpoint.rounds
         progress.rolling_accuracies.extend(checkpoint.rolling_accuracies)
         progress.best_accuracy = checkpoint.best_accuracy
-        reporter.telemetry.escalated_rounds = checkpoint.escalated_rounds
+        reporter.telemetry.escalated_epochs = checkpoint.escalated_epochs
+        reporter.detector.load_state_dict(checkpoint.anomaly_detector)
     if agent is not None and config.compile_mode != "off":
         agent.compile(config.compile_mode)
     val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)
 
     # --- helpers ---
     def make_telemetry_callback(env_state: ParallelEnvState) -> Callable[[str, Payload], None]:
-        """A callback for the slots of one env, which puts their payloads into the env's place in the run."""
+        """A callback for the slots of one env, which puts their payloads into the env's place in the run, if
+        they are wanted then: the level can change while seeds live.
+        """
 
         def on_telemetry(slot_id: str, payload: Payload) -> None:
-            if isinstance(payload, SeedGateEvaluated) and not reporter.telemetry.wants(TelemetryLevel.DEBUG):
-                return
-            _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
+            is_gate = isinstance(payload, SeedGateEvaluated)
+            if reporter.telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
+                _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
 
         return on_telemetry
 
     def configure_slot_telemetry(env_state: ParallelEnvState) -> None:
-        """Connect the slots of an env to the hub, if their telemetry is wanted."""
-        if reporter.telemetry.wants(TelemetryLevel.NORMAL):
-            _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state))
-        else:
-            _apply_slot_telemetry(env_state.model, None)
+        """Connect the slots of an env to the hub."""
+        _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state))
 
     def create_env_state(env_idx: int, round_idx: int) -> ParallelEnvState:
         """A fresh host with everything that belongs to it; a function of the seed, the round and the
@@ -788,10 +841,11 @@ def train_ppo_vectorized(
         """Gradient norms [1 + live seeds] of one batch, left on the device."""
         model = env_state.model
         live = model.live_slots()
-        return collect_host_gradients_async(
-            model.host_parameters(),
-            {slot_id: model.seed_parameters(slot_id) for slot_id in subject.slots if slot_id in live},
+        of_host = collect_host_gradients_async(model.host_parameters())
+        of_seeds = collect_seed_gradients_async(
+            {slot_id: model.seed_parameters(slot_id) for slot_id in live}, env_state.device
         )
+        return torch.cat([of_host[None], of_seeds])
 
     def _parse_sampled_action(
         env_state: ParallelEnvState, action: FactoredAction
@@ -855,7 +909,7 @@ def train_ppo_vectorized(
 
     def process_fused_val_batch(env_state: ParallelEnvState, inputs: Tensor, targets: Tensor) -> None:
         """Loss of an env's host as it is, and correct answers of all its configurations, in one pass."""
-        configurations = env_state.configurations
+        configurations = env_state.comparison.overrides
         with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
             with torch_amp.autocast(
                 env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
@@ -901,17 +955,17 @@ def train_ppo_vectorized(
             env_state.gradient_norms.clear()
 
     def validate_hosts(round_state: RoundState) -> list[list[float]]:
-        """Every host as it is and, in the same pass, without each seed that changes its output; summed loss,
-        then correct answers by configuration [envs][1 + C].
+        """Every host as it is and, in the same pass, without some of the seeds that change its output; summed
+        loss, then correct answers by configuration [envs][1 + C].
         """
         env_states = round_state.env_states
         for env_state in env_states:
             env_state.model.eval()
             env_state.val_totals.zero_()
-            env_state.configurations = choose_configurations(env_state.model.contributing_slots())
+            env_state.comparison = choose_configurations(env_state)
         for env_batches in val_batches:
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
-                if len(env_state.configurations) > 1:
+                if env_state.comparison.slots:
                     process_fused_val_batch(env_state, inputs, targets)
                 else:
                     process_val_batch(env_state, inputs, targets)
@@ -919,29 +973,25 @@ def train_ppo_vectorized(
         round_state.images += len(env_states) * subject.data.val_size
         return to_host([env_state.val_totals for env_state in env_states], placement.policy_device)
 
-    def choose_configurations(contributing: Sequence[str]) -> list[dict[str, float]]:
-        """The host as it is, without each of the given slots, and without all of them."""
-        configurations = [{}, *({slot_id: 0.0} for slot_id in contributing)]
-        if len(contributing) > 1:
-            configurations.append(dict.fromkeys(contributing, 0.0))
-        return configurations
+    def choose_configurations(env_state: ParallelEnvState) -> Comparison:
+        """Which seeds to switch off; in the last epoch of an episode as many as its Shapley values take."""
+        contributing = env_state.model.contributing_slots()
+        if env_state.epoch < config.episode_length:
+            return Comparison.of_epoch(contributing)
+        generator = derive_generator(config.seed, env_state.round_idx, env_state.env_idx, "attribution")
+        return Comparison.of_last_epoch(contributing, generator)
 
     def measure_contributions(
-        configurations: Sequence[Mapping[str, float]], accuracies: Sequence[float]
-    ) -> CounterfactualComputed | None:
-        """What the accuracies of the configurations say of each slot; None where no slot was left out."""
-        switched = [slot_id for override in configurations if len(override) == 1 for slot_id in override]
-        if not switched:
-            return None
-        by_name = {"+".join(switched): accuracies[0]}
-        contributions: dict[str, float] = {}
-        for index, slot_id in enumerate(switched, start=1):
-            others = [other for other in switched if other != slot_id]
-            by_name["+".join(others) or "none"] = accuracies[index]
-            contributions[slot_id] = accuracies[0] - accuracies[index]
-        if len(switched) > 1:
-            by_name["none"] = accuracies[len(switched) + 1]
-        return CounterfactualComputed(accuracies=by_name, contributions=contributions)
+        env_state: ParallelEnvState, accuracies: Sequence[float]
+    ) -> CounterfactualMatrix | None:
+        """Take in what validation said of each seed, and of each two; None where no seed takes part."""
+        comparison, model = env_state.comparison, env_state.model
+        matrix = comparison.matrix(accuracies) if comparison.slots else None
+        model.record_epoch(accuracies[0], {} if matrix is None else matrix.contributions())
+        if matrix is not None:
+            env_state.scaffolds.record(env_state.epoch, matrix.interactions(), model.slot_reports())
+        env_state.matrix = matrix
+        return matrix
 
     def watch_host(env_state: ParallelEnvState, metrics: EpochCompleted) -> Healthy[ModelSnapshot] | None:
         """Keep a healthy host; put the last healthy one back in place of one that broke, and give what
@@ -981,8 +1031,7 @@ def train_ppo_vectorized(
         """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
         data, model = subject.data, env_state.model
         accuracies = [correct / data.val_size for correct in val_totals[1:]]
-        counterfactual = measure_contributions(env_state.configurations, accuracies)
-        model.record_epoch(accuracies[0], {} if counterfactual is None else counterfactual.contributions)
+        matrix = measure_contributions(env_state, accuracies)
         metrics = EpochCompleted(
             train_loss=train_totals[0] / data.train_size,
             train_accuracy=train_totals[1] / data.train_size,
@@ -1004,6 +1053,7 @@ def train_ppo_vectorized(
             penalty = DEFAULT_GOVERNOR_DEATH_PENALTY
         env_state.val_accuracy = val_accuracy
         env_state.best_accuracy = max(env_state.best_accuracy, val_accuracy)
+        before = None if env_state.epoch == 1 else env_state.signal_tracker.peek()
         signals = env_state.signal_tracker.update(
             epoch=env_state.epoch,
             train_loss=train_loss,
@@ -1012,7 +1062,16 @@ def train_ppo_vectorized(
             val_accuracy=val_accuracy,
         )
         reports = model.slot_reports()
-        return EnvObservation(metrics, counterfactual, penalty, signals, reports, legal_actions(reports))
+        return EnvObservation(
+            metrics=metrics,
+            matrix=matrix,
+            turn=detect_progress(before, signals),
+            anomalies=reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
+            penalty=penalty,
+            signals=signals,
+            reports=reports,
+            masks=legal_actions(reports),
+        )
 
     def legal_actions(reports: Mapping[str, SeedStateReport]) -> ActionMasks:
         """Which choices an env has."""
@@ -1112,6 +1171,11 @@ def train_ppo_vectorized(
         after = env_state.model.slot_reports()
         rent = compute_rent_and_shock_inputs(after, env_state.alphas)
         env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
+        credits = env_state.scaffolds.settle(
+            env_state.epoch, seen.reports, after, seen.signals.val_accuracy, reward_config
+        )
+        if reward_config.pays_scaffolds and reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            _emit_scaffold_credits(reporter.hub, env_state, credits)
         reward_inputs = RewardInputs(
             op=op,
             success=success,
@@ -1121,11 +1185,14 @@ def train_ppo_vectorized(
             signals=seen.signals,
             host_params=subject.host_params,
             rent=rent,
+            escrow=env_state.escrow,
+            scaffold_credit=math.fsum(credit.credit for credit in credits),
         )
         if reward_config.family is RewardFamily.LOSS:
             breakdown = compute_loss_reward(reward_inputs, reward_config)
         else:
             breakdown = compute_reward(reward_inputs, reward_config)
+        env_state.escrow = dict(breakdown.escrow)
         components = dict(breakdown.components)
         reward = breakdown.total
         if seen.penalty:
@@ -1135,13 +1202,15 @@ def train_ppo_vectorized(
 
     def report_env_step(env_state: ParallelEnvState, seen: EnvObservation) -> None:
         """Emit what an epoch of one env came to, before what was done about it."""
-        if seen.counterfactual is not None:
-            _emit_with_env_context(reporter.hub, env_state, seen.counterfactual)
+        if seen.matrix is not None:
+            _emit_counterfactual(reporter.hub, env_state, seen.matrix)
         elif seen.metrics.seeds:
             _emit_cf_unavailable(
                 reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
             )
         _emit_with_env_context(reporter.hub, env_state, seen.metrics)
+        if seen.turn is not None:
+            _emit_with_env_context(reporter.hub, env_state, seen.turn)
 
     def execute_actions(
         round_state: RoundState, observations: Sequence[EnvObservation], host_actions: HostActions
@@ -1192,6 +1261,21 @@ def train_ppo_vectorized(
         progress.env_steps += len(normalised)
         return result
 
+    def watch_hosts(round_state: RoundState, observations: Sequence[EnvObservation]) -> None:
+        """Emit what is wrong with hosts after an epoch, and adapt the level of telemetry to it."""
+        anomalies: list[AnomalyDetected] = []
+        for env_state, seen in zip(round_state.env_states, observations, strict=True):
+            for anomaly in seen.anomalies:
+                _emit_with_env_context(reporter.hub, env_state, anomaly, severity="warning")
+                anomalies.append(anomaly)
+        _handle_telemetry_escalation(
+            reporter.hub,
+            reporter.telemetry,
+            anomalies,
+            round_idx=round_state.round_idx,
+            epoch=observations[0].signals.epoch,
+        )
+
     def update_policy(
         round_state: RoundState, last: ActionExecutionResult
     ) -> tuple[PPOUpdateResult, float] | None:
@@ -1227,16 +1311,21 @@ def train_ppo_vectorized(
             grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
             duration_s=update_s,
         )
+        anomalies = reporter.detector.check_update(update, stability)
         gradient_health = _aggregate_layer_gradient_health(layer_stats)
-        if gradient_health is not None and reporter.telemetry.wants(TelemetryLevel.DEBUG):
+        wanted = bool(anomalies) or reporter.telemetry.wants(TelemetryLevel.DEBUG)
+        if gradient_health is not None and wanted:
             reporter.hub.emit(
                 TelemetryEvent(data=gradient_health, round=round_state.round_idx, severity="debug")
             )
-        return _find_update_anomalies(update, stability)
+        return anomalies
 
     def report_episodes(round_state: RoundState) -> dict[str, float]:
         """Emit what every env came to, and the round's means and sums."""
         for env_state in round_state.env_states:
+            if env_state.matrix is not None and reporter.telemetry.wants(TelemetryLevel.NORMAL):
+                shares = env_state.comparison.shapley(env_state.matrix)
+                _emit_shapley(reporter.hub, env_state, env_state.matrix, shares)
             _emit_with_env_context(
                 reporter.hub,
                 env_state,
@@ -1272,7 +1361,7 @@ def train_ppo_vectorized(
             _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
         anomalies = [] if updated is None else report_update(round_state, *updated)
         _emit_anomaly_diagnostics(hub, round_idx, anomalies)
-        _handle_telemetry_escalation(hub, reporter.telemetry, round_idx, anomalies)
+        _handle_telemetry_escalation(hub, reporter.telemetry, anomalies, round_idx=round_idx)
         _emit_batch_completed(
             hub, round_idx, ticker, round_state.env_states, statistics.fmean(progress.rolling_accuracies)
         )
@@ -1304,7 +1393,8 @@ def train_ppo_vectorized(
                 reward_normalizer=progress.reward_normalizer.state_dict(),
                 rolling_accuracies=list(progress.rolling_accuracies),
                 best_accuracy=progress.best_accuracy,
-                escalated_rounds=reporter.telemetry.escalated_rounds,
+                escalated_epochs=reporter.telemetry.escalated_epochs,
+                anomaly_detector=reporter.detector.state_dict(),
             ).model_dump(),
         )
 
@@ -1348,6 +1438,7 @@ def train_ppo_vectorized(
                 host_actions = choose_actions(round_state, observations)
             with timed(seconds, "act"):
                 last = execute_actions(round_state, observations, host_actions)
+                watch_hosts(round_state, observations)
         with timed(seconds, "update"):
             updated = update_policy(round_state, last)
         report_round(round_state, updated)

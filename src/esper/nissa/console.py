@@ -1,174 +1,170 @@
 """What a person sees while a run goes on, and the table at its end."""
 
-from collections import Counter
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-
-from esper.leyline import LIVE_STAGES
-from esper.leyline.telemetry import (
-    BatchCompleted,
-    EpisodeCompleted,
-    EpochCompleted,
-    GovernorRollback,
-    PPOUpdateCompleted,
-    RoundStarted,
-    RunCompleted,
-    RunStarted,
-    TelemetryEvent,
-    Throughput,
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
 )
+from rich.table import Table
+from rich.text import Text
+
+from esper.leyline.telemetry import RunCompleted, RunStarted, TelemetryEvent
+from esper.nissa.view import EnvView, RunView
+
+SHOWN_ENVS = 8
+REFRESHES_PER_S = 4
+
+STAGE_STYLES = {
+    "GERMINATED": "dim green",
+    "TRAINING": "green",
+    "BLENDING": "yellow",
+    "HOLDING": "cyan",
+    "FOSSILIZED": "bold magenta",
+}
 
 
-@dataclass
-class _Round:
-    """What the table shows of one round."""
+class _SpeedColumn(TextColumn):
+    """Env-steps per second, over the last steps."""
 
-    accuracies: tuple[float, ...]
-    mean_return: float
-    grown: int
-    kept: int
-    pruned: int
-    env_steps_per_s: float = 0.0
-    policy_loss: float | None = None
+    def __init__(self) -> None:
+        super().__init__("")
 
-
-@dataclass
-class _RunView:
-    envs: int = 0
-    rounds: dict[int, _Round] = field(default_factory=dict)
-    final_params: dict[int, EpisodeCompleted] = field(default_factory=dict)
-    policy_loss: dict[int, float] = field(default_factory=dict)
-    env_steps: int = 0
-    rollbacks: int = 0
-    stages: dict[int, dict[str, str]] = field(default_factory=dict)
-    accuracy: dict[int, float] = field(default_factory=dict)
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f} env-steps/s")
 
 
 class ConsoleOutput:
-    """A progress bar over env-steps with accuracies and seeds' stages, and a table of rounds when the
-    run ends.
-    """
+    """A live display of progress and envs, and a table of rounds when the run ends."""
 
     def __init__(self, console: Console, *, progress: bool = True) -> None:
         self._console = console
-        self._view = _RunView()
+        self._view = RunView()
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[status]}"),
+            _SpeedColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
             TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not progress,
+            expand=True,
         )
-        self._task = self._progress.add_task("starting", total=None, status="")
+        self._task = self._progress.add_task("starting", total=None)
+        self._live = (
+            Live(
+                get_renderable=lambda: Group(self._progress, env_table(self._view)),
+                console=console,
+                refresh_per_second=REFRESHES_PER_S,
+                transient=True,
+            )
+            if progress
+            else None
+        )
 
     def emit(self, event: TelemetryEvent) -> None:
         """Update the display."""
-        view, data = self._view, event.data
-        if isinstance(data, RunStarted):
-            self._start(data)
-        elif isinstance(data, RoundStarted):
-            view.accuracy.clear()
-            view.stages.clear()
-            self._progress.update(self._task, description=f"round {event.round}")
-        elif isinstance(data, EpochCompleted) and event.env is not None:
-            view.accuracy[event.env] = data.val_accuracy
-            view.stages[event.env] = dict(data.seeds)
-            self._progress.update(self._task, advance=1, status=_status(view))
-        elif isinstance(data, EpisodeCompleted) and event.env is not None:
-            view.final_params[event.env] = data
-        elif isinstance(data, GovernorRollback):
-            view.rollbacks += 1
-        elif isinstance(data, PPOUpdateCompleted) and event.round is not None:
-            view.policy_loss[event.round] = data.metrics.get("policy_loss", float("nan"))
-        elif isinstance(data, BatchCompleted) and event.round is not None:
-            # Where steps are not reported one by one, rounds are what progress can be seen by.
-            view.env_steps += data.env_steps
-            self._progress.update(self._task, completed=view.env_steps)
-            view.rounds[event.round] = _Round(
-                accuracies=data.env_accuracies,
-                mean_return=data.mean_return,
-                grown=data.seeds_germinated,
-                kept=data.seeds_fossilized,
-                pruned=data.seeds_pruned,
-                policy_loss=view.policy_loss.get(event.round),
-            )
-        elif isinstance(data, Throughput) and event.round in view.rounds:
-            view.rounds[event.round].env_steps_per_s = data.env_steps_per_s
-        elif isinstance(data, RunCompleted):
-            self._progress.stop()
-            self._console.print(_table(view))
-            self._console.print(_summary(view, data), soft_wrap=True, highlight=False)
+        view = self._view
+        view.apply(event)
+        if isinstance(event.data, RunStarted):
+            self._console.print(_headline(event.data), soft_wrap=True, highlight=False)
+            if self._live is not None:
+                self._progress.update(self._task, total=view.total_env_steps)
+                self._live.start()
+        elif isinstance(event.data, RunCompleted):
+            self._stop()
+            self._console.print(round_table(view))
+            self._console.print(_summary(view, event.data), soft_wrap=True, highlight=False)
+        elif self._live is not None and view.started is not None:
+            description = f"round {view.round_idx + 1} of {view.started.rounds}"
+            self._progress.update(self._task, completed=view.env_steps, description=description)
 
     def close(self) -> None:
-        """Take the progress bar away."""
-        self._progress.stop()
+        """Take the live display away."""
+        self._stop()
 
-    def _start(self, data: RunStarted) -> None:
-        self._console.print(
-            f"{data.task}: {data.envs} env(s) x {data.episode_length} epochs x {data.rounds} round(s), "
-            f"{data.train_images:,} training and {data.val_images:,} validation images, "
-            f"host of {data.host_params:,} parameters, seed {data.seed}, {data.device}",
-            soft_wrap=True,
-            highlight=False,
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
+def env_table(view: RunView) -> Table:
+    """The envs of the present round: what they reached, and what grows in them."""
+    table = Table(box=None, pad_edge=False)
+    slots = () if view.started is None else view.started.slots
+    for name in ("env", "epoch", "accuracy", "best", "reward", "parameters"):
+        table.add_column(name, justify="right")
+    table.add_column("did")
+    for slot in slots:
+        table.add_column(slot)
+    for index in sorted(view.envs)[:SHOWN_ENVS]:
+        env = view.envs[index]
+        table.add_row(
+            str(index),
+            str(env.epoch),
+            f"{env.accuracy:.3f}",
+            f"{env.best:.3f}",
+            f"{env.reward:+.2f}",
+            f"{env.parameters:,}",
+            env.last_op.lower(),
+            *(_seed(env, slot) for slot in slots),
         )
-        self._view.envs = data.envs
-        rounds = data.rounds - data.first_round
-        self._progress.update(self._task, total=rounds * data.envs * data.episode_length)
-        self._progress.start()
+    hidden = len(view.envs) - SHOWN_ENVS
+    if hidden > 0:
+        table.add_row("", Text(f"and {hidden} more", style="dim"))
+    return table
 
 
-_SHOWN_ENVS = 4
+def _seed(env: EnvView, slot: str) -> Text:
+    stage = env.seeds.get(slot)
+    if stage is None:
+        return Text("-", style="dim")
+    if stage not in STAGE_STYLES:
+        return Text(stage.lower(), style="dim")
+    return Text(f"{env.blueprints.get(slot, '')} {stage.lower()}".strip(), style=STAGE_STYLES[stage])
 
 
-def _status(view: _RunView) -> str:
-    accuracies = " ".join(f"{view.accuracy[env]:.2f}" for env in sorted(view.accuracy)[:_SHOWN_ENVS])
-    live = {stage.name: stage for stage in LIVE_STAGES}
-    stages = Counter(stage for seeds in view.stages.values() for stage in seeds.values() if stage in live)
-    seeds = ", ".join(f"{stages[name]} {name.lower()}" for name in sorted(stages, key=live.__getitem__))
-    return f"accuracy {accuracies}" + (f" | {seeds}" if seeds else "")
-
-
-def _table(view: _RunView) -> Table:
+def round_table(view: RunView) -> Table:
+    """The rounds of the run, one a line."""
     table = Table(title="Rounds")
-    for name in (
-        "round",
-        "accuracy",
-        "best",
-        "return",
-        "grown",
-        "kept",
-        "pruned",
-        "loss",
-        "steps/s",
-    ):
+    for name in ("round", "accuracy", "best", "return", "grown", "kept", "pruned", "loss", "steps/s"):
         table.add_column(name, justify="right")
     for index, row in view.rounds.items():
         table.add_row(
             str(index),
-            f"{sum(row.accuracies) / len(row.accuracies):.3f}",
-            f"{max(row.accuracies):.3f}",
+            f"{row.accuracy:.3f}",
+            f"{row.best:.3f}",
             f"{row.mean_return:+.2f}",
             str(row.grown),
             str(row.kept),
             str(row.pruned),
             "-" if row.policy_loss is None else f"{row.policy_loss:+.3f}",
-            f"{row.env_steps_per_s:.1f}",
+            "-" if row.env_steps_per_s is None else f"{row.env_steps_per_s:.1f}",
         )
     return table
 
 
-def _summary(view: _RunView, data: RunCompleted) -> str:
-    hosts = view.final_params.values()
-    grown = sum(host.total_params - host.host_params for host in hosts)
+def _headline(data: RunStarted) -> str:
+    return (
+        f"{data.task}: {data.envs} env(s) x {data.episode_length} epochs x {data.rounds} round(s), "
+        f"{data.train_images:,} training and {data.val_images:,} validation images, "
+        f"host of {data.host_params:,} parameters, seed {data.seed}, {data.device}"
+    )
+
+
+def _summary(view: RunView, data: RunCompleted) -> str:
     rollbacks = f", {view.rollbacks} rollback(s)" if view.rollbacks else ""
+    anomalies = f", {view.anomalies} anomaly(ies)" if view.anomalies else ""
     return (
         f"{data.env_steps} env-steps in {data.duration_s:.1f} s; "
         f"best validation accuracy {data.best_accuracy:.3f}; "
-        f"{grown:,} parameters grown in the last round{rollbacks}"
+        f"{view.parameters_grown:,} parameters grown in the last round{rollbacks}{anomalies}"
     )

@@ -48,13 +48,17 @@ class JsonLinesOutput:
     """Writes each event to `events.jsonl` in a folder as it comes, so that a run that ends early has
     lost none.
 
-    Folder and file are made with the first event: a run that never starts leaves nothing behind. Raises
-    InputError if they cannot be written.
+    Folder and file are made with the first event: a run that never starts leaves nothing behind. Events
+    of an earlier run are never overwritten: `append` adds to them, for a run that goes on from a
+    checkpoint. Raises InputError where they are in the way, or nothing can be written.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, append: bool = False) -> None:
         self._folder = folder
+        self._append = append
         self._stream: TextIO | None = None
+        if not append:
+            self._check_free()
 
     def emit(self, event: TelemetryEvent) -> None:
         """Write one line."""
@@ -75,4 +79,29 @@ class JsonLinesOutput:
 
     def _open(self) -> TextIO:
         self._folder.mkdir(parents=True, exist_ok=True)
-        return (self._folder / EVENT_FILE).open("w", encoding="utf-8", newline="\n", buffering=1)
+        path = self._folder / EVENT_FILE
+        if self._append:
+            _drop_cut_off_line(path)
+        try:
+            # Another run may have begun to write there since the check.
+            stream = path.open("a" if self._append else "x", encoding="utf-8", newline="\n", buffering=1)
+        except FileExistsError:
+            self._check_free()
+            raise
+        return stream
+
+    def _check_free(self) -> None:
+        if (self._folder / EVENT_FILE).exists():
+            raise InputError(
+                f"--telemetry-dir {self._folder}: has the {EVENT_FILE} of an earlier run; choose another "
+                f"folder, or --resume that run to add to them"
+            )
+
+
+def _drop_cut_off_line(path: Path) -> None:
+    """Take away a last line without an end, which a killed run left: no event, and in the way of the next."""
+    if not path.exists():
+        return
+    with path.open("rb+") as stream:
+        content = stream.read()
+        stream.truncate(content.rfind(b"\n") + 1)

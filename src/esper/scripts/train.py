@@ -3,7 +3,6 @@
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from esper.leyline.errors import InputError
 from esper.leyline.task import TaskSpec
-from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub
+from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub, make_output
 from esper.nissa.console import ConsoleOutput
 from esper.simic.training.config import (
     TrainingConfig,
@@ -134,7 +133,7 @@ def _configuration(
     if config_json is not None:
         config = read_config_file(config, config_json)
     changes = {name: value for name, value in given.items() if value is not None}
-    for name in ("slots", "devices"):
+    for name in ("slots", "devices", "telemetry_outputs"):
         if name in changes:
             changes[name] = tuple(part.strip() for part in changes[name].split(","))
     return parse_config(config, changes | {"policy": policy})
@@ -161,19 +160,13 @@ def _run(config: TrainingConfig, train: Train) -> None:
 def _check_outputs(config: TrainingConfig) -> None:
     if config.save is not None:
         check_writable(config.save)
+    if config.telemetry_dir is not None:
+        JsonLinesOutput(config.telemetry_dir, append=config.resume is not None)
 
 
 def _train_once(config: TrainingConfig, task_spec: TaskSpec, train: Train) -> "TrainingResult":
     _check_outputs(config)
-    hub = get_hub()
-    with ExitStack() as stack:
-        outputs: list[TelemetryOutput] = []
-        if config.telemetry_dir is not None:
-            outputs.append(JsonLinesOutput(config.telemetry_dir))
-        if not config.quiet:
-            console = Console()
-            outputs.append(ConsoleOutput(console, progress=not config.no_progress and console.is_terminal))
-        stack.enter_context(hub.attached(*outputs))
+    with get_hub().attached(*_outputs(config)):
         try:
             return train(config, task_spec)
         except KeyboardInterrupt:
@@ -198,6 +191,20 @@ def _show_dual_ab(result: "DualABResult", console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _outputs(config: TrainingConfig) -> list[TelemetryOutput]:
+    outputs: list[TelemetryOutput] = []
+    if config.telemetry_dir is not None:
+        outputs.append(JsonLinesOutput(config.telemetry_dir, append=config.resume is not None))
+    for name in config.telemetry_outputs or ():
+        if config.telemetry_dir is None:
+            raise InputError(f"--telemetry-outputs {name}: needs a folder to write to; pass --telemetry-dir")
+        outputs.append(make_output(name, config.telemetry_dir))
+    if not config.quiet:
+        console = Console()
+        outputs.append(ConsoleOutput(console, progress=not config.no_progress and console.is_terminal))
+    return outputs
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Event types: one payload each, and what cannot repeat is marked."""
 
 import dataclasses
+from pathlib import Path
 
 from esper.leyline.telemetry import (
     EVENT_TYPE_OF,
@@ -12,6 +13,7 @@ from esper.leyline.telemetry import (
     all_unstable_paths,
     unstable_fields,
 )
+from esper.nissa.document import telemetry_document
 
 
 def test_every_event_type_has_one_frozen_payload_of_its_name() -> None:
@@ -48,3 +50,15 @@ def test_two_events_of_one_payload_differ_only_in_identity_and_time() -> None:
     assert dataclasses.replace(first, event_id="", timestamp="") == dataclasses.replace(
         second, event_id="", timestamp=""
     )
+
+
+def test_every_field_holds_json_values_and_every_type_is_explained() -> None:
+    text = telemetry_document()
+    for payload, event_type in EVENT_TYPE_OF.items():
+        assert f"### {event_type.value}\n\n" in text
+        assert payload.__doc__
+    assert text.count("| no |") == 2 + sum(len(unstable_fields(payload)) for payload in EVENT_TYPE_OF)
+
+
+def test_the_document_in_the_repository_is_current() -> None:
+    assert (Path(__file__).parents[3] / "docs" / "telemetry.md").read_text() == telemetry_document()

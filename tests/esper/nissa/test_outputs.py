@@ -22,8 +22,9 @@ from esper.leyline.telemetry import (
     TelemetryEvent,
     Throughput,
 )
-from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub
-from esper.nissa.console import ConsoleOutput
+from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub, read_events
+from esper.nissa.console import ConsoleOutput, env_table
+from esper.nissa.view import RunView
 
 
 class Collected:
@@ -114,6 +115,41 @@ def test_a_run_that_never_starts_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_events_of_an_earlier_run_are_never_overwritten(tmp_path: Path) -> None:
+    first = JsonLinesOutput(tmp_path)
+    second = JsonLinesOutput(tmp_path)
+    first.emit(germinated(1))
+    first.close()
+    message = (
+        rf"--telemetry-dir {tmp_path}: has the events.jsonl of an earlier run; choose another folder, or "
+    )
+    with pytest.raises(InputError, match=message):
+        JsonLinesOutput(tmp_path)
+    with pytest.raises(InputError, match=message):
+        second.emit(germinated(2))
+    assert [event.data.seed_id for event in read_events(tmp_path / "events.jsonl")] == ["1"]
+
+
+def test_a_resumed_run_adds_to_the_events_of_the_run_it_goes_on_from(tmp_path: Path) -> None:
+    for number in (1, 2):
+        output = JsonLinesOutput(tmp_path, append=True)
+        output.emit(germinated(number))
+        output.close()
+    assert [event.data.seed_id for event in read_events(tmp_path / "events.jsonl")] == ["1", "2"]
+
+
+def test_a_half_written_line_of_a_killed_run_is_not_glued_to_the_next(tmp_path: Path) -> None:
+    output = JsonLinesOutput(tmp_path)
+    output.emit(germinated(1))
+    output.close()
+    with (tmp_path / "events.jsonl").open("a") as stream:
+        stream.write('{"event_type": "SEED')
+    output = JsonLinesOutput(tmp_path, append=True)
+    output.emit(germinated(2))
+    output.close()
+    assert [event.data.seed_id for event in read_events(tmp_path / "events.jsonl")] == ["1", "2"]
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--telemetry-dir .*file/sub: events.jsonl cannot be written there"):
@@ -137,6 +173,37 @@ def test_the_console_ends_with_a_table_of_rounds() -> None:
     assert "0.450" in text
     assert "best validation accuracy 0.500" in text
     assert "40 parameters grown" in text
+
+
+def test_the_live_display_shows_envs_with_their_seeds_and_goes_away() -> None:
+    stream = io.StringIO()
+    console = ConsoleOutput(Console(file=stream, width=120, force_terminal=True))
+    run = _small_run()
+    for payload, env in run[:2]:
+        console.emit(TelemetryEvent(payload, round=0, env=env))
+    console.emit(
+        TelemetryEvent(
+            SeedGerminated(seed_id="s", blueprint="norm", params=3, alpha=0.0), round=0, env=0, slot="r0c0"
+        )
+    )
+    for payload, env in run[2:]:
+        console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
+    console.close()
+    text = stream.getvalue()
+    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "norm training"):
+        assert shown in text
+    assert text.rindex("norm training") < text.index("Rounds")
+
+
+def test_a_display_of_many_envs_stays_short() -> None:
+    view = RunView()
+    for env in range(100):
+        view.apply(TelemetryEvent(_small_run()[2][0], round=0, epoch=1, env=env))
+    console = Console(file=io.StringIO(), width=120, record=True)
+    console.print(env_table(view))
+    lines = console.export_text().splitlines()
+    assert len(lines) < 12
+    assert "and 92 more" in lines[-1]
 
 
 def _small_run() -> list[tuple[Payload, int | None]]:

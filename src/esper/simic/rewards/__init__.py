@@ -9,6 +9,11 @@ from esper.simic.rewards.inputs import (
     compute_rent_and_shock_inputs,
 )
 from esper.simic.rewards.loss import compute_loss_reward
+from esper.simic.rewards.scaffold import (
+    ScaffoldCredit,
+    ScaffoldLedger,
+    compute_scaffold_hindsight_credit,
+)
 
 __all__ = [
     "RentAndShock",
@@ -17,7 +22,10 @@ __all__ = [
     "RewardFamily",
     "RewardInputs",
     "RewardMode",
+    "ScaffoldCredit",
+    "ScaffoldLedger",
     "compute_loss_reward",
     "compute_rent_and_shock_inputs",
     "compute_reward",
+    "compute_scaffold_hindsight_credit",
 ]

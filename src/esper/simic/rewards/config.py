@@ -19,6 +19,7 @@ class RewardMode(StrEnum):
     """Which parts of the contribution reward there are, from all to hardly any."""
 
     SHAPED = "shaped"
+    ESCROW = "escrow"
     SIMPLIFIED = "simplified"
     BASIC = "basic"
     MINIMAL = "minimal"
@@ -41,6 +42,16 @@ class RewardConfig:
     failure_cost: float = 0.05
     fossilize_weight: float = 20.0
     prune_weight: float = 5.0
+    escrow_weight: float = 50.0
+    scaffold_weight: float = 10.0
+    scaffold_discount: float = 0.9
+    max_scaffold_credit: float = 0.5
     min_fossilize_contribution: float = DEFAULT_MIN_FOSSILIZE_CONTRIBUTION
     loss_weight: float = 1.0
     max_loss_delta: float = 2.0
+
+    @property
+    def pays_scaffolds(self) -> bool:
+        """Whether credit in hindsight is a part of this reward."""
+        shaping = (RewardMode.SHAPED, RewardMode.ESCROW)
+        return self.family is RewardFamily.CONTRIBUTION and self.mode in shaping

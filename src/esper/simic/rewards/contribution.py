@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp, SeedStateReport
+from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp
+from esper.simic.rewards.attribution import attributed
 from esper.simic.rewards.config import RewardConfig, RewardMode
+from esper.simic.rewards.escrow import escrow_accounts, escrow_payment
 from esper.simic.rewards.inputs import (
     RewardBreakdown,
     RewardInputs,
@@ -22,18 +24,9 @@ Part = Callable[[RewardInputs, RewardConfig], float]
 
 def compute_reward(inputs: RewardInputs, config: RewardConfig) -> RewardBreakdown:
     """The reward of one env-step under the configured mode."""
-    return summed({name: part(inputs, config) for name, part in _PARTS[config.mode].items()})
-
-
-def attributed(report: SeedStateReport, val_accuracy: float) -> float:
-    """The part of a seed's contribution that counts: no more than accuracy has risen since it germinated.
-
-    A host adapts to its seed, so that losing the seed costs far more accuracy than having it has gained.
-    """
-    if report.contribution is None:
-        return 0.0
-    gained = max(0.0, val_accuracy - report.accuracy_at_germination)
-    return min(report.contribution, gained)
+    parts = {name: part(inputs, config) for name, part in PARTS[config.mode].items()}
+    accounts = escrow_accounts(inputs, config) if config.mode is RewardMode.ESCROW else {}
+    return summed(parts, accounts)
 
 
 def contribution(inputs: RewardInputs, config: RewardConfig) -> float:
@@ -70,12 +63,29 @@ def prune(inputs: RewardInputs, config: RewardConfig) -> float:
     return -config.prune_weight * attributed(inputs.target, inputs.signals.val_accuracy)
 
 
-_PARTS: Mapping[RewardMode, Mapping[str, Part]] = {
+def scaffold(inputs: RewardInputs, config: RewardConfig) -> float:
+    """Credit for seeds that helped one which became permanent now."""
+    return inputs.scaffold_credit
+
+
+PARTS: Mapping[RewardMode, Mapping[str, Part]] = {
     RewardMode.SHAPED: {
         "contribution": contribution,
         "potential": potential_change,
         "fossilize": fossilize,
         "prune": prune,
+        "scaffold": scaffold,
+        "rent": rent,
+        "alpha_shock": shock,
+        "op_cost": op_cost,
+        "terminal": terminal,
+    },
+    # A prune pays back what was advanced; another price on it would count the same loss twice.
+    RewardMode.ESCROW: {
+        "escrow": escrow_payment,
+        "potential": potential_change,
+        "fossilize": fossilize,
+        "scaffold": scaffold,
         "rent": rent,
         "alpha_shock": shock,
         "op_cost": op_cost,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from esper.leyline import LIVE_STAGES, LifecycleOp, SeedStage, SeedStateReport, TrainingSignals
 from esper.simic.rewards.config import RewardConfig
@@ -20,7 +20,11 @@ class RentAndShock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardInputs:
-    """One env-step: the decision, the slots before and after it, and how training goes."""
+    """One env-step: the decision, the slots before and after it, and how training goes.
+
+    `escrow` is what was advanced for each seed until now, by its name; `scaffold_credit` the credit for
+    seeds that helped one which became permanent in this step.
+    """
 
     op: LifecycleOp
     success: bool
@@ -30,6 +34,8 @@ class RewardInputs:
     signals: TrainingSignals
     host_params: int
     rent: RentAndShock
+    escrow: Mapping[str, float] = field(default_factory=dict)
+    scaffold_credit: float = 0.0
 
     @property
     def target(self) -> SeedStateReport | None:
@@ -44,15 +50,16 @@ class RewardInputs:
 
 @dataclass(frozen=True, slots=True)
 class RewardBreakdown:
-    """A reward and the parts that sum to it."""
+    """A reward and the parts that sum to it; `escrow` is what is advanced for each seed from now on."""
 
     total: float
     components: Mapping[str, float]
+    escrow: Mapping[str, float] = field(default_factory=dict)
 
 
-def summed(components: Mapping[str, float]) -> RewardBreakdown:
+def summed(components: Mapping[str, float], escrow: Mapping[str, float] | None = None) -> RewardBreakdown:
     """The parts with their sum."""
-    return RewardBreakdown(math.fsum(components.values()), components)
+    return RewardBreakdown(math.fsum(components.values()), components, escrow or {})
 
 
 def compute_rent_and_shock_inputs(

@@ -1,5 +1,6 @@
-"""How much telemetry to emit, and what to measure for it: gradients and numerical stability."""
+"""How much telemetry to emit, and what to measure for it."""
 
+from esper.simic.telemetry.anomalies import AnomalyDetector, AnomalyThresholds
 from esper.simic.telemetry.gradients import (
     EXPLODING_NORM,
     VANISHING_NORM,
@@ -7,14 +8,20 @@ from esper.simic.telemetry.gradients import (
     LayerGradientStats,
     collect_host_gradients_async,
     collect_per_layer_gradients,
+    collect_seed_gradients_async,
     split_gradient_norms,
 )
-from esper.simic.telemetry.levels import TelemetryConfig, TelemetryLevel
+from esper.simic.telemetry.levels import ESCALATION_EPOCHS, TelemetryConfig, TelemetryLevel
+from esper.simic.telemetry.progress import PLATEAU_EPOCHS, detect_progress
 from esper.simic.telemetry.stability import NumericalReport, check_numerical_stability
 
 __all__ = [
+    "ESCALATION_EPOCHS",
     "EXPLODING_NORM",
+    "PLATEAU_EPOCHS",
     "VANISHING_NORM",
+    "AnomalyDetector",
+    "AnomalyThresholds",
     "GradientNorms",
     "LayerGradientStats",
     "NumericalReport",
@@ -23,5 +30,7 @@ __all__ = [
     "check_numerical_stability",
     "collect_host_gradients_async",
     "collect_per_layer_gradients",
+    "collect_seed_gradients_async",
+    "detect_progress",
     "split_gradient_norms",
 ]

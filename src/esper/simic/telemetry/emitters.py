@@ -13,6 +13,7 @@ from esper.leyline import CAUSAL_HEADS, HEAD_INDEX, HEAD_NAMES, LifecycleOp
 from esper.leyline.telemetry import (
     ActionDistribution,
     BatchCompleted,
+    CounterfactualComputed,
     CounterfactualUnavailable,
     LastAction,
     LayerGradientHealth,
@@ -21,12 +22,16 @@ from esper.leyline.telemetry import (
     Payload,
     PerformanceDegradation,
     RewardSummary,
+    ScaffoldCredited,
     Severity,
+    ShapleyComputed,
     TelemetryEvent,
     Throughput,
 )
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
+from esper.simic.attribution import CounterfactualMatrix, ShapleyValues
+from esper.simic.rewards import ScaffoldCredit
 from esper.simic.telemetry import EXPLODING_NORM, VANISHING_NORM, LayerGradientStats
 from esper.tamiyo import ActionMasks
 
@@ -255,6 +260,58 @@ def _emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], 
     )
 
 
+def _emit_counterfactual(
+    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix
+) -> None:
+    """Emit what validation without some seeds said of each."""
+    _emit_with_env_context(
+        hub,
+        env_state,
+        CounterfactualComputed(
+            accuracies=matrix.by_name(),
+            contributions=matrix.contributions(),
+            interactions={"+".join(pair): value for pair, value in matrix.interactions().items()},
+        ),
+    )
+
+
+def _emit_shapley(
+    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix, shares: ShapleyValues
+) -> None:
+    """Emit the seeds' shares of what they added together."""
+    _emit_with_env_context(
+        hub,
+        env_state,
+        ShapleyComputed(
+            method=shares.method,
+            values=dict(shares.values),
+            standard_errors=dict(shares.standard_errors),
+            full_accuracy=matrix.full,
+            bare_accuracy=matrix.bare,
+            configurations=len(matrix.accuracies),
+        ),
+    )
+
+
+def _emit_scaffold_credits(
+    hub: TelemetryHub, env_state: ParallelEnvState, credits: Sequence[ScaffoldCredit]
+) -> None:
+    """Emit which seeds got credit for the help that they gave."""
+    for credit in credits:
+        _emit_with_env_context(
+            hub,
+            env_state,
+            ScaffoldCredited(
+                seed_id=credit.seed_id,
+                beneficiary=credit.beneficiary,
+                boost=credit.boost,
+                delay=credit.delay,
+                credit=credit.credit,
+            ),
+            slot=credit.slot_id,
+        )
+
+
 def _check_performance_degradation(
     hub: TelemetryHub, round_idx: int, accuracy: float, rolling_accuracy: float
 ) -> bool:
@@ -277,8 +334,6 @@ def _check_performance_degradation(
     return True
 
 
-def _apply_slot_telemetry(
-    model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None] | None
-) -> None:
-    """Have all slots of a model report to a callback, or to nobody."""
+def _apply_slot_telemetry(model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None]) -> None:
+    """Have all slots of a model report to a callback."""
     model.set_telemetry(on_telemetry)

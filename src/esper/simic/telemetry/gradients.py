@@ -18,6 +18,7 @@ class LayerGradientStats:
     norm: float
 
 
+@torch.compiler.disable
 def collect_per_layer_gradients(module: nn.Module) -> list[LayerGradientStats]:
     """Gradient norms of a module's parameters that have one, in their order. One transfer to the host."""
     named = [(name, value.grad) for name, value in module.named_parameters() if value.grad is not None]
@@ -35,14 +36,19 @@ class GradientNorms:
     seeds: Mapping[str, float]
 
 
-def collect_host_gradients_async(
-    host_parameters: Sequence[nn.Parameter], seed_parameters: Mapping[str, Sequence[nn.Parameter]]
+@torch.compiler.disable
+def collect_host_gradients_async(parameters: Sequence[nn.Parameter]) -> Tensor:
+    """Norm [] of a host's whole gradient. Does not wait for the device."""
+    return _total_norm(parameters)
+
+
+@torch.compiler.disable
+def collect_seed_gradients_async(
+    parameters: Mapping[str, Sequence[nn.Parameter]], device: torch.device
 ) -> Tensor:
-    """Norms [1 + seeds] of the host's gradient and each seed's, in the mapping's order. Does not wait
-    for the device.
-    """
-    groups = [host_parameters, *seed_parameters.values()]
-    return torch.stack([_total_norm(group) for group in groups])
+    """Norms [seeds] of each seed's gradient, in the mapping's order. Does not wait for the device."""
+    norms = [_total_norm(group) for group in parameters.values()]
+    return torch.stack(norms) if norms else torch.zeros(0, device=device)
 
 
 def _total_norm(parameters: Sequence[nn.Parameter]) -> Tensor:

@@ -12,34 +12,35 @@ class TelemetryLevel(IntEnum):
     DEBUG = 2
 
 
-ESCALATION_ROUNDS = 2
+ESCALATION_EPOCHS = 10
 
 
 @dataclass(slots=True)
 class TelemetryConfig:
-    """The level asked for, and how many rounds of full detail are left after an anomaly."""
+    """The level asked for, and how many epochs of full detail are left after an anomaly."""
 
     level: TelemetryLevel = TelemetryLevel.NORMAL
     gradient_stride: int = 10
-    escalated_rounds: int = 0
+    escalation_epochs: int = ESCALATION_EPOCHS
+    escalated_epochs: int = 0
 
     @property
     def effective_level(self) -> TelemetryLevel:
         """The level in force now."""
-        return TelemetryLevel.DEBUG if self.escalated_rounds else self.level
+        return TelemetryLevel.DEBUG if self.escalated_epochs else self.level
 
     def wants(self, level: TelemetryLevel) -> bool:
         """Whether telemetry of a level is emitted now."""
         return self.effective_level >= level
 
-    def escalate(self, rounds: int = ESCALATION_ROUNDS) -> bool:
-        """Full detail for some rounds; whether that raises the level now."""
+    def escalate(self) -> bool:
+        """Full detail for the coming epochs; whether that raises the level now."""
         raised = self.effective_level < TelemetryLevel.DEBUG
-        self.escalated_rounds = max(self.escalated_rounds, rounds)
+        self.escalated_epochs = self.escalation_epochs
         return raised
 
-    def finish_round(self) -> bool:
-        """Count a round; whether the level fell back by it."""
+    def finish_epoch(self) -> bool:
+        """Count an epoch of all envs; whether the level fell back by it."""
         was = self.effective_level
-        self.escalated_rounds = max(0, self.escalated_rounds - 1)
+        self.escalated_epochs = max(0, self.escalated_epochs - 1)
         return self.effective_level < was

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from esper.leyline import (
@@ -23,6 +24,7 @@ from esper.leyline import (
     FactoredAction,
     LifecycleOp,
 )
+from esper.leyline.telemetry import AnomalyDetected
 from esper.simic.agent import HostActions
 from esper.simic.rewards import (
     RewardFamily,
@@ -32,8 +34,15 @@ from esper.simic.rewards import (
     compute_reward,
 )
 from esper.simic.telemetry import TelemetryLevel
-from esper.simic.telemetry.emitters import _emit_cf_unavailable, _emit_last_action, _emit_with_env_context
+from esper.simic.telemetry.emitters import (
+    _emit_cf_unavailable,
+    _emit_counterfactual,
+    _emit_last_action,
+    _emit_scaffold_credits,
+    _emit_with_env_context,
+)
 from esper.simic.training.config import TrainingConfig
+from esper.simic.training.helpers import _handle_telemetry_escalation
 from esper.kasmina.lifecycle import advance_active_seed
 from esper.kasmina.lifecycle import resolve_target_slot
 from esper.simic.training.observation import legal_actions
@@ -132,13 +141,19 @@ def reward_step(
     target_slot: str | None,
     success: bool,
     *,
-    subject,
     reward_config,
+    reporter,
+    subject,
 ) -> tuple[float, dict[str, float]]:
     """The raw reward of one env-step, and the parts that sum to it."""
     after = env_state.model.slot_reports()
     rent = compute_rent_and_shock_inputs(after, env_state.alphas)
     env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
+    credits = env_state.scaffolds.settle(
+        env_state.epoch, seen.reports, after, seen.signals.val_accuracy, reward_config
+    )
+    if reward_config.pays_scaffolds and reporter.telemetry.wants(TelemetryLevel.NORMAL):
+        _emit_scaffold_credits(reporter.hub, env_state, credits)
     reward_inputs = RewardInputs(
         op=op,
         success=success,
@@ -148,11 +163,14 @@ def reward_step(
         signals=seen.signals,
         host_params=subject.host_params,
         rent=rent,
+        escrow=env_state.escrow,
+        scaffold_credit=math.fsum(credit.credit for credit in credits),
     )
     if reward_config.family is RewardFamily.LOSS:
         breakdown = compute_loss_reward(reward_inputs, reward_config)
     else:
         breakdown = compute_reward(reward_inputs, reward_config)
+    env_state.escrow = dict(breakdown.escrow)
     components = dict(breakdown.components)
     reward = breakdown.total
     if seen.penalty:
@@ -163,13 +181,15 @@ def reward_step(
 
 def report_env_step(env_state: ParallelEnvState, seen: EnvObservation, *, reporter) -> None:
     """Emit what an epoch of one env came to, before what was done about it."""
-    if seen.counterfactual is not None:
-        _emit_with_env_context(reporter.hub, env_state, seen.counterfactual)
+    if seen.matrix is not None:
+        _emit_counterfactual(reporter.hub, env_state, seen.matrix)
     elif seen.metrics.seeds:
         _emit_cf_unavailable(
             reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
         )
     _emit_with_env_context(reporter.hub, env_state, seen.metrics)
+    if seen.turn is not None:
+        _emit_with_env_context(reporter.hub, env_state, seen.turn)
 
 
 def execute_actions(
@@ -179,8 +199,8 @@ def execute_actions(
     *,
     subject,
     reward_config,
-    progress,
     reporter,
+    progress,
     config: TrainingConfig,
 ) -> ActionExecutionResult:
     """Act, env by env; reward, count and report each; the counts of the round grow in place."""
@@ -206,8 +226,9 @@ def execute_actions(
             op,
             target_slot,
             success,
-            subject=subject,
             reward_config=reward_config,
+            reporter=reporter,
+            subject=subject,
         )
         normalised.append(progress.reward_normalizer.normalize(reward))
         env_state.rewards.append(reward)
@@ -243,3 +264,19 @@ def execute_actions(
     round_state.buffer.set_rewards(step, normalised)
     progress.env_steps += len(normalised)
     return result
+
+
+def watch_hosts(round_state: RoundState, observations: Sequence[EnvObservation], *, reporter) -> None:
+    """Emit what is wrong with hosts after an epoch, and adapt the level of telemetry to it."""
+    anomalies: list[AnomalyDetected] = []
+    for env_state, seen in zip(round_state.env_states, observations, strict=True):
+        for anomaly in seen.anomalies:
+            _emit_with_env_context(reporter.hub, env_state, anomaly, severity="warning")
+            anomalies.append(anomaly)
+    _handle_telemetry_escalation(
+        reporter.hub,
+        reporter.telemetry,
+        anomalies,
+        round_idx=round_state.round_idx,
+        epoch=observations[0].signals.epoch,
+    )

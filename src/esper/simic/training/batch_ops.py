@@ -9,8 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from esper.leyline.telemetry import HostGradientNorms
-from esper.simic.telemetry import TelemetryLevel, collect_host_gradients_async, split_gradient_norms
+from esper.simic.telemetry import (
+    TelemetryLevel,
+    collect_host_gradients_async,
+    collect_seed_gradients_async,
+    split_gradient_norms,
+)
 from esper.simic.telemetry.emitters import _emit_with_env_context
+from esper.simic.training.config import TrainingConfig
 from esper.simic.training.counterfactual_eval import choose_configurations, process_fused_val_batch
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.run_state import RoundState
@@ -19,14 +25,15 @@ from esper.tolaria.runtime import on_stream, synchronise, to_host
 
 
 @torch.compiler.disable
-def _collect_gradient_telemetry_for_batch(env_state: ParallelEnvState, *, subject) -> Tensor:
+def _collect_gradient_telemetry_for_batch(env_state: ParallelEnvState) -> Tensor:
     """Gradient norms [1 + live seeds] of one batch, left on the device."""
     model = env_state.model
     live = model.live_slots()
-    return collect_host_gradients_async(
-        model.host_parameters(),
-        {slot_id: model.seed_parameters(slot_id) for slot_id in subject.slots if slot_id in live},
+    of_host = collect_host_gradients_async(model.host_parameters())
+    of_seeds = collect_seed_gradients_async(
+        {slot_id: model.seed_parameters(slot_id) for slot_id in live}, env_state.device
     )
+    return torch.cat([of_host[None], of_seeds])
 
 
 def process_train_batch(
@@ -38,7 +45,6 @@ def process_train_batch(
     reporter,
     torch_amp,
     placement,
-    subject,
 ) -> None:
     """Forward, backward and optimizer steps of one env's batch; adds to the env's totals on the
     device.
@@ -56,7 +62,7 @@ def process_train_batch(
         loss = F.cross_entropy(logits.float(), targets)
         backward(loss, optimizers, env_state.scaler)
         if telemetry.wants(TelemetryLevel.DEBUG) and batch_idx % telemetry.gradient_stride == 0:
-            env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state, subject=subject))
+            env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state))
         step_optimizers(optimizers, env_state.scaler)
         correct = (logits.argmax(1) == targets).sum()
         env_state.train_totals += torch.stack([loss.detach().double() * len(targets), correct.double()])
@@ -106,7 +112,6 @@ def train_hosts(
                 reporter=reporter,
                 torch_amp=torch_amp,
                 placement=placement,
-                subject=subject,
             )
     synchronise([env_state.stream for env_state in env_states])
     if reporter.telemetry.wants(TelemetryLevel.DEBUG):
@@ -136,22 +141,23 @@ def report_gradient_norms(env_states: Sequence[ParallelEnvState], *, placement, 
 def validate_hosts(
     round_state: RoundState,
     *,
+    config: TrainingConfig,
     val_batches,
     torch_amp,
     placement,
     subject,
 ) -> list[list[float]]:
-    """Every host as it is and, in the same pass, without each seed that changes its output; summed loss,
-    then correct answers by configuration [envs][1 + C].
+    """Every host as it is and, in the same pass, without some of the seeds that change its output; summed
+    loss, then correct answers by configuration [envs][1 + C].
     """
     env_states = round_state.env_states
     for env_state in env_states:
         env_state.model.eval()
         env_state.val_totals.zero_()
-        env_state.configurations = choose_configurations(env_state.model.contributing_slots())
+        env_state.comparison = choose_configurations(env_state, config=config)
     for env_batches in val_batches:
         for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
-            if len(env_state.configurations) > 1:
+            if env_state.comparison.slots:
                 process_fused_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)
             else:
                 process_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)

@@ -19,7 +19,8 @@ class TrainingProgress(BaseModel):
     reward_normalizer: dict[str, Any]
     rolling_accuracies: list[float]
     best_accuracy: float
-    escalated_rounds: int
+    escalated_epochs: int
+    anomaly_detector: dict[str, Any]
 
 
 def read_progress(path: Path, saved: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainingProgress:

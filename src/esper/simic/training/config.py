@@ -28,7 +28,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 EnvCount = Annotated[int, Field(ge=1, le=1_024)]
 EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
-RewardModeName = Literal["shaped", "simplified", "basic", "minimal", "sparse"]
+RewardModeName = Literal["shaped", "escrow", "simplified", "basic", "minimal", "sparse"]
 _PPO = ("ppo",)
 
 
@@ -96,6 +96,10 @@ class TrainingConfig(BaseModel):
     train_images: Annotated[Count | None, Flag("use only the first so many training images")] = None
     val_images: Annotated[Count | None, Flag("use only the first so many validation images")] = None
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
+    telemetry_outputs: Annotated[
+        Names | None,
+        Flag("further outputs into that folder: tensorboard, or those of other packages", outcome=False),
+    ] = None
     telemetry_level: Annotated[
         Literal["minimal", "normal", "debug"], Flag("how much telemetry to emit", outcome=False)
     ] = "normal"

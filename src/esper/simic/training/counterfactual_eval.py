@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from esper.leyline.telemetry import CounterfactualComputed
+from esper.simic.attribution import Comparison, CounterfactualMatrix
+from esper.simic.training.config import TrainingConfig
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.tolaria.runtime import on_stream
+from esper.tolaria.seeding import derive_generator
 
 
 def process_fused_val_batch(
@@ -22,7 +24,7 @@ def process_fused_val_batch(
     placement,
 ) -> None:
     """Loss of an env's host as it is, and correct answers of all its configurations, in one pass."""
-    configurations = env_state.configurations
+    configurations = env_state.comparison.overrides
     with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
         with torch_amp.autocast(
             env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
@@ -35,27 +37,23 @@ def process_fused_val_batch(
         )
 
 
-def choose_configurations(contributing: Sequence[str]) -> list[dict[str, float]]:
-    """The host as it is, without each of the given slots, and without all of them."""
-    configurations = [{}, *({slot_id: 0.0} for slot_id in contributing)]
-    if len(contributing) > 1:
-        configurations.append(dict.fromkeys(contributing, 0.0))
-    return configurations
+def choose_configurations(env_state: ParallelEnvState, *, config: TrainingConfig) -> Comparison:
+    """Which seeds to switch off; in the last epoch of an episode as many as its Shapley values take."""
+    contributing = env_state.model.contributing_slots()
+    if env_state.epoch < config.episode_length:
+        return Comparison.of_epoch(contributing)
+    generator = derive_generator(config.seed, env_state.round_idx, env_state.env_idx, "attribution")
+    return Comparison.of_last_epoch(contributing, generator)
 
 
 def measure_contributions(
-    configurations: Sequence[Mapping[str, float]], accuracies: Sequence[float]
-) -> CounterfactualComputed | None:
-    """What the accuracies of the configurations say of each slot; None where no slot was left out."""
-    switched = [slot_id for override in configurations if len(override) == 1 for slot_id in override]
-    if not switched:
-        return None
-    by_name = {"+".join(switched): accuracies[0]}
-    contributions: dict[str, float] = {}
-    for index, slot_id in enumerate(switched, start=1):
-        others = [other for other in switched if other != slot_id]
-        by_name["+".join(others) or "none"] = accuracies[index]
-        contributions[slot_id] = accuracies[0] - accuracies[index]
-    if len(switched) > 1:
-        by_name["none"] = accuracies[len(switched) + 1]
-    return CounterfactualComputed(accuracies=by_name, contributions=contributions)
+    env_state: ParallelEnvState, accuracies: Sequence[float]
+) -> CounterfactualMatrix | None:
+    """Take in what validation said of each seed, and of each two; None where no seed takes part."""
+    comparison, model = env_state.comparison, env_state.model
+    matrix = comparison.matrix(accuracies) if comparison.slots else None
+    model.record_epoch(accuracies[0], {} if matrix is None else matrix.contributions())
+    if matrix is not None:
+        env_state.scaffolds.record(env_state.epoch, matrix.interactions(), model.slot_reports())
+    env_state.matrix = matrix
+    return matrix

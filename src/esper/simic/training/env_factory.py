@@ -25,22 +25,21 @@ from esper.tolaria.seeding import derive_generator, derive_seed
 
 
 def make_telemetry_callback(env_state: ParallelEnvState, *, reporter) -> Callable[[str, Payload], None]:
-    """A callback for the slots of one env, which puts their payloads into the env's place in the run."""
+    """A callback for the slots of one env, which puts their payloads into the env's place in the run, if
+    they are wanted then: the level can change while seeds live.
+    """
 
     def on_telemetry(slot_id: str, payload: Payload) -> None:
-        if isinstance(payload, SeedGateEvaluated) and not reporter.telemetry.wants(TelemetryLevel.DEBUG):
-            return
-        _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
+        is_gate = isinstance(payload, SeedGateEvaluated)
+        if reporter.telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
+            _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
 
     return on_telemetry
 
 
 def configure_slot_telemetry(env_state: ParallelEnvState, *, reporter) -> None:
-    """Connect the slots of an env to the hub, if their telemetry is wanted."""
-    if reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state, reporter=reporter))
-    else:
-        _apply_slot_telemetry(env_state.model, None)
+    """Connect the slots of an env to the hub."""
+    _apply_slot_telemetry(env_state.model, make_telemetry_callback(env_state, reporter=reporter))
 
 
 def create_env_state(

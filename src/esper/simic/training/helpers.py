@@ -14,14 +14,11 @@ from esper.leyline import SeedStage, SlotConfig
 from esper.leyline.telemetry import AnomalyDetected, TelemetryEvent, TelemetryLevelChanged
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOAgent, PPOUpdateResult, RolloutBuffer
-from esper.simic.telemetry import NumericalReport, TelemetryConfig
+from esper.simic.telemetry import TelemetryConfig
 from esper.tolaria.runtime import CUDATimer
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState
-
-
-KL_ALARM = 0.5
 
 
 def _calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
@@ -30,44 +27,28 @@ def _calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
 
 
 def _handle_telemetry_escalation(
-    hub: TelemetryHub, telemetry_config: TelemetryConfig, round_idx: int, anomalies: Sequence[AnomalyDetected]
+    hub: TelemetryHub,
+    telemetry_config: TelemetryConfig,
+    anomalies: Sequence[AnomalyDetected],
+    *,
+    round_idx: int,
+    epoch: int | None = None,
 ) -> None:
-    """Raise the telemetry level after an anomaly; count down and let it fall back in rounds without one."""
+    """Raise the telemetry level after an anomaly; count down and let it fall back in epochs without one."""
+    changed = False
+    reason = "no anomaly for a while"
     if anomalies:
         changed = telemetry_config.escalate()
         reason = ", ".join(sorted({anomaly.kind for anomaly in anomalies}))
-    else:
-        changed = telemetry_config.finish_round()
-        reason = "no anomaly for a while"
+    elif epoch is not None:
+        changed = telemetry_config.finish_epoch()
     if changed:
         level = telemetry_config.effective_level.name.lower()
-        hub.emit(TelemetryEvent(data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx))
-
-
-def _find_update_anomalies(update: PPOUpdateResult, stability: NumericalReport) -> list[AnomalyDetected]:
-    """What is wrong with a policy after an update."""
-    anomalies: list[AnomalyDetected] = []
-    if not stability.stable:
-        anomalies.append(
-            AnomalyDetected(
-                kind="numerical_instability",
-                detail=", ".join((*stability.parameters, *stability.gradients)),
-                values={
-                    "parameters": float(len(stability.parameters)),
-                    "gradients": float(len(stability.gradients)),
-                },
+        hub.emit(
+            TelemetryEvent(
+                data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx, epoch=epoch
             )
         )
-    if update.skipped:
-        anomalies.append(AnomalyDetected(kind="update_skipped", detail=update.skipped, values={}))
-    approx_kl = update.metrics.get("approx_kl", 0.0)
-    if approx_kl > KL_ALARM:
-        anomalies.append(
-            AnomalyDetected(
-                kind="policy_jump", detail="the policy moved far", values={"approx_kl": approx_kl}
-            )
-        )
-    return anomalies
 
 
 def _emit_anomaly_diagnostics(

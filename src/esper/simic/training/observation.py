@@ -10,6 +10,7 @@ from esper.kasmina import ModelSnapshot
 from esper.leyline import DEFAULT_GOVERNOR_DEATH_PENALTY, SeedStateReport, TrainingSignals
 from esper.leyline.telemetry import EpochCompleted, GovernorRollback
 from esper.simic.agent import HostActions
+from esper.simic.telemetry import detect_progress
 from esper.simic.telemetry.emitters import _emit_with_env_context
 from esper.simic.training.config import TrainingConfig
 from esper.simic.training.counterfactual_eval import measure_contributions
@@ -76,8 +77,7 @@ def observe_host(
     """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
     data, model = subject.data, env_state.model
     accuracies = [correct / data.val_size for correct in val_totals[1:]]
-    counterfactual = measure_contributions(env_state.configurations, accuracies)
-    model.record_epoch(accuracies[0], {} if counterfactual is None else counterfactual.contributions)
+    matrix = measure_contributions(env_state, accuracies)
     metrics = EpochCompleted(
         train_loss=train_totals[0] / data.train_size,
         train_accuracy=train_totals[1] / data.train_size,
@@ -99,6 +99,7 @@ def observe_host(
         penalty = DEFAULT_GOVERNOR_DEATH_PENALTY
     env_state.val_accuracy = val_accuracy
     env_state.best_accuracy = max(env_state.best_accuracy, val_accuracy)
+    before = None if env_state.epoch == 1 else env_state.signal_tracker.peek()
     signals = env_state.signal_tracker.update(
         epoch=env_state.epoch,
         train_loss=train_loss,
@@ -107,11 +108,16 @@ def observe_host(
         val_accuracy=val_accuracy,
     )
     reports = model.slot_reports()
-    return EnvObservation(metrics, counterfactual, penalty, signals, reports, legal_actions(
-        reports,
-        subject=subject,
-        config=config,
-    ))
+    return EnvObservation(
+        metrics=metrics,
+        matrix=matrix,
+        turn=detect_progress(before, signals),
+        anomalies=reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
+        penalty=penalty,
+        signals=signals,
+        reports=reports,
+        masks=legal_actions(reports, subject=subject, config=config),
+    )
 
 
 def legal_actions(reports: Mapping[str, SeedStateReport], *, subject, config: TrainingConfig) -> ActionMasks:

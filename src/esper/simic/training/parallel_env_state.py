@@ -9,6 +9,8 @@ import torch.amp as torch_amp
 from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.simic.attribution import Comparison, CounterfactualMatrix
+from esper.simic.rewards import ScaffoldLedger
 from esper.tamiyo import SignalTracker
 from esper.tolaria.governor import Governor
 
@@ -38,7 +40,10 @@ class ParallelEnvState:
     epoch: int = 0
     seed_optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
     gradient_norms: list[Tensor] = field(default_factory=list)
-    configurations: list[dict[str, float]] = field(default_factory=list)
+    comparison: Comparison = field(default_factory=Comparison)
+    matrix: CounterfactualMatrix | None = None
+    scaffolds: ScaffoldLedger = field(default_factory=ScaffoldLedger)
+    escrow: dict[str, float] = field(default_factory=dict)
     alphas: dict[str, float] = field(default_factory=dict)
     rewards: list[float] = field(default_factory=list)
     best_accuracy: float = 0.0

@@ -18,12 +18,13 @@ from esper.simic.telemetry.emitters import (
     _emit_mask_hit_rates,
     _emit_ppo_update_event,
     _emit_reward_summary,
+    _emit_shapley,
     _emit_throughput,
     _emit_with_env_context,
 )
 from esper.simic.training.checkpoint import TrainingProgress
 from esper.simic.training.config import TrainingConfig
-from esper.simic.training.helpers import _emit_anomaly_diagnostics, _find_update_anomalies, _handle_telemetry_escalation
+from esper.simic.training.helpers import _emit_anomaly_diagnostics, _handle_telemetry_escalation
 from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
 from esper.simic.training.runner import run_ppo_updates
 from esper.simic.training.observation import batch_signals_to_features
@@ -86,17 +87,22 @@ def report_update(
         grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
         duration_s=update_s,
     )
+    anomalies = reporter.detector.check_update(update, stability)
     gradient_health = _aggregate_layer_gradient_health(layer_stats)
-    if gradient_health is not None and reporter.telemetry.wants(TelemetryLevel.DEBUG):
+    wanted = bool(anomalies) or reporter.telemetry.wants(TelemetryLevel.DEBUG)
+    if gradient_health is not None and wanted:
         reporter.hub.emit(
             TelemetryEvent(data=gradient_health, round=round_state.round_idx, severity="debug")
         )
-    return _find_update_anomalies(update, stability)
+    return anomalies
 
 
 def report_episodes(round_state: RoundState, *, reporter, subject) -> dict[str, float]:
     """Emit what every env came to, and the round's means and sums."""
     for env_state in round_state.env_states:
+        if env_state.matrix is not None and reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            shares = env_state.comparison.shapley(env_state.matrix)
+            _emit_shapley(reporter.hub, env_state, env_state.matrix, shares)
         _emit_with_env_context(
             reporter.hub,
             env_state,
@@ -150,7 +156,7 @@ def report_round(
         reporter=reporter,
     )
     _emit_anomaly_diagnostics(hub, round_idx, anomalies)
-    _handle_telemetry_escalation(hub, reporter.telemetry, round_idx, anomalies)
+    _handle_telemetry_escalation(hub, reporter.telemetry, anomalies, round_idx=round_idx)
     _emit_batch_completed(
         hub, round_idx, ticker, round_state.env_states, statistics.fmean(progress.rolling_accuracies)
     )
@@ -183,6 +189,7 @@ def save_checkpoint(rounds: int, *, agent, config: TrainingConfig, progress, rep
             reward_normalizer=progress.reward_normalizer.state_dict(),
             rolling_accuracies=list(progress.rolling_accuracies),
             best_accuracy=progress.best_accuracy,
-            escalated_rounds=reporter.telemetry.escalated_rounds,
+            escalated_epochs=reporter.telemetry.escalated_epochs,
+            anomaly_detector=reporter.detector.state_dict(),
         ).model_dump(),
     )

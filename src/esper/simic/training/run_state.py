@@ -11,11 +11,12 @@ import torch
 from esper.kasmina import GateConfig
 from esper.leyline import SeedStateReport, SlotConfig, TrainingSignals
 from esper.leyline.task import TaskSpec
-from esper.leyline.telemetry import CounterfactualComputed, EpochCompleted
+from esper.leyline.telemetry import AnomalyDetected, EpochCompleted, ImprovementDetected, PlateauDetected
 from esper.nissa import TelemetryHub
 from esper.simic.agent import RolloutBuffer
+from esper.simic.attribution import SAMPLED_ORDERS, CounterfactualMatrix, most_coalitions
 from esper.simic.control import RewardNormalizer
-from esper.simic.telemetry import TelemetryConfig
+from esper.simic.telemetry import AnomalyDetector, TelemetryConfig
 from esper.simic.training.result import RoundResult
 from esper.tamiyo import ActionMasks, Hidden
 from esper.tolaria.data import ImageData, SharedBatchIterator
@@ -40,10 +41,8 @@ class Subject:
 
     @property
     def max_configurations(self) -> int:
-        """Configurations of a validation pass: leave one out of every slot, the host as it is, and
-        without any seed.
-        """
-        return len(self.slots) + 2
+        """The most configurations of any validation pass."""
+        return most_coalitions(len(self.slots), SAMPLED_ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +56,11 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Where events go, and how much is told."""
+    """Where events go, how much is told, and what counts as trouble."""
 
     hub: TelemetryHub
     telemetry: TelemetryConfig
+    detector: AnomalyDetector
 
 
 @dataclass(slots=True)
@@ -100,11 +100,14 @@ class RunProgress:
 class EnvObservation:
     """What is known of one env when its next action is chosen.
 
-    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now.
+    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now. `turn` is
+    a plateau that was reached or ended.
     """
 
     metrics: EpochCompleted
-    counterfactual: CounterfactualComputed | None
+    matrix: CounterfactualMatrix | None
+    turn: PlateauDetected | ImprovementDetected | None
+    anomalies: list[AnomalyDetected]
     penalty: float
     signals: TrainingSignals
     reports: dict[str, SeedStateReport]

@@ -56,30 +56,43 @@ from esper.leyline.telemetry import (
     EpochCompleted,
     GovernorRollback,
     HostGradientNorms,
+    ImprovementDetected,
     LastAction,
     LayerGradientHealth,
     MaskHitRates,
     Payload,
     PerformanceDegradation,
+    PlateauDetected,
     PPOUpdateCompleted,
     RewardSummary,
     RoundStarted,
     RunCompleted,
     RunStarted,
+    ScaffoldCredited,
     SeedGateEvaluated,
     Severity,
+    ShapleyComputed,
     TelemetryEvent,
     TelemetryLevelChanged,
     Throughput,
 )
 from esper.nissa import TelemetryHub, get_hub
 from esper.simic.agent import HostActions, PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
+from esper.simic.attribution import (
+    SAMPLED_ORDERS,
+    Comparison,
+    CounterfactualMatrix,
+    ShapleyValues,
+    most_coalitions,
+)
 from esper.simic.control import RewardNormalizer
 from esper.simic.rewards import (
     RewardConfig,
     RewardFamily,
     RewardInputs,
     RewardMode,
+    ScaffoldCredit,
+    ScaffoldLedger,
     compute_loss_reward,
     compute_rent_and_shock_inputs,
     compute_reward,
@@ -87,13 +100,15 @@ from esper.simic.rewards import (
 from esper.simic.telemetry import (
     EXPLODING_NORM,
     VANISHING_NORM,
+    AnomalyDetector,
     LayerGradientStats,
-    NumericalReport,
     TelemetryConfig,
     TelemetryLevel,
     check_numerical_stability,
     collect_host_gradients_async,
     collect_per_layer_gradients,
+    collect_seed_gradients_async,
+    detect_progress,
     split_gradient_norms,
 )
 from esper.simic.training.checkpoint import TrainingProgress, read_progress
@@ -134,14 +149,17 @@ from esper.simic.telemetry.emitters import (
     _emit_action_distribution,
     _emit_batch_completed,
     _emit_cf_unavailable,
+    _emit_counterfactual,
     _emit_last_action,
     _emit_mask_hit_rates,
     _emit_ppo_update_event,
     _emit_reward_summary,
+    _emit_scaffold_credits,
+    _emit_shapley,
     _emit_throughput,
     _emit_with_env_context,
 )
-from esper.simic.training.helpers import _calculate_entropy_anneal_steps, _emit_anomaly_diagnostics, _find_update_anomalies, _handle_telemetry_escalation
+from esper.simic.training.helpers import _calculate_entropy_anneal_steps, _emit_anomaly_diagnostics, _handle_telemetry_escalation
 from esper.kasmina.lifecycle import advance_active_seed
 from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
 from esper.kasmina.lifecycle import resolve_target_slot
@@ -156,7 +174,7 @@ from esper.simic.training.run_state import (
     RunProgress,
     Subject,
 )
-from esper.simic.training.action_execution import execute_actions
+from esper.simic.training.action_execution import execute_actions, watch_hosts
 from esper.simic.training.batch_ops import train_hosts, validate_hosts
 from esper.simic.training.env_factory import begin_round
 from esper.simic.training.observation import choose_actions, observe_host
@@ -196,7 +214,7 @@ def train_ppo_vectorized(
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
         )
-    reporter = Reporter(get_hub(), telemetry_config)
+    reporter = Reporter(get_hub(), telemetry_config, AnomalyDetector())
     slot_config = SlotConfig(task_spec.slots)
     slots = resolve_slots(config, slot_config)
     data = load_images(
@@ -237,7 +255,8 @@ def train_ppo_vectorized(
         progress.first_round = checkpoint.rounds
         progress.rolling_accuracies.extend(checkpoint.rolling_accuracies)
         progress.best_accuracy = checkpoint.best_accuracy
-        reporter.telemetry.escalated_rounds = checkpoint.escalated_rounds
+        reporter.telemetry.escalated_epochs = checkpoint.escalated_epochs
+        reporter.detector.load_state_dict(checkpoint.anomaly_detector)
     if agent is not None and config.compile_mode != "off":
         agent.compile(config.compile_mode)
     val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from esper.simic.training.action_execution import execute_actions
+from esper.simic.training.action_execution import execute_actions, watch_hosts
 from esper.simic.training.batch_ops import train_hosts, validate_hosts
 from esper.simic.training.env_factory import begin_round
 from esper.simic.training.observation import choose_actions, observe_host
@@ -83,6 +83,7 @@ class VectorizedPPOTrainer:
                 with timed(seconds, "validate"):
                     val_totals = validate_hosts(
                         round_state,
+                        config=config,
                         val_batches=val_batches,
                         torch_amp=torch_amp,
                         placement=placement,
@@ -108,10 +109,11 @@ class VectorizedPPOTrainer:
                         host_actions,
                         subject=subject,
                         reward_config=reward_config,
-                        progress=progress,
                         reporter=reporter,
+                        progress=progress,
                         config=config,
                     )
+                    watch_hosts(round_state, observations, reporter=reporter)
             with timed(seconds, "update"):
                 updated = update_policy(
                     round_state,

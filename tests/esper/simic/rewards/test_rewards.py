@@ -1,7 +1,6 @@
 """What decisions are worth."""
 
 import math
-from typing import Any
 
 import pytest
 
@@ -17,23 +16,8 @@ from esper.simic.rewards import (
     compute_rent_and_shock_inputs,
     compute_reward,
 )
+from tests.esper.simic.rewards.helpers import inputs
 from tests.esper.tamiyo.helpers import report, signals
-
-NO_RENT = RentAndShock(0.0, 0.0)
-
-
-def inputs(op: LifecycleOp = LifecycleOp.WAIT, **changes: Any) -> RewardInputs:
-    values: dict[str, Any] = {
-        "op": op,
-        "success": True,
-        "slot_id": "r0c1",
-        "before": {},
-        "after": {},
-        "signals": signals(0.3, 0.4),
-        "host_params": 6000,
-        "rent": NO_RENT,
-    }
-    return RewardInputs(**values | changes)
 
 
 def reward(found: RewardInputs, mode: RewardMode = RewardMode.SHAPED) -> RewardBreakdown:

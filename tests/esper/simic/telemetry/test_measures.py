@@ -12,6 +12,7 @@ from esper.simic.telemetry import (
     check_numerical_stability,
     collect_host_gradients_async,
     collect_per_layer_gradients,
+    collect_seed_gradients_async,
     split_gradient_norms,
 )
 
@@ -23,20 +24,28 @@ def with_gradients() -> nn.Linear:
     return layer
 
 
-def test_an_anomaly_gives_full_detail_for_two_rounds() -> None:
-    config = TelemetryConfig(TelemetryLevel.MINIMAL)
+def test_an_anomaly_gives_full_detail_for_some_epochs() -> None:
+    config = TelemetryConfig(TelemetryLevel.MINIMAL, escalation_epochs=2)
     assert not config.wants(TelemetryLevel.NORMAL)
     assert config.escalate()
     assert not config.escalate()
     assert config.wants(TelemetryLevel.DEBUG)
-    assert [config.finish_round() for _ in range(3)] == [False, True, False]
+    assert [config.finish_epoch() for _ in range(3)] == [False, True, False]
     assert config.effective_level is TelemetryLevel.MINIMAL
+
+
+def test_another_anomaly_starts_the_count_again() -> None:
+    config = TelemetryConfig(escalation_epochs=3)
+    config.escalate()
+    config.finish_epoch()
+    config.escalate()
+    assert [config.finish_epoch() for _ in range(3)] == [False, False, True]
 
 
 def test_escalating_full_detail_changes_nothing_to_see() -> None:
     config = TelemetryConfig(TelemetryLevel.DEBUG)
     assert not config.escalate()
-    assert not config.finish_round()
+    assert not config.finish_epoch()
 
 
 def test_norms_of_layers_that_have_a_gradient() -> None:
@@ -47,9 +56,12 @@ def test_norms_of_layers_that_have_a_gradient() -> None:
 
 def test_norms_of_host_and_seeds_come_in_one_tensor_each() -> None:
     host, seed, idle = with_gradients(), with_gradients(), nn.Linear(2, 1)
-    norms = collect_host_gradients_async(
-        list(host.parameters()), {"a": list(seed.parameters()), "b": list(idle.parameters())}
+    of_host = collect_host_gradients_async(list(host.parameters()))
+    of_seeds = collect_seed_gradients_async(
+        {"a": list(seed.parameters()), "b": list(idle.parameters())}, torch.device("cpu")
     )
+    assert collect_seed_gradients_async({}, torch.device("cpu")).shape == (0,)
+    norms = torch.cat([of_host[None], of_seeds])
     first, second = split_gradient_norms([norms, norms[:1]], [("a", "b"), ()])
     assert (first.host, first.seeds) == (5.0, {"a": 5.0, "b": 0.0})
     assert (second.host, second.seeds) == (5.0, {})
