@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,16 +14,19 @@ from rich.console import Console
 from rich.table import Table
 
 from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
-from golden.check.git import worktree
+from golden.check.fixtures import write_whole
+from golden.check.git import uncommitted, worktree
 from golden.check.localize import localize
 from golden.check.notes import notes
+from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import Different, compare
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_localized, render_verdict
+from golden.report import render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
+from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
 
 _root = click.option(
@@ -34,6 +39,14 @@ _data = click.option(
 )
 _workers = click.option(
     "-n", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
+)
+_device = click.option(
+    "--device",
+    metavar="DEVICE",
+    help="Run on cpu, cuda or cuda:N instead; for runs whose command has {device}.",
+)
+_shard = click.option(
+    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
 )
 _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
 
@@ -122,25 +135,71 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @_workers
-@click.option("--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
+@_shard
+@_device
 @_out
 def verify_command(
-    names: tuple[str, ...], root: Path | None, workers: int, part: str | None, out: Path | None
+    names: tuple[str, ...],
+    root: Path | None,
+    workers: int,
+    part: str | None,
+    device: str | None,
+    out: Path | None,
 ) -> int:
-    """Compare runs, all by default, with their goldens."""
+    """Compare runs, all by default, with their goldens.
+
+    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
+    """
     root = root or find_root(Path.cwd())
+    suite = _suite(names, root, device)
+    runs = _of_shard(suite, part, root)
+    with _kept(out) as folder:
+        verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
+    results = []
+    for run, verdict in zip(runs, verdicts, strict=True):
+        text = render_verdict(verdict)
+        click.echo(text)
+        right = run.name if out and (out / run.name / "trace.json").exists() else None
+        results.append(
+            Result(
+                run=run.name,
+                code=verdict.code,
+                text=text,
+                seconds=verdict.seconds,
+                budget=run.budget,
+                right=right,
+            )
+        )
+    return _finish("verify", suite, part, results, out)
+
+
+def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
+    """The runs that are named, or all; on another device, all that can go there."""
     runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
     if not runs:
         raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
-    if part:
-        runs = shard(runs, *parse_shard(part), read_durations(root))
-    with _kept(out) as folder:
-        verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
-    for verdict in verdicts:
-        click.echo(render_verdict(verdict))
-    planned, spent = sum(run.budget for run in runs), sum(verdict.seconds for verdict in verdicts)
-    click.echo(f"{len(runs)} runs: {planned:.0f} s planned, {spent:.0f} s spent")
-    return worst([int(verdict.code) for verdict in verdicts])
+    if device is None:
+        return runs
+    staying = [run.name for run in runs if not run.moves]
+    if staying and not names:
+        _notify(f"left out, since their command has no {{device}}: {', '.join(staying)}")
+        runs = [run for run in runs if run.moves]
+    return [run.on(device) for run in runs]
+
+
+def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
+    return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
+
+
+def _finish(command: str, suite: list[Run], part: str | None, results: list[Result], out: Path | None) -> int:
+    """Print planned against spent, keep the results where the traces are, and give the exit status."""
+    planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
+    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.0f} s spent")
+    if out is not None:
+        names = tuple(run.name for run in suite)
+        index = parse_shard(part) if part else (1, 1)
+        write_results(out, Results(command=command, shard=index, suite=names, results=tuple(results)))
+    return worst([int(result.code) for result in results])
 
 
 def _range(text: str) -> range:
@@ -164,11 +223,12 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
         result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
-        return _show(result)
+        click.echo(_text(result))
+        return int(result.comparison.code)
 
 
 @cli.command("ab")
-@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @click.option(
     "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
@@ -179,6 +239,8 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 )
 @_data
 @_workers
+@_shard
+@_device
 @_out
 def ab_command(
     names: tuple[str, ...],
@@ -188,31 +250,60 @@ def ab_command(
     closely: bool,
     data: Path | None,
     workers: int,
+    part: str | None,
+    device: str | None,
     out: Path | None,
 ) -> int:
-    """Compare two versions on this machine, now."""
+    """Compare two versions on this machine, now: of some runs, or with --base of all.
+
+    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
+    """
     root = root or find_root(Path.cwd())
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
-    runs = [find_run(name, root) for name in names]
-    codes = []
+    if not names and base is None:
+        raise UnusableInput("name a run, or compare all of them with another version with --base REF")
+    suite = _suite(names, root, device)
+    results = []
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
-        for run in runs:
-            left = (
-                Side(f"{run.name} at {base}", run, base_root)
-                if base
-                else Side(f"{run.name} [base]", run.base_variant(), root)
+        if base and not head and (edits := uncommitted(root)):
+            _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
+        for run in _of_shard(suite, part, root):
+            begun = time.monotonic()
+            here = f"{run.name} at {head}" if head else f"{run.name} here"
+            try:
+                if base:
+                    left = Side(f"{run.name} at {base}", run, base_root)
+                else:
+                    left = Side(f"{run.name} [base]", run.base_variant(), root)
+                right = Side(here, run, head_root)
+                place, given = folder / run.name, run.data_folder(data)
+                result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+                code, text = result.comparison.code, _text(result)
+                click.echo(text)
+                if closely and isinstance(result.comparison, Different):
+                    _localize(result, left, right, place, given)
+            except GoldenError as error:
+                code, text = error.code, f"golden: {error}"
+                click.echo(text, err=True)
+            traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
+            kept = out is not None and all((out / path / "trace.json").exists() for path in traces.values())
+            results.append(
+                Result(
+                    run=run.name,
+                    code=code,
+                    text=text,
+                    seconds=time.monotonic() - begun,
+                    budget=3 * run.budget,
+                    **(traces if kept else {}),
+                )
             )
-            right = Side(f"{run.name} at {head}" if head else f"{run.name} here", run, head_root)
-            place, given = folder / run.name, run.data_folder(data)
-            result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
-            codes.append(_show(result))
-            if closely and isinstance(result.comparison, Different):
-                _localize(result, left, right, place, given)
-    return worst(codes)
+    if len(suite) > 1 or out is not None:
+        return _finish("ab", suite, part, results, out)
+    return worst([int(result.code) for result in results])
 
 
 def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
@@ -239,12 +330,25 @@ def diff(left: Path, right: Path) -> int:
     return worst(codes)
 
 
+@cli.command("reads")
+@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
+@click.option(
+    "--json", "file", type=click.Path(path_type=Path), help="Write them to a file, for other tools."
+)
+def reads_command(folder: Path, file: Path | None) -> int:
+    """Where the program of a trace reads tensors to the host, and how often."""
+    trace = load_trace(folder)
+    click.echo(render_reads(by_site(trace)))
+    if file is not None:
+        write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
+    return ExitCode.IDENTICAL
+
+
 cli.add_command(report_command)
 
 
-def _show(result: AbResult) -> int:
-    click.echo(render(result.comparison, left=result.left.title, right=result.right.title))
-    return int(result.comparison.code)
+def _text(result: AbResult) -> str:
+    return render(result.comparison, left=result.left.title, right=result.right.title)
 
 
 def _notify(message: str) -> None:

@@ -122,6 +122,7 @@ class ScopeTree:
         self.awaited: set[ast.Call] = set()
         self.attributes: dict[str, int] = {}
         self.annotated: list[Use] = []
+        self.lazy: list[Use] = []
         self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
         from codemods.analysis.walk import Walk

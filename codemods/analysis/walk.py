@@ -33,6 +33,7 @@ class Walk:
         self.strings = "annotations" in tree.source.future_flags
         self.open: list[tuple[Scope, Tables]] = []
         self.in_text = False
+        self.lazy = False
         self.calls: list[tuple[ast.Call, Scope]] = []
 
     def run(self) -> None:
@@ -87,9 +88,10 @@ class Walk:
     def use(self, node: ast.Name, call: ast.Call | None, attribute: str | None = None) -> None:
         """Record a load of a name, and the call of which it is the callee, or the attribute taken from it."""
         owner = self.tree.owner(self.scope, node.id)
-        self.tree.uses[owner, mangle(node.id, self.scope.private)].append(
-            Use(node, self.scope, call, attribute, self.in_text)
-        )
+        use = Use(node, self.scope, call, attribute, self.in_text)
+        self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
+        if self.lazy and owner.kind != "module":
+            self.tree.lazy.append(use)
 
     def consumes(self, function: ast.expr, scope: Scope) -> bool:
         """Whether a call of this function has surely finished with its iterable when it returns."""
@@ -210,6 +212,19 @@ class Walk:
             owner = self.tree.owner(self.scope, name)
             self.tree.declared[owner, mangle(name, self.scope.private)].append((node, self.scope))
 
+    def later(self, node: ast.AST) -> None:
+        """Visit what is evaluated when it is asked for: what type parameters and a type alias stand for."""
+        outer, self.lazy = self.lazy, True
+        for parameter in getattr(node, "type_params", ()):
+            self.visit(parameter)
+        if type(node).__name__ == "TypeAlias":
+            self.visit(node.value)  # type: ignore[attr-defined]
+        self.lazy = outer
+
+    def visit_TypeAlias(self, node: ast.stmt) -> None:
+        self.visit(node.name)  # type: ignore[attr-defined]
+        self.later(node)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.function(node)
 
@@ -225,6 +240,7 @@ class Walk:
         self.annotation(node.returns)
         for decorator in node.decorator_list:
             self.visit(decorator)
+        self.later(node)
         self.enter(node, "function", node.name, node.lineno)
         for argument in all_arguments(node.args):
             self.bind(argument.arg, argument, argument.lineno)
@@ -251,6 +267,7 @@ class Walk:
             self.visit(keyword.value)
         for decorator in node.decorator_list:
             self.visit(decorator)
+        self.later(node)
         self.enter(node, "class", node.name, node.lineno)
         self.leave(node.body)
 

@@ -10,25 +10,17 @@ from __future__ import annotations
 
 import ast
 import copy
-import dis
 import symtable
-import sys
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.analysis.source import Source
+from codemods.transforms.instructions import Steps
 from codemods.transforms.loop_decide import LoopDecision
-from codemods.transforms.proof import NotProven, absolute, compile_tree, drop_statements, same_code
+from codemods.transforms.proof import NotProven, absolute, compile_tree, drop_statements, same_paths
 
 _END = "<end of the loop>"
-_STOPS = frozenset(["RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"])
-_JUMPS = frozenset(["JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"])
-# The lowest bit of these instructions' argument says something; in Python 3.11, of LOAD_GLOBAL's only.
-_FLAGGED = frozenset(
-    ["LOAD_GLOBAL", *(["LOAD_ATTR", "LOAD_SUPER_ATTR"] if sys.version_info >= (3, 12) else [])]
-)
-_AIDS = frozenset(["MAKE_CELL", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "CACHE", "NOT_TAKEN"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,17 +303,6 @@ def _same_tables(
 # Instructions
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One instruction: what it does, where it may jump, and what handles what it raises."""
-
-    name: str
-    argument: object
-    line: int | None
-    jump: int | None
-    handler: tuple[int, int, bool] | None
-
-
 def _instructions_agree(decision: LoopDecision, made: Made, method: ast.FunctionDef, loop: ast.stmt) -> None:
     """Walk the loop in the function and in the method side by side."""
     flags = decision.parts.analysis.source.future_flags
@@ -342,86 +323,10 @@ def _instructions_agree(decision: LoopDecision, made: Made, method: ast.Function
     old.decorator_list = []
     codes = [compile_tree(ast.Module([node], []), flags).co_consts for node in (old, new)]
     before, after = ([c for c in found if isinstance(c, types.CodeType)][-1] for found in codes)
-    left, right = _steps(before), _steps(after)
-    first = _entry(left, decision.parts.loop.lineno, decision.parts.last)
-    second = _entry(right, loop.lineno, loop.end_lineno or loop.lineno)
-    if first is None or second is None:
-        if first is not second:
-            raise NotProven("the loop is reached in one of function and method only")
-        return
-    _walk(left, right, first, second)
-
-
-def _entry(steps: Sequence[_Step], first: int, last: int) -> int | None:
-    return next((i for i, s in enumerate(steps) if s.line is not None and first <= s.line <= last), None)
-
-
-def _walk(left: Sequence[_Step], right: Sequence[_Step], first: int, second: int) -> None:
-    seen: set[tuple[int, int]] = set()
-    waiting = [(first, second)]
-    while waiting:
-        pair = waiting.pop()
-        if pair in seen:
-            continue
-        seen.add(pair)
-        one, other = left[pair[0]], right[pair[1]]
-        _same_step(one, other)
-        if one.argument == (_END,):
-            continue
-        if one.jump is not None and other.jump is not None:
-            waiting.append((one.jump, other.jump))
-        if one.handler is not None and other.handler is not None:
-            waiting.append((one.handler[0], other.handler[0]))
-        if one.name not in _STOPS and one.name not in _JUMPS:
-            waiting.append((pair[0] + 1, pair[1] + 1))
-
-
-def _same_step(one: _Step, other: _Step) -> None:
-    codes = isinstance(one.argument, types.CodeType) and isinstance(other.argument, types.CodeType)
-    same = one.name == other.name and (one.jump is None) == (other.jump is None)
-    same = same and (codes or (one.argument == other.argument and type(one.argument) is type(other.argument)))
-    same = same and (one.handler is None) == (other.handler is None)
-    if same and one.handler is not None and other.handler is not None:
-        same = one.handler[1:] == other.handler[1:]
-    if not same:
-        raise NotProven(f"line {one.line}: {one.name} {one.argument} became {other.name} {other.argument}")
-    if codes:
-        assert isinstance(one.argument, types.CodeType)
-        assert isinstance(other.argument, types.CodeType)
-        same_code(one.argument, other.argument, frozenset())
-
-
-def _steps(code: types.CodeType) -> list[_Step]:
-    """Instructions without encoding aids; cells like locals."""
-    kept = [item for item in dis.get_instructions(code) if item.opname not in _AIDS]
-    raw = {item.offset for item in dis.get_instructions(code, show_caches=True)}
-    offsets = sorted(item.offset for item in kept)
-    number: dict[int, int] = {}
-    count = 0
-    for offset in sorted(raw):
-        number[offset] = count
-        if count < len(offsets) and offsets[count] == offset:
-            count += 1
-    handlers = list(dis.Bytecode(code).exception_entries)  # type: ignore[attr-defined]
-    found = []
-    for item in kept:
-        jump = number[item.argval] if item.opcode in dis.hasjrel or item.opcode in dis.hasjabs else None
-        entry = next((e for e in handlers if e.start <= item.offset < e.end), None)
-        handler = None if entry is None else (number[entry.target], entry.depth, entry.lasti)
-        line = item.positions.lineno if item.positions is not None else None
-        name = item.opname.replace("_DEREF", "_FAST").replace("_FAST_CHECK", "_FAST")
-        found.append(_Step(name, None if jump is not None else _argument(item), line, jump, handler))
-    return found
-
-
-def _argument(item: dis.Instruction) -> object:
-    value: object = item.argval
-    if value == _END:
-        return (_END,)
-    if isinstance(value, types.CodeType):
-        return value
-    if item.opname in _FLAGGED:
-        return (value, (item.arg or 0) & 1)
-    if isinstance(value, frozenset):
-        return frozenset(map(repr, value))
-    return (type(value).__name__, repr(value))
+    left, right = Steps(before), Steps(after)
+    first = left.on_lines(decision.parts.loop.lineno, decision.parts.last)
+    second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
+    if first is not None and second is not None:
+        same_paths(left, right, first, second, until=(_END, 1))
+    elif first is not second:
+        raise NotProven("the loop is reached in one of function and method only")

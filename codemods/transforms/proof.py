@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import dis
-import sys
+import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +18,7 @@ from dataclasses import dataclass
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.scopes import FunctionNode
-
-_CELL = {"LOAD_DEREF": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST"}
-# Instructions whose argument has a flag in its lowest bit.
-_FLAGGED = {"LOAD_GLOBAL"} if sys.version_info < (3, 12) else {"LOAD_GLOBAL", "LOAD_ATTR", "LOAD_SUPER_ATTR"}
-_PRELUDE = {"MAKE_CELL", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "CACHE"}
+from codemods.transforms.instructions import Step, Steps
 
 
 class NotProven(Exception):
@@ -103,92 +98,72 @@ def same_code(
     Raises:
         NotProven: at the first difference.
     """
-    if (old.co_flags ^ new.co_flags) & ~0x0010:  # nested or not is no difference
+    if (old.co_flags ^ new.co_flags) & ~inspect.CO_NESTED:
         raise NotProven(f"{old.co_name}: the kind of function differs", helper)
     if (old.co_argcount, old.co_posonlyargcount) != (new.co_argcount, new.co_posonlyargcount):
         raise NotProven(f"{old.co_name}: the parameters differ", helper)
     if new.co_kwonlyargcount != old.co_kwonlyargcount + len(passed):
         raise NotProven(f"{old.co_name}: the keyword-only parameters differ", helper)
-    before, after = _instructions(old), _instructions(new)
-    if _handlers(old) != _handlers(new):
-        raise NotProven(f"{old.co_name}: the exception handlers differ", helper)
-    if len(before) != len(after):
-        raise NotProven(f"{old.co_name}: {len(before)} instructions became {len(after)}", helper)
-    for (line, *left), (_, *right) in zip(before, after, strict=True):
-        if not _same(left, right):
-            raise NotProven(f"{old.co_name}, line {line}: {left} became {right}", helper)
-    inner_old, inner_new = nested_code(old), nested_code(new)
-    if len(inner_old) != len(inner_new):
-        raise NotProven(f"{old.co_name}: functions inside it differ", helper)
-    for one, other in zip(inner_old, inner_new, strict=True):
-        if set(one.co_freevars) != set(other.co_freevars):
-            raise NotProven(f"{one.co_name}: what it captures differs", helper)
-        same_code(one, other, frozenset(), helper)
+    if old.co_name != new.co_name or (not passed and _parameters(old) != _parameters(new)):
+        raise NotProven(f"{old.co_name}: its name or a parameter's differs", helper)
+    if set(old.co_freevars) - passed != set(new.co_freevars):
+        raise NotProven(f"{old.co_name}: what it captures differs", helper)
+    same_paths(Steps(old), Steps(new), 0, 0, helper=helper)
 
 
-def _numbers(code: types.CodeType) -> dict[int, int]:
-    """Number of the instruction at, or next after, every offset; encoding aids don't count."""
-    number, count = {}, 0
-    for item in dis.get_instructions(code, show_caches=True):
-        number[item.offset] = count
-        if item.opname not in _PRELUDE:
-            count += 1
-    number[len(code.co_code)] = count
-    return number
+def _parameters(code: types.CodeType) -> tuple[str, ...]:
+    """Names of a function's parameters, star arguments last."""
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
 
 
-def _handlers(code: types.CodeType) -> list[tuple[int, int, int, int, bool]]:
-    """The exception table by instruction numbers, without entries that cover no instruction."""
-    number = _numbers(code)
-    return [
-        (number[entry.start], number[entry.end], number[entry.target], entry.depth, entry.lasti)
-        for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
-        if number[entry.start] != number[entry.end]
-    ]
+def same_paths(
+    left: Steps,
+    right: Steps,
+    first: int,
+    second: int,
+    *,
+    until: object = None,
+    helper: Helper | None = None,
+) -> None:
+    """Walk two graphs of instructions side by side from ``first`` and ``second``, each path up to an
+    instruction whose argument is ``until``.
 
-
-def _same(left: list[object], right: list[object]) -> bool:
-    """Instructions are equal, code constants being compared elsewhere."""
-    if isinstance(left[1], types.CodeType) and isinstance(right[1], types.CodeType):
-        return left[0] == right[0] and left[1].co_name == right[1].co_name
-    return left == right and type(left[1]) is type(right[1])
-
-
-def _instructions(code: types.CodeType) -> list[tuple[int | None, str, object]]:
-    """Instructions without their encoding: cells like locals, jumps by the number of the instruction they
-    lead to.
+    Raises:
+        NotProven: at the first difference.
     """
-    raw = list(dis.get_instructions(code))
-    number = _numbers(code)
-    found: list[tuple[int | None, str, object]] = []
-    line: int | None = None
-    for item in raw:
-        if isinstance(item.starts_line, int) and not isinstance(item.starts_line, bool):
-            line = item.starts_line
-        if item.opname in _PRELUDE:
+    seen: set[tuple[int, int]] = set()
+    waiting = [(first, second)]
+    while waiting:
+        pair = left.settled(waiting[-1][0]), right.settled(waiting.pop()[1])
+        if pair in seen:
             continue
-        if item.opname == "STORE_NAME" and item.argval == "__qualname__":
-            found[-1] = (line, "LOAD_CONST", "where it is defined")
-        argument: object = item.argval
-        if item.opcode in dis.hasjrel or item.opcode in dis.hasjabs:
-            argument = ("to", number.get(item.argval))
-        elif item.opname in _FLAGGED:
-            argument = (item.argval, (item.arg or 0) & 1)
-        elif isinstance(argument, frozenset):
-            argument = frozenset(map(repr, argument))
-        elif not isinstance(argument, types.CodeType) and item.opname == "LOAD_CONST":
-            argument = (type(argument).__name__, repr(argument))
-        elif item.opname == "MAKE_FUNCTION":
-            argument = item.arg
-        name = _CELL.get(item.opname, item.opname)
-        if name == "LOAD_CLOSURE":
-            argument = item.argval
-        if name.startswith(("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST")):
-            for part, value in zip(name.replace("_FAST_", "_FAST ").split(" "), item.argval, strict=False):
-                found.append((line, part, value))
+        seen.add(pair)
+        one, other = left.steps[pair[0]], right.steps[pair[1]]
+        inner = isinstance(one.argument, types.CodeType) and isinstance(other.argument, types.CodeType)
+        same = one.name == other.name and (inner or one.argument == other.argument)
+        if (
+            not same
+            or (one.handler is None) != (other.handler is None)
+            or len(one.follows) != len(other.follows)
+        ):
+            place = (
+                f"line {left.line(one)}" if helper is None else f"{left.code.co_name}, line {left.line(one)}"
+            )
+            raise NotProven(f"{place}: {_shown(one)} became {_shown(other)}", helper)
+        if isinstance(one.argument, types.CodeType) and isinstance(other.argument, types.CodeType):
+            same_code(one.argument, other.argument, frozenset(), helper)
+        if one.argument is not None and one.argument == until:
             continue
-        found.append((line, name, argument))
-    return found
+        if one.handler is not None and other.handler is not None:
+            if one.handler[1:] != other.handler[1:]:
+                raise NotProven(f"{left.code.co_name}: the exception handlers differ", helper)
+            waiting.append((one.handler[0], other.handler[0]))
+        waiting.extend(zip(one.follows, other.follows, strict=True))
+
+
+def _shown(step: Step) -> str:
+    return step.name if step.argument is None else f"{step.name} {step.argument}"
 
 
 def prove_helper(

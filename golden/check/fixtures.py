@@ -20,7 +20,7 @@ from golden.trace.errors import UnusableInput
 from golden.trace.fingerprint import deciding
 from golden.trace.summary import Common, Summary
 
-FORMAT = 1
+FORMAT = 2
 FOLDER = Path("golden") / "fixtures"
 COMMON = "common.json"
 

@@ -20,6 +20,12 @@ def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise UnusableInput("git is not installed, so no other version can be compared") from None
 
 
+def uncommitted(root: Path) -> int:
+    """How many files of the working tree differ from its commit."""
+    status = _git(root, "status", "--porcelain", "--", ".")
+    return len(status.stdout.splitlines())
+
+
 @contextlib.contextmanager
 def worktree(root: Path, ref: str) -> Iterator[Path]:
     """The version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""

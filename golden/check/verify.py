@@ -28,6 +28,7 @@ from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, record_run, run_files
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
 from golden.trace.trace import Trace
 
@@ -108,7 +109,8 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     if path.exists():
         golden = load_golden(path, run)
         check_definition(golden, path, run)
-        found = compare_summaries(golden.summary, summarise(trace), compared=contents(trace))
+        lines = {site.place: site.title for process in trace.processes for site in totals(process)}
+        found = compare_summaries(golden.summary, summarise(trace), compared=contents(trace), lines=lines)
         return Judged(run.name, found, seconds)
     known = tuple(sorted(p.stem for p in path.parent.glob("*.json") if p != common_path(root, run.name)))
     shared = common_path(root, run.name)

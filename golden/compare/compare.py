@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
@@ -15,7 +16,9 @@ from golden.compare.outcome import (
     FinalState,
     Identical,
     NotComparable,
+    ProcessCount,
     RandomState,
+    ReadCount,
     Rows,
     StepCount,
     StepDivergence,
@@ -28,20 +31,20 @@ from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
 
-def compare(left: Trace, right: Trace) -> Comparison:
-    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+def compare(left: Trace, right: Trace, *, reads: bool = True) -> Comparison:
+    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical.
+
+    Without ``reads`` the numbers of host reads don't count.
+    """
     compared = Compared(events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = []
     steps_of: dict[Stream, tuple[int, int | None]] = {}
-    if left.about.processes != right.about.processes:
-        return NotComparable(
-            f"{len(left.about.processes)} processes took steps on the left, "
-            f"{len(right.about.processes)} on the right"
-        )
-    for a, b in zip(left.processes, right.processes, strict=True):
+    if len(left.processes) != len(right.processes):
+        divergences.append(ProcessCount(len(left.processes), len(right.processes)))
+    for a, b in zip(left.processes, right.processes, strict=False):
         result = compare_process(a, b)
-        compared += result.compared
-        divergences += result.divergences
+        compared += result.compared if reads else replace(result.compared, reads=0)
+        divergences += [d for d in result.divergences if reads or not isinstance(d, ReadCount)]
         steps_of.update(result.steps_of)
     changes = compare_events(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -73,7 +76,7 @@ def different(
     envs: tuple[EnvVerdict, ...],
 ) -> Different:
     """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
-    ordered: list[Divergence] = [*sorted(divergences, key=_place), *changes]
+    ordered = sorted([*divergences, *changes], key=_place)
     return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs)
 
 
@@ -92,6 +95,11 @@ def _place(found: Divergence) -> tuple[float, int]:
             return (float("inf"), 4)
         case EventChange():
             return (float("inf"), 5)
+        case ProcessCount():
+            return (-1, 0)
+        case ReadCount():
+            # How often the host waits changes no bit: whatever does is said first.
+            return (float("inf"), 6)
 
 
 def env_verdicts(

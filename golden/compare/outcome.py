@@ -19,6 +19,7 @@ class Compared:
     bytes: int = 0
     scalars: int = 0
     rng_states: int = 0
+    reads: int = 0
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -28,6 +29,7 @@ class Compared:
             self.bytes + other.bytes,
             self.scalars + other.scalars,
             self.rng_states + other.rng_states,
+            self.reads + other.reads,
         )
 
 
@@ -146,7 +148,53 @@ class Rows:
     right: str
 
 
-Divergence = StepDivergence | StepCount | StepOrder | RandomState | FinalState | EventChange | Rows
+@dataclass(frozen=True, slots=True)
+class SiteChange:
+    """How often one place of the program reads tensors to the host on both sides."""
+
+    title: str
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCount:
+    """The host reads another number of tensors before a step; ``number`` is None for the end of the run.
+
+    ``sites`` says where, of this step if both traces are at hand, else of the whole run. ``steps`` of
+    ``total`` steps differ so.
+    """
+
+    process: str
+    stream: Stream | None
+    step: int
+    number: int | None
+    left: int
+    right: int
+    sites: tuple[SiteChange, ...]
+    steps: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCount:
+    """Another number of processes took steps."""
+
+    left: int
+    right: int
+
+
+Divergence = (
+    StepDivergence
+    | StepCount
+    | StepOrder
+    | RandomState
+    | FinalState
+    | EventChange
+    | Rows
+    | ReadCount
+    | ProcessCount
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ from golden.compare.outcome import (
     FinalState,
     KindChange,
     RandomState,
+    ReadCount,
     StepCount,
     StepDivergence,
     StepOrder,
     TensorChange,
 )
+from golden.compare.reads import compare_reads
 from golden.compare.values import distance, load_tensors
 from golden.trace.numbers import hex_ulps, readable
 from golden.trace.streams import Stream, streams
@@ -32,12 +34,15 @@ _SIZES = {
 }
 
 
+Found = StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount
+
+
 @dataclass(frozen=True, slots=True)
 class StepsResult:
     """What comparing the steps of one process found."""
 
     compared: Compared
-    divergences: tuple[StepDivergence | StepCount | StepOrder | RandomState | FinalState, ...]
+    divergences: tuple[Found, ...]
     steps_of: Mapping[Stream, tuple[int, int | None]]
 
 
@@ -46,7 +51,7 @@ def compare_process(left: Process, right: Process) -> StepsResult:
     names_left, names_right = streams(left), streams(right)
     of_left, of_right = _grouped(left, names_left), _grouped(right, names_right)
     compared = Compared()
-    divergences: list[StepDivergence | StepCount | StepOrder | RandomState | FinalState] = []
+    divergences: list[Found] = []
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     for stream in dict.fromkeys([*of_left, *of_right]):
         a, b = of_left.get(stream, []), of_right.get(stream, [])
@@ -69,10 +74,14 @@ def compare_process(left: Process, right: Process) -> StepsResult:
     rng = _compare_rng(left, right)
     if rng is not None:
         divergences.append(rng)
+    reads, count = compare_reads(left, right, of_left, of_right)
+    if reads is not None:
+        divergences.append(reads)
     finals, amount = _compare_finals(left, right, names_left, names_right)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
-    return StepsResult(compared + amount + Compared(rng_states=states), (*divergences, *finals), steps_of)
+    compared += amount + Compared(rng_states=states, reads=count)
+    return StepsResult(compared, (*divergences, *finals), steps_of)
 
 
 def _grouped(process: Process, names: Mapping[int, Stream]) -> dict[Stream, list[Step]]:
@@ -146,7 +155,9 @@ def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
     if not exact:
         return f"{a} -> {b}"
     apart = hex_ulps(a, b)
-    return f"{readable(a)} -> {readable(b)}" + (f" ({apart:,} ulps)" if apart is not None else "")
+    return f"{readable(a)} -> {readable(b)}" + (
+        f" ({apart:,} ulp{'' if apart == 1 else 's'})" if apart is not None else ""
+    )
 
 
 def _named(layout: Layout, digests: Mapping[str, str], kind: str) -> dict[str, tuple[TensorInfo, str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from golden.compare.compare import different, env_verdicts
 from golden.compare.events import compare_events
@@ -13,7 +15,9 @@ from golden.compare.outcome import (
     Identical,
     KindChange,
     NotComparable,
+    ReadCount,
     Rows,
+    SiteChange,
     StepCount,
     StepDivergence,
     TensorChange,
@@ -34,8 +38,16 @@ _LETTERS = {
 }
 
 
-def compare_summaries(golden: Summary, now: Summary, *, compared: Compared) -> Comparison:
-    """The verdict on a run; ``compared`` says what the run holds, for the report."""
+_AT_END = "host reads after the last step of "
+
+
+def compare_summaries(
+    golden: Summary, now: Summary, *, compared: Compared, lines: Mapping[str, str] | None = None
+) -> Comparison:
+    """The verdict on a run; ``compared`` says what the run holds, for the report.
+
+    ``lines`` gives the places of host reads their titles, with the lines at which they are now.
+    """
     if golden.whole == now.whole:
         if compared.steps == 0 and compared.events == 0:
             return NotComparable("neither an event nor an optimizer step on both sides")
@@ -45,7 +57,7 @@ def compare_summaries(golden: Summary, now: Summary, *, compared: Compared) -> C
     left, right = _by_stream(golden), _by_stream(now)
     for stream in dict.fromkeys([*left, *right]):
         a, b = left.get(stream, []), right.get(stream, [])
-        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x[1] != y[1]), None)
+        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if _bits(x) != _bits(y)), None)
         if first is not None:
             divergences.append(_step(stream, first, a[first], b[first]))
         if len(a) != len(b):
@@ -57,7 +69,10 @@ def compare_summaries(golden: Summary, now: Summary, *, compared: Compared) -> C
     divergences += _rows(
         "steps", [r for r in golden.steps if _folded(r)], [r for r in now.steps if _folded(r)]
     )
-    divergences += _rows("final state", golden.final, now.final)
+    divergences += _rows("final state", *(_without_reads(rows) for rows in (golden.final, now.final)))
+    reads = _reads(golden, now, left, right, lines or {})
+    if reads is not None:
+        divergences.append(reads)
     if not divergences and not changes:
         divergences.append(Rows("everything", golden.whole, now.whole))
     return different(compared, divergences, changes, env_verdicts(*events, steps_of, changes))
@@ -81,6 +96,52 @@ def compare_common(golden: Common, now: Common) -> Comparison:
     return Identical(amount)
 
 
+def _bits(row: tuple[int, str]) -> str:
+    """A row without its last column, the number of host reads."""
+    return row[1].rpartition(" ")[0]
+
+
+def _without_reads(rows: Sequence[str]) -> list[str]:
+    return [row for row in rows if not row.startswith(_AT_END)]
+
+
+def _reads(
+    golden: Summary,
+    now: Summary,
+    left: Mapping[Stream, list[tuple[int, str]]],
+    right: Mapping[Stream, list[tuple[int, str]]],
+    lines: Mapping[str, str],
+) -> ReadCount | None:
+    places = dict.fromkeys([*golden.reads, *now.reads])
+    sites = tuple(
+        SiteChange(lines.get(place, place), golden.reads.get(place, 0), now.reads.get(place, 0))
+        for place in places
+        if golden.reads.get(place, 0) != now.reads.get(place, 0)
+    )
+    found: list[ReadCount] = []
+    total = 0
+    for stream in (s for s in left if s in right):
+        for index, (x, y) in enumerate(zip(left[stream], right[stream], strict=False)):
+            total += 1
+            a, b = x[1].rpartition(" ")[2][1:], y[1].rpartition(" ")[2][1:]
+            if a != b:
+                numbers = _number(a), _number(b)
+                found.append(ReadCount(stream.process, stream, index, x[0], *numbers, sites, 0, 0))
+    ends = [{row for row in s.final if row.startswith(_AT_END)} for s in (golden, now)]
+    if found:
+        return replace(min(found, key=lambda f: f.number or 0), steps=len(found), total=total)
+    for row in sorted(ends[0] - ends[1]):
+        process, _, count = row.removeprefix(_AT_END).partition(" | ")
+        other = next((r for r in ends[1] if r.startswith(f"{_AT_END}{process} |")), "| 0").rpartition(" ")[2]
+        return ReadCount(process, None, 0, None, _number(count), _number(other), sites, 0, total)
+    return None
+
+
+def _number(text: str) -> int:
+    """A number of reads; none where they weren't counted."""
+    return int(text) if text.isdigit() else 0
+
+
 def _folded(row: str) -> bool:
     return row.startswith("rows ")
 
@@ -101,17 +162,25 @@ def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> 
     if left[0] != right[0]:
         note = " -> ".join(",".join(map(readable, side.split(","))) for side in (left[0], right[0]))
         kinds.append(KindChange("loss", 1, (TensorChange("loss", None, note),)))
-    kinds += [KindChange(_LETTERS[x[0]], 0, ()) for x, y in zip(left[1:], right[1:], strict=True) if x != y]
+    kinds += [
+        KindChange(_LETTERS[x[0]], 0, ()) for x, y in zip(left[1:-1], right[1:-1], strict=True) if x != y
+    ]
     before = f"step {step - 1} of {stream.title}" if step else "the start"
     return StepDivergence(stream, step, a[0], "", tuple(kinds), before)
+
+
+_EVENT = re.compile(r"(?P<kind>.*?)(?: env=(?P<env>-?\d+))? (?P<payload>[0-9a-f]{16})", re.DOTALL)
 
 
 def _events(rows: Sequence[str]) -> list[Event]:
     found = []
     for row in rows:
-        key, _, payload = row.rpartition(" ")
-        kind, _, env = key.partition(" env=")
-        found.append(Event(kind, int(env) if env else None, {"payload": payload}))
+        match = _EVENT.fullmatch(row)
+        if match is None:
+            found.append(Event(row, None, {}))
+            continue
+        env = match["env"]
+        found.append(Event(match["kind"], int(env) if env else None, {"payload": match["payload"]}))
     return found
 
 

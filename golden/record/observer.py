@@ -29,7 +29,7 @@ from . import layout as layouts
 from .naming import ModuleRegistry
 from .plan import Plan
 from .randomness import rng_digests, seed_generators
-from .syncs import SyncCounter
+from .reads import ReadCounter
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Observer:
         self._log: Any = None
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
-        self._syncs = SyncCounter()
+        self._reads = ReadCounter() if spec["syncs"] else None
         self._lock = threading.RLock()
         self._start()
 
@@ -73,13 +73,15 @@ class Observer:
         self._losses: list[torch.Tensor] = []
         self._left_out: list[int] = []
         self._seconds = 0.0
-        self._begun = time.perf_counter()
+        self._begun, self._cpu = time.perf_counter(), time.process_time()
+        if self._reads is not None:
+            self._reads.reset()
 
     def install(self) -> None:
         """Register every hook."""
         self._registry.install()
-        if self._spec["syncs"]:
-            self._syncs.install()
+        if self._reads is not None:
+            self._reads.install()
         register_optimizer_step_post_hook(self._on_step)
         backward = torch.autograd.backward
 
@@ -173,6 +175,7 @@ class Observer:
             "losses": self._take_losses(),
             "settings": {k: v for k, v in settings.items() if watched.settings.get(k) != v},
             "rng": rng_digests(),
+            "reads": self._take_reads(),
         }
         watched.settings = settings
         self._write(record)
@@ -189,6 +192,15 @@ class Observer:
             exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
             for raw, loss in zip(Flat(losses).views(losses), losses, strict=True)
         ]
+
+    def _take_reads(self) -> list[tuple[int, int]] | None:
+        """Reads by place since the last step of this thread; None where they aren't counted."""
+        if self._reads is None:
+            return None
+        fresh, counts = self._reads.take()
+        for number, (file, line, function, read) in fresh:
+            self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
+        return counts
 
     def _watch(self, optimizer: Optimizer) -> Watched:
         found = self._watched.get(optimizer)
@@ -274,14 +286,16 @@ class Observer:
         # The canary's own optimizers and models are nobody's.
         self._finished = True
         rng = rng_digests(complete=True)
+        reads = self._take_reads()
         self._write(
             {
                 "end": self._steps,
                 "rng": rng,
                 "left_out": sorted(self._left_out),
                 "seconds": time.perf_counter() - self._begun,
+                "cpu_seconds": time.process_time() - self._cpu,
                 "observing": self._seconds,
-                "syncs": self._syncs.by_place(),
+                "reads": reads,
                 "canary": _canary(self._spec),
             }
         )
@@ -315,10 +329,11 @@ def install(spec: dict[str, Any]) -> None:
 
 def _only_clock(out: Path) -> None:
     """Write how long the process ran; what observing costs is measured against that."""
-    begun, pid = time.perf_counter(), os.getpid()
+    begun, cpu, pid = time.perf_counter(), time.process_time(), os.getpid()
 
     def write() -> None:
         if os.getpid() == pid:
-            (out / f"clock-{pid}.json").write_text(json.dumps({"seconds": time.perf_counter() - begun}))
+            clock = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
+            (out / f"clock-{pid}.json").write_text(json.dumps(clock))
 
     atexit.register(write)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ _HERE = Path(__file__).resolve().parent
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
     """The argv of a run, placeholders replaced, `python` being this interpreter."""
     places = {"out": str(out), "seed": str(run.seed), "device": run.device}
+    _check_places(run, places)
     if run.entry is not None:
         arguments = json.dumps(_fill(run.args, places))
         argv = [sys.executable, str(_HERE / "call.py"), run.entry, arguments]
@@ -68,10 +69,34 @@ def _data_option(run: Run, data: Path | None) -> list[str]:
     return [run.data.option, str(data.resolve())]
 
 
+_PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
+
+
+def _check_places(run: Run, places: Mapping[str, str]) -> None:
+    """Refuse a placeholder that would reach the program as it stands."""
+    for part in _texts([run.command, run.args]):
+        for match in _PLACE.finditer(part):
+            name = match.group(2)
+            if name and name not in places:
+                known = ", ".join(f"{{{place}}}" for place in places)
+                raise UnusableInput(
+                    f"run {run.name}: no placeholder {{{name}}} in {part!r} (there: {known}); "
+                    f"write {{{{{name}}}}} for the text itself"
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+
+
 def _replace(text: str, places: Mapping[str, str]) -> str:
-    for name, value in places.items():
-        text = text.replace("{" + name + "}", value)
-    return text
+    return _PLACE.sub(lambda m: f"{{{m.group(1)}}}" if m.group(1) else places[m.group(2)], text)
 
 
 def _fill(value: Any, places: Mapping[str, str]) -> Any:

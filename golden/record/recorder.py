@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from golden.record.devices import locked_device, visible_devices
 from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -40,8 +41,10 @@ def record_run(
     root = root.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
-    if run.device.startswith("cuda") and not torch.cuda.is_available():
-        raise NothingComparable(f"run {run.name} needs a CUDA device, and there is none here")
+    _, _, index = run.device.partition(":")
+    if run.device.startswith("cuda") and torch.cuda.device_count() <= int(index or 0):
+        there = torch.cuda.device_count()
+        raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
@@ -89,9 +92,11 @@ def _record(
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
-        begun = time.monotonic()
-        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
-        seconds = time.monotonic() - begun
+        devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
+        with locked_device(run.device, devices, shared=run.shares_device) as placed:
+            begun = time.monotonic()
+            execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
+            seconds = time.monotonic() - begun
         processes = _processes(folder)
         events = _events(run, outputs)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):

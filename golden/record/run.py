@@ -17,7 +17,7 @@ from golden.trace.errors import UnusableInput
 RUNS_FOLDER = Path("golden") / "runs"
 
 
-_UNDECIDING = {"description", "budget", "timeout", "output_mib", "data", "base"}
+_UNDECIDING = {"description", "budget", "timeout", "output_mib", "data", "base", "device", "shares_device"}
 
 
 class _Table(BaseModel):
@@ -91,13 +91,14 @@ class Run(_Table):
     command: tuple[str, ...] | None = None
     entry: str | None = None
     args: dict[str, Any] = {}
-    seed: Annotated[int, Field(ge=0)] = 0
-    device: str = "cpu"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
+    shares_device: bool = False
     profile: Profile = "exact"
     deterministic: Literal["error", "warn", "off"] = "error"
     threads: Annotated[int, Field(ge=1)] = 1
-    timeout: Annotated[float, Field(gt=0)] = 300.0
-    budget: Annotated[float, Field(gt=0)]
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 300.0
+    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     output_mib: Annotated[int, Field(ge=1)] = 2048
     pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
@@ -123,8 +124,22 @@ class Run(_Table):
             return Path(named) if named else None
         return given
 
+    def on(self, device: str) -> Run:
+        """The run on another device; `UnusableInput` if its command line doesn't say which one it is on."""
+        if not self.moves:
+            raise UnusableInput(f"run {self.name} can't go to {device}: its command has no {{device}}")
+        try:
+            return Run.model_validate({**self.model_dump(), "device": device})
+        except ValidationError:
+            raise UnusableInput(f"no device {device}: say cpu, cuda or cuda:N") from None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the command line says which device it is on."""
+        return "{device}" in json.dumps([self.command, self.args])
+
     def definition(self) -> str:
-        """A digest of all that decides the bits of the run."""
+        """A digest of all that decides the bits of the run; the device is told by the fingerprint."""
         deciding = self.model_dump(exclude=_UNDECIDING, exclude_defaults=True, mode="json")
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 

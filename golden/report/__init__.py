@@ -1,6 +1,7 @@
 """Comparisons for people."""
 
+from golden.report.reads import render_reads
 from golden.report.text import render
 from golden.report.verdicts import render_localized, render_verdict
 
-__all__ = ["render", "render_localized", "render_verdict"]
+__all__ = ["render", "render_localized", "render_reads", "render_verdict"]

@@ -19,6 +19,7 @@ from golden.report.growth import Growth, growths
 from golden.report.lanes import Lane, lanes
 from golden.report.text import KIND_TITLES
 from golden.report.timeline import Timeline, timeline
+from golden.trace.errors import ExitCode
 from golden.trace.numbers import readable
 from golden.trace.streams import Stream
 from golden.trace.trace import KINDS, Trace
@@ -46,10 +47,25 @@ class RunReport:
         return self.left.about.run
 
     @property
+    def code(self) -> ExitCode:
+        """The exit status that it asks for."""
+        return self.comparison.code
+
+    @property
     def divergences(self) -> tuple[Divergence, ...]:
         """All that was found, the first first."""
         found = self.comparison
         return (found.first, *found.rest) if isinstance(found, Different) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A run of which only the verdict is known, in words."""
+
+    name: str
+    code: ExitCode
+    text: str
+    seconds: float
 
 
 def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> RunReport:

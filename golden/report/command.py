@@ -9,8 +9,9 @@ import click
 from safetensors import SafetensorError
 
 from golden.check.fixtures import write_whole
-from golden.report.build import RunReport, build
-from golden.report.headlines import verdict_line
+from golden.check.results import Result, merge
+from golden.report.build import RunReport, Told, build
+from golden.report.headlines import told_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
 from golden.report.pairs import trace_pairs
@@ -23,18 +24,22 @@ _file = click.Path(path_type=Path)
 
 
 @click.command("report")
-@click.argument("left", type=_file)
-@click.argument("right", type=_file)
+@click.argument("folders", nargs=-1, required=True, type=_file, metavar="A B | --merge DIR...")
+@click.option("--merge", "merging", is_flag=True, help="The folders hold the results of a suite's shards.")
 @click.option("--html", type=_file, metavar="FILE", help="One self-contained page.")
 @click.option("--markdown", type=_file, metavar="FILE", help="A summary, under 1 MiB whatever differs.")
 @click.option("--junit", type=_file, metavar="FILE", help="JUnit XML: a suite per run, a case per kind.")
 def report_command(
-    left: Path, right: Path, html: Path | None, markdown: Path | None, junit: Path | None
+    folders: tuple[Path, ...], merging: bool, html: Path | None, markdown: Path | None, junit: Path | None
 ) -> int:
-    """Write up how two traces compare, or two folders of traces by run."""
+    """Write up how two traces compare, or two folders of traces by run.
+
+    With --merge, put together what `golden verify` or `golden ab` left in the folders given to its -o, one
+    for each shard. The exit status is that of the worst run; a shard that left no result counts as failed.
+    """
     from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
 
-    wanted: list[tuple[Path | None, Callable[[list[RunReport]], str]]] = [
+    wanted: list[tuple[Path | None, Callable[[list[RunReport | Told]], str]]] = [
         (html, render_page),
         (markdown, render_markdown),
         (junit, render_junit),
@@ -47,13 +52,31 @@ def report_command(
     for path, _ in files:
         if path.is_dir():
             raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
-    reports = [_report(a, b) for a, b in trace_pairs(left, right)]
+    if merging:
+        merged = merge(folders)
+        reports, code = [_of_result(folder, result) for folder, result in merged.results], merged.code
+        for index in merged.missing:
+            click.echo(f"golden: shard {index} of {merged.shards} left no result", err=True)
+    else:
+        if len(folders) != 2:
+            raise UnusableInput("name two traces, A and B, or the folders of a suite's shards with --merge")
+        reports = [_report(a, b) for a, b in trace_pairs(*folders)]
+        code = worst([int(report.code) for report in reports])
     for report in reports:
-        click.echo(visible(verdict_line(report.name, report.comparison), _LINE))
+        click.echo(visible(told_line(report), _LINE))
     for path, render in files:
         write_whole(path, render(reports))
         click.echo(f"report -> {path}")
-    return worst([int(report.comparison.code) for report in reports])
+    return code
+
+
+def _of_result(folder: Path, result: Result) -> RunReport | Told:
+    if result.left and result.right:
+        report = _report(folder / result.left, folder / result.right)
+        # Two traces don't tell whether the base repeats itself.
+        if report.code == result.code:
+            return report
+    return Told(result.run, result.code, result.text, result.seconds)
 
 
 def _report(left: Path, right: Path) -> RunReport:

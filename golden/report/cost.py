@@ -1,12 +1,12 @@
-"""What two runs cost: time, and reads of tensors by the host. Neither counts for the verdict."""
+"""What two runs cost: time, which never counts for the verdict, and reads of tensors by the host."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
 from golden.report.build import RunReport
+from golden.trace.reads import totals
 from golden.trace.trace import Trace
 
 
@@ -45,9 +45,8 @@ def reads(report: RunReport) -> list[Cost]:
 def _reads(trace: Trace) -> Counter[str]:
     found: Counter[str] = Counter()
     for process in trace.processes:
-        for place, count in process.syncs.items():
-            # A line number moves with every edit above it.
-            found[re.sub(r":\d+(?= )", "", place, count=1)] += count
+        for site, count in totals(process).items():
+            found[site.place] += count
     return found
 
 

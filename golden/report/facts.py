@@ -10,13 +10,15 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     KindChange,
+    ProcessCount,
     RandomState,
+    ReadCount,
     StepCount,
     StepDivergence,
     StepOrder,
     TensorChange,
 )
-from golden.report.text import KIND_TITLES
+from golden.report.text import KIND_TITLES, describe
 from golden.trace.streams import Stream
 from golden.trace.trace import KINDS
 
@@ -68,6 +70,11 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
             where = ", ".join(f"{place} on the {side}" for side, place in places)
             head = (("Last identical", found.before), ("Event", found.kind), ("Place (from 0)", where))
             return (*head, *env, ("Change", found.change))
+        case ReadCount():
+            said, *details = describe(found)
+            return (("What", said), *(("Place", line) for line in details))
+        case ProcessCount():
+            return (("Processes on the left", str(found.left)), ("on the right", str(found.right)))
         case _:
             return ((found.part, f"{found.left} → {found.right}"),)
 

@@ -9,23 +9,34 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     NotComparable,
+    ProcessCount,
     RandomState,
+    ReadCount,
     Rows,
     StepCount,
     StepOrder,
 )
-from golden.report.build import RunReport
+from golden.report.build import RunReport, Told
+from golden.report.headlines import told_line
 from golden.report.lanes import Lane
 from golden.report.plain import visible
 from golden.report.text import KIND_TITLES, describe, render
+from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
 
 _SHOWN = 20
 _STEP_KINDS = ("buffers", "loss", "grads", "settings", "params", "state")
-_CASES = ("events", "steps", *(KIND_TITLES[kind] for kind in _STEP_KINDS), "random state", "final state")
+_CASES = (
+    "events",
+    "steps",
+    *(KIND_TITLES[kind] for kind in _STEP_KINDS),
+    "random state",
+    "final state",
+    "host reads",
+)
 
 
-def render_junit(reports: Sequence[RunReport]) -> str:
+def render_junit(reports: Sequence[RunReport | Told]) -> str:
     """What differs fails, what could not be judged is an error, what no side has is skipped."""
     root = ElementTree.Element("testsuites", name="golden")
     for report in reports:
@@ -37,10 +48,17 @@ def render_junit(reports: Sequence[RunReport]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(root: ElementTree.Element, report: RunReport) -> None:
+def _suite(root: ElementTree.Element, report: RunReport | Told) -> None:
     name = visible(report.name)
-    suite = ElementTree.SubElement(root, "testsuite", name=name, time=f"{report.right.about.seconds:.3f}")
-    if isinstance(report.comparison, NotComparable):
+    seconds = report.seconds if isinstance(report, Told) else report.right.about.seconds
+    suite = ElementTree.SubElement(root, "testsuite", name=name, time=f"{seconds:.3f}")
+    if isinstance(report, Told):
+        case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name="verdict")
+        if report.code != ExitCode.IDENTICAL:
+            tag = "failure" if report.code == ExitCode.DIFFERENT else "error"
+            found = ElementTree.SubElement(case, tag, message=visible(told_line(report), 1000))
+            found.text = "\n".join(visible(line) for line in report.text.splitlines())
+    elif isinstance(report.comparison, NotComparable):
         case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name="comparable")
         ElementTree.SubElement(case, "error", message=visible(render(report.comparison), 1000))
     else:
@@ -66,7 +84,9 @@ def _failures(report: RunReport) -> dict[str, list[str]]:
         match divergence:
             case EventChange():
                 title = "events"
-            case StepCount() | StepOrder():
+            case ReadCount():
+                title = "host reads"
+            case StepCount() | StepOrder() | ProcessCount():
                 title = "steps"
             case RandomState():
                 title = "random state"
@@ -107,6 +127,8 @@ def _present(report: RunReport) -> set[str]:
             found |= {"steps", KIND_TITLES["settings"]}
         if process.rng or any(step.rng for step in process.steps):
             found.add("random state")
+        if process.reads or any(step.reads for step in process.steps):
+            found.add("host reads")
         if process.final_files():
             found.add("final state")
     return found

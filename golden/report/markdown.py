@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from golden.report.build import RunReport
+from golden.report.build import RunReport, Told
 from golden.report.headlines import headline
 from golden.report.plain import code, visible
 from golden.report.text import render
@@ -15,10 +15,10 @@ _LINE = 1000
 _CLOSING = 100  # bytes for the line that counts what is left out
 
 
-def render_markdown(reports: Sequence[RunReport], *, limit: int = LIMIT) -> str:
+def render_markdown(reports: Sequence[RunReport | Told], *, limit: int = LIMIT) -> str:
     """The verdict, a table of runs and each run's findings; never above ``limit`` bytes of UTF-8."""
-    head = [f"# golden: {headline([r.comparison for r in reports])}", ""]
-    rows = (f"| {code(r.name)} | {headline([r.comparison])} |" for r in reports)
+    head = [f"# golden: {headline([r.code for r in reports])}", ""]
+    rows = (f"| {code(r.name)} | {headline([r.code])} |" for r in reports)
     table = ["| run | verdict |", "|---|---|"]
     # A run's section is worth more than its row: rows may take a quarter.
     shown, left = _within(rows, limit // 4, len(reports))
@@ -41,8 +41,11 @@ def _within(parts: Iterable[str], limit: int, count: int) -> tuple[list[str], in
     return kept, count - len(kept)
 
 
-def _section(report: RunReport) -> str:
-    text = render(report.comparison, left=report.left_title, right=report.right_title)
+def _section(report: RunReport | Told) -> str:
+    if isinstance(report, Told):
+        text = report.text
+    else:
+        text = render(report.comparison, left=report.left_title, right=report.right_title)
     body = "\n".join(visible(line, _LINE) for line in text.splitlines())
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
     return f"## {code(report.name)}\n\n{fence}text\n{body}\n{fence}\n"

@@ -10,8 +10,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from golden.compare.outcome import Comparison, Different, EventChange, Identical, NotComparable
-from golden.report.build import RunReport, around, final_layers, missing_values, tensor_rows
+from golden.compare.outcome import Different, EventChange, Identical, NotComparable
+from golden.report.build import RunReport, Told, around, final_layers, missing_values, tensor_rows
 from golden.report.cost import reads, timing
 from golden.report.facts import dense_command, facts
 from golden.report.growth import Growth
@@ -21,6 +21,7 @@ from golden.report.plain import visible
 from golden.report.plots import growth_svg
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.text import KIND_TITLES, describe, env_line, size_text
+from golden.trace.errors import ExitCode
 
 _WIDE, _NARROW = (9.4, 3.3), (4.3, 3.5)
 _RESTS = 40
@@ -28,9 +29,9 @@ _LANES = 60
 _FEW = 2
 
 
-def render_page(reports: Sequence[RunReport]) -> str:
+def render_page(reports: Sequence[RunReport | Told]) -> str:
     """The page; equal traces give equal bytes. All text from traces is escaped."""
-    verdicts = [report.comparison for report in reports]
+    verdicts = [report.code for report in reports]
     sections = [_section(report, f"run-{number}") for number, report in enumerate(reports)]
     names = ", ".join(dict.fromkeys(report.name for report in reports))
     return _template().render(title=names, headline=headline(verdicts), look=_look(verdicts), runs=sections)
@@ -54,22 +55,27 @@ def _finalize(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _look(verdicts: Sequence[Comparison]) -> str:
-    for kind, look in ((Different, "different"), (NotComparable, "unknown"), (Identical, "identical")):
-        if any(isinstance(verdict, kind) for verdict in verdicts):
-            return look
-    return "unknown"
+def _look(verdicts: Sequence[ExitCode]) -> str:
+    if ExitCode.DIFFERENT in verdicts:
+        return "different"
+    return "identical" if set(verdicts) == {ExitCode.IDENTICAL} else "unknown"
 
 
-def _section(report: RunReport, anchor: str) -> dict[str, Any]:
+def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
+    head = {
+        "anchor": anchor,
+        "name": report.name,
+        "verdict": headline([report.code]),
+        "look": _look([report.code]),
+    }
+    if isinstance(report, Told):
+        return {**head, "told": report.text.splitlines()}
     found = report.comparison
     # The event timeline shows the changes of events.
     rest = [describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)]
     return {
-        "anchor": anchor,
-        "name": report.name,
-        "verdict": headline([found]),
-        "look": _look([found]),
+        **head,
+        "told": [],
         "reason": found.reason if isinstance(found, NotComparable) else "",
         "compared": [] if isinstance(found, NotComparable) else _amounts(found),
         "first": describe(report.divergences[0])[0] if report.divergences else "",

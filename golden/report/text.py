@@ -15,7 +15,9 @@ from golden.compare.outcome import (
     Identical,
     KindChange,
     NotComparable,
+    ProcessCount,
     RandomState,
+    ReadCount,
     Rows,
     StepCount,
     StepDivergence,
@@ -57,6 +59,7 @@ def amounts(compared: Compared) -> str:
         f"{_many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
         _many(compared.scalars, "scalar"),
         _many(compared.rng_states, "random state"),
+        _many(compared.reads, "host read"),
     ]
     return ", ".join(parts)
 
@@ -80,13 +83,18 @@ def _different(found: Different) -> list[str]:
     lines = [f"first divergence: {head}", *(f"  {line}" for line in details)]
     if found.envs:
         lines.append(env_line(found.envs))
-    if found.rest:
+    reads = [divergence for divergence in found.rest if isinstance(divergence, ReadCount)]
+    rest = [divergence for divergence in found.rest if not isinstance(divergence, ReadCount)]
+    if rest:
         lines.append("then:")
         # Two optimizers of one model may end with the same difference: said once.
-        heads = list(dict.fromkeys(describe(divergence)[0] for divergence in found.rest))
+        heads = list(dict.fromkeys(describe(divergence)[0] for divergence in rest))
         lines += [f"  {head}" for head in heads[:_SHOWN]]
         if len(heads) > _SHOWN:
             lines.append(f"  and {len(heads) - _SHOWN} more")
+    for divergence in reads:
+        head, *details = describe(divergence)
+        lines += [head, *(f"  {line}" for line in details)]
     if found.event_changes:
         lines.append(f"events: {_many(found.event_changes, 'change')}")
     lines.append(f"compared: {amounts(found.compared)}")
@@ -133,6 +141,10 @@ def describe(divergence: Divergence) -> list[str]:
             return [f"final state of {stream.title}: {_kind(kinds[0])}", *_tensors(kinds)]
         case EventChange():
             return _event(divergence)
+        case ReadCount():
+            return _reads(divergence)
+        case ProcessCount(left=left, right=right):
+            return [f"processes that took steps: {left} on the left, {right} on the right"]
         case Rows(part=part, left=left, right=right):
             return [f"{part}: {left} -> {right}"]
 
@@ -171,13 +183,27 @@ def distance_text(apart: Distance) -> str:
     """A distance in words."""
     parts = [f"{apart.differing} of {apart.elements} elements"]
     if apart.ulps is not None:
-        parts.append(f"up to {apart.ulps:,} ulps")
+        parts.append(f"up to {_many(apart.ulps, 'ulp')}")
     if apart.absolute is not None:
         parts.append(f"{apart.absolute:.3g} absolute")
     if apart.nan_left or apart.nan_right:
         parts.append(f"NaN: {apart.nan_left} on the left, {apart.nan_right} on the right")
     parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}")
     return ", ".join(parts)
+
+
+def _reads(found: ReadCount) -> list[str]:
+    if found.stream is None:
+        where = "after the last step" + ("" if found.process == "rank-0" else f" of {found.process}")
+    else:
+        where = f"before step {found.step} of {found.stream.title} (step {found.number} overall)"
+    lines = [f"host reads {where}: {found.left} -> {found.right}"]
+    lines += [f"{site.title}: {site.left} -> {site.right}" for site in found.sites[:_SHOWN]]
+    if len(found.sites) > _SHOWN:
+        lines.append(f"and {len(found.sites) - _SHOWN} more places")
+    if found.steps:
+        lines.append(f"another number of reads before {found.steps:,} of {_many(found.total, 'step')}")
+    return lines
 
 
 def _event(change: EventChange) -> list[str]:
@@ -202,7 +228,7 @@ def field_text(field: FieldChange) -> str:
         return f"field {field.path} is extra ({field.right})"
     if field.right is None:
         return f"field {field.path} is missing (was {field.left})"
-    apart = f" ({field.ulps:,} ulps)" if field.ulps is not None else ""
+    apart = f" ({_many(field.ulps, 'ulp')})" if field.ulps is not None else ""
     left, right = _near_difference(field.left, field.right)
     return f"field {field.path}: {left} -> {right}{apart}"
 

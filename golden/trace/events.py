@@ -53,10 +53,15 @@ def _event(record: dict[str, Any], type_field: str, env_field: str | None, unsta
     kind = lookup(record, type_field)
     payload = _stable(record, unstable, "")
     return Event(
-        kind=str(kind) if kind is not None else "(no type)",
+        kind=_well_formed(kind) if kind is not None else "(no type)",
         env=env if isinstance(env, int) and not isinstance(env, bool) else None,
         payload=payload,
     )
+
+
+def _well_formed(kind: Any) -> str:
+    """A type as text that every file and terminal takes: half a surrogate pair is spelled out."""
+    return str(kind).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def lookup(record: Any, dotted: str) -> Any:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import xxhash
 from pydantic import BaseModel, ConfigDict
 
 from golden.trace.events import Event, lookup
+from golden.trace.reads import totals
 from golden.trace.streams import streams
-from golden.trace.trace import KINDS, Step, Trace
+from golden.trace.trace import KINDS, Site, Step, Trace
 
 # Rows beyond this many are folded together, so that the golden of a long run stays small.
 ROWS_AT_MOST = 600
@@ -28,14 +29,16 @@ class Summary(_Table):
     """The bits of one run on one kind of machine.
 
     A row of ``steps``: index of the stream, losses, then short digests of layout, buffers, gradients,
-    settings, parameters, optimizer state and random states, each behind its letter. A row of ``events``:
-    type, env and a short digest of the payload.
+    settings, parameters, optimizer state and random states, each behind its letter, and the number of host
+    reads. A row of ``events``: type, env and a short digest of the payload. ``reads`` only names the places
+    of host reads.
     """
 
     streams: list[tuple[str, int | None, str]]
     events: list[str]
     steps: list[str]
     final: list[str]
+    reads: dict[str, int]
     whole: str
 
 
@@ -53,6 +56,7 @@ def summarise(trace: Trace) -> Summary:
     found: list[tuple[str, int | None, str]] = []
     steps: list[str] = []
     final: list[str] = []
+    reads: Counter[str] = Counter()
     whole = xxhash.xxh3_128()
     for event in trace.events:
         whole.update(f"{_key(event)}\0{event.line}\n".encode())
@@ -68,11 +72,20 @@ def summarise(trace: Trace) -> Summary:
             title = of_optimizer[optimizer].title if optimizer in of_optimizer else "unknown"
             final.append(f"{title} | {content[:16]}")
             whole.update(content.encode())
+        for site, count in totals(process).items():
+            reads[site.place] += count
+        final.append(f"host reads after the last step of {process.name} | {_number(process.reads)}")
+        whole.update(_number(process.reads).encode())
         final.append(f"random states of {process.name} | {_short(dict(process.rng))}")
         whole.update(json.dumps(dict(process.rng), sort_keys=True).encode())
     events = [f"{_key(event)} {_digest(event.line)}" for event in trace.events]
     return Summary(
-        streams=found, events=fold(events), steps=fold(steps), final=fold(final), whole=whole.hexdigest()
+        streams=found,
+        events=fold(events),
+        steps=fold(steps),
+        final=fold(final),
+        reads=dict(sorted(reads.items())),
+        whole=whole.hexdigest(),
     )
 
 
@@ -118,6 +131,7 @@ def _step_row(step: Step, stream: int) -> str:
             f"p{kinds['params']}",
             f"s{kinds['state']}",
             f"r{_short(dict(step.rng))}",
+            f"c{_number(step.reads)}",
         ]
     )
 
@@ -125,7 +139,12 @@ def _step_row(step: Step, stream: int) -> str:
 def _everything(step: Step) -> str:
     layout = [[(i.name, i.dtype, i.shape) for i in step.layout.tensors[kind]] for kind in KINDS]
     digests = [step.digests[kind] for kind in KINDS]
-    return json.dumps([layout, digests, step.losses, dict(step.settings), dict(step.rng)], sort_keys=True)
+    rest = [step.losses, dict(step.settings), dict(step.rng), _number(step.reads)]
+    return json.dumps([layout, digests, *rest], sort_keys=True)
+
+
+def _number(reads: Mapping[Site, int] | None) -> str:
+    return "-" if reads is None else str(sum(reads.values()))
 
 
 def _short(value: Any) -> str:

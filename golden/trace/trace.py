@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
 
-FORMAT = 1
+FORMAT = 2
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -63,8 +63,31 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """A place of the program that reads a tensor to the host: ``read`` names the method."""
+
+    file: str
+    line: int
+    function: str
+    read: str
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.file}:{self.line} {self.function} {self.read}"
+
+    @property
+    def place(self) -> str:
+        """The title without the line, which moves with every edit above it."""
+        return f"{self.file} {self.function} {self.read}"
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout."""
+    """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout.
+
+    ``reads`` counts host reads by site since the step before it, None where they weren't counted.
+    """
 
     number: int
     layout: Layout
@@ -72,11 +95,15 @@ class Step:
     losses: tuple[str, ...]
     settings: Mapping[str, str]
     rng: Mapping[str, str]
+    reads: Mapping[Site, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What one process of a run did: its steps and its last random-number states."""
+    """What one process of a run did: its steps and its last random-number states.
+
+    ``reads`` counts the host reads after its last step, None where they weren't counted.
+    """
 
     name: str
     folder: Path
@@ -84,8 +111,9 @@ class Process:
     rng: Mapping[str, str]
     left_out: tuple[int, ...]
     seconds: float
+    cpu_seconds: float
     observing: float
-    syncs: Mapping[str, int]
+    reads: Mapping[Site, int] | None
 
     def final_files(self) -> dict[int, Path]:
         """The safetensors files of the final state, by optimizer."""
@@ -150,6 +178,7 @@ def _load_process(folder: Path) -> Process:
     layouts: dict[int, Layout] = {}
     settings: dict[int, dict[str, str]] = {}
     steps: list[Step] = []
+    sites: dict[int, Site] = {}
     end: dict[str, Any] = {}
     for record in map(json.loads, lines):
         if "step" in record:
@@ -164,8 +193,11 @@ def _load_process(folder: Path) -> Process:
                     losses=tuple(record["losses"]),
                     settings=current,
                     rng=record["rng"],
+                    reads=_reads(record["reads"], sites),
                 )
             )
+        elif "site" in record:
+            sites[record["site"]] = Site(record["file"], record["line"], record["function"], record["read"])
         elif "layout" in record:
             layouts[record["layout"]] = _layout(record)
         else:
@@ -179,9 +211,14 @@ def _load_process(folder: Path) -> Process:
         rng=end.get("rng", {}),
         left_out=tuple(end.get("left_out", ())),
         seconds=end.get("seconds", 0.0),
+        cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
-        syncs=end.get("syncs", {}),
+        reads=_reads(end.get("reads"), sites),
     )
+
+
+def _reads(counts: list[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
+    return None if counts is None else {sites[number]: count for number, count in counts}
 
 
 def _layout(record: dict[str, Any]) -> Layout:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from golden.trace.trace import load_trace
 from tests.golden.project import PLAIN_RUN, RUN, Project, Result
 
 
@@ -42,6 +43,16 @@ def test_unknown_run(project: Project) -> None:
         (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "give either command or entry"),
         (RUN.replace("budget = 5", ""), "budget: Field required"),
         ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),
+        (f"seed = {10**21}\n{RUN}", "seed: Input should be less than 9223372036854775808"),
+        ("seed = -1\n" + RUN, "seed: Input should be greater than or equal to 0"),
+        (RUN.replace("budget = 5", "budget = inf"), "budget: Input should be a finite number"),
+        (RUN.replace("timeout = 60", "timeout = nan"), "timeout: Input should be a finite number"),
+        ("device = 'gpu'\n" + RUN, "device: String should match pattern"),
+        (
+            RUN.replace("{out}", "{outs}"),
+            "no placeholder {outs} in '{outs}' (there: {out}, {seed}, {device})",
+        ),
+        (RUN + "\n[args]\nname = [{x = '{sed}'}]\n", "write {{sed}} for the text itself"),
     ],
 )
 def test_run_file_mistakes(project: Project, text: str, expected: str) -> None:
@@ -121,6 +132,47 @@ def test_half_an_event(project: Project) -> None:
     assert "events.jsonl line 2: not a JSON object: " in record(project, 3)
 
 
+def test_braces_that_are_no_placeholder(project: Project) -> None:
+    project.plain("open(sys.argv[1] + '/seen', 'w').write(repr(sys.argv[2:])); assert len(sys.argv) == 5")
+    values = '"{{out}}", \'{"a": {"b": 1}}\', "{seed}{}"]'
+    project.run_file(PLAIN_RUN.replace('"{out}"]', '"{out}", ' + values))
+    trace = load_trace(project.record("out"))
+    assert trace.about.argv[-3:] == ["{out}", '{"a": {"b": 1}}', "0{}"]
+
+
+@pytest.mark.parametrize("kind", ["\\ud800", "a env=x b", "two\\nlines", "\\u202e", ""])
+def test_odd_event_types(project: Project, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "")
+    project.script(
+        "import sys\nfile = open(sys.argv[1] + '/events.jsonl', 'w')\nn = 1\n# LATER\n"
+        f'file.write(\'{{"type": "{kind.replace(chr(92), chr(92) * 2)}", "n": %d}}\' % n)\n'
+    )
+    project.run_file(PLAIN_RUN)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("verify", "--root", project.root).code == 0
+    project.edit("LATER", "n = 2")
+    result = project.golden("verify", "--root", project.root)
+    assert result.code == 1
+    assert "first divergence: event 0 (" in result.out
+
+
+def test_nan_is_compared_by_its_bits_and_named(project: Project) -> None:
+    """In a tensor, in a loss and in an event: equal NaNs are equal, others are reported as such."""
+    poison = "host[0].weight.data[0, 0] = float('nan') if (env, step) == (1, 3) else host[0].weight[0, 0]"
+    project.edit("BEFORE STEP", f"with torch.no_grad(): {poison}")
+    left = project.record("left", "--dense", "0:99")
+    assert project.golden("diff", left, project.record("right", "--dense", "0:99")).code == 0
+    project.script((project.root / "train.py").read_text().replace("float('nan') if", "-0.0 if"))
+    result = project.golden("diff", left, project.record("other", "--dense", "0:99"))
+    assert result.code == 1
+    assert (
+        "step 3 of env 1, Sequential (step 10 overall, SGD): parameter 0.weight: 1 of 32 elements"
+        in result.out
+    )
+    assert "NaN: 1 on the left, 0 on the right" in result.out
+    assert "loss: NaN -> " in result.out
+
+
 def test_no_events(project: Project) -> None:
     project.script("import sys; open(sys.argv[1] + '/events.jsonl', 'w')")
     assert "wrote no event" in record(project, 4)
@@ -167,8 +219,8 @@ def test_damaged_trace(project: Project) -> None:
     steps.write_text(steps.read_text()[:-200])
     assert "is damaged" in refused(project, 2, "diff", trace, trace)
     head = trace / "trace.json"
-    head.write_text(head.read_text().replace('"format": 1', '"format": 99'))
-    assert "has format 99, not 1" in refused(project, 2, "diff", trace, trace)
+    head.write_text(head.read_text().replace('"format": 2', '"format": 99'))
+    assert "has format 99, not 2" in refused(project, 2, "diff", trace, trace)
 
 
 def test_data_folder(project: Project) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.golden.project import Project
+from golden.trace.trace import load_trace
+from tests.golden.project import RUN, Project
 
 
 def diff(project: Project, reference: Callable[[], Path], code: int = 1) -> str:
@@ -22,25 +24,28 @@ def test_unchanged_script_is_identical_and_says_what_was_compared(
     assert "compared: 18 events, 18 optimizer steps, " in out
 
 
-def test_one_bit_of_one_optimizer_state(project: Project, reference: Callable[[], Path]) -> None:
-    flip = (
-        "(optimizer.state[host[2].weight]['momentum_buffer'].view(torch.int32)[1, 3:4].bitwise_xor_(1) "
-        "if (env, step) == (2, 4) and hasattr(optimizer.step, '__call__') else None)"
-    )
+def test_one_bit_of_one_optimizer_state(project: Project) -> None:
+    project.run_file(RUN.replace('"{out}"]', '"{out}", "steps=16"]'))
+    before = project.record("before", "--dense", "0:99")
+    flip = "optimizer.state[host[2].weight]['momentum_buffer'].view(torch.int32)[1, 3:4].bitwise_xor_(1)"
     # The hook of the optimizer itself runs before the observer's, within the step.
     project.edit(
         "BEFORE STEP",
-        f"optimizer.register_step_post_hook(lambda *_: {flip}) if (env, step) == (2, 4) else None",
+        f"(env, step) == (2, 14) and optimizer.register_step_post_hook(lambda *_: {flip} and None)",
     )
-    out = diff(project, reference)
-    assert (
-        "first divergence: step 4 of env 2, Sequential (step 14 overall, SGD): "
-        "optimizer state 2.weight.momentum_buffer: 1 of 16 elements, up to 1 ulps" in out
+    result = project.golden("diff", before, project.record("after", "--dense", "0:99"))
+    assert result.code == 1
+    first = result.out.splitlines()[1]
+    assert first.startswith(
+        "first divergence: step 14 of env 2, Sequential (step 44 overall, SGD): "
+        "optimizer state 2.weight.momentum_buffer: 1 of 16 elements, up to 1 ulp, "
     )
-    assert "first at [1, 3]" in out
-    assert "optimizer state: 1 of 6 differ\n" in out
-    assert "last identical: step 3 of env 2, Sequential" in out
-    assert "env 2 diverges at step 4; envs 0, 1 are identical" in out
+    assert "first at [1, 3]" in first
+    # Nothing but this at this step, and nothing at all in the other environments.
+    assert "  optimizer state: 1 of 6 differ\n" in result.out
+    assert "  last identical: step 13 of env 2, Sequential\n" in result.out
+    assert "env 2 diverges at step 14; envs 0, 1 are identical\n" in result.out
+    assert not re.search("^  (buffer|gradient|parameter|loss|setting)", result.out, re.MULTILINE)
 
 
 def test_gradient_is_named_before_weight(project: Project, reference: Callable[[], Path]) -> None:
@@ -51,12 +56,27 @@ def test_gradient_is_named_before_weight(project: Project, reference: Callable[[
 
 
 def test_equal_losses_and_different_weights(project: Project, reference: Callable[[], Path]) -> None:
-    """Momentum left out on the last step: no loss is computed from the weights it changes."""
-    project.edit("BEFORE STEP", "optimizer.param_groups[0]['momentum'] = 0.9 if step < steps - 1 else 0.0")
-    out = diff(project, reference)
-    assert "events:" not in out
-    assert "step 5 of env 0" in out
-    assert "setting group 0 momentum: 0.9 -> 0.0" in out
+    """Momentum left out of the last step: no loss is computed from the weights it changes."""
+    project.edit(
+        "BEFORE STEP",
+        "if step == steps - 1: [s['momentum_buffer'].zero_() for s in optimizer.state.values()]",
+    )
+    traces = load_trace(reference()), load_trace(project.record("changed"))
+    losses = [[s.losses for s in t.processes[0].steps] for t in traces]
+    events = [[e.line for e in t.events] for t in traces]
+    assert losses[0] == losses[1]
+    assert events[0] == events[1]
+    result = project.golden("diff", *(t.folder for t in traces))
+    assert result.code == 1
+    assert (
+        "first divergence: step 5 of env 0, Sequential (step 15 overall, SGD): parameter 0.weight"
+        in result.out
+    )
+    assert re.search("^  parameter: [456] of 6 differ", result.out, re.MULTILINE)
+    assert "env 0 diverges at step 5; env 1 diverges at step 5; env 2 diverges at step 5" in result.out
+    # The first line names the folders.
+    found = result.out.partition("\n")[2].replace("compared: 18 events", "")
+    assert not re.search("loss|event|gradient|buffer:|setting", found)
 
 
 def test_weight_changed_after_the_last_step(project: Project, reference: Callable[[], Path]) -> None:

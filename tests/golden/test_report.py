@@ -156,9 +156,14 @@ def test_not_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_host_reads(tmp_path: Path) -> None:
-    left = write_trace(tmp_path / "a", syncs={"train.py:3 step item": 10, "train.py:9 log tolist": 4})
-    right = write_trace(tmp_path / "b", syncs={"train.py:5 step item": 30, "train.py:9 log tolist": 4})
-    page = report(left, right, tmp_path / "page.html", code=0)
+    def reads(line: int, count: int) -> dict[tuple[str, int, str, str], int]:
+        return {("train.py", line, "step", "item"): count, ("train.py", 9, "log", "tolist"): 4}
+
+    left = write_trace(tmp_path / "a", reads=reads(3, 10))
+    right = write_trace(tmp_path / "b", reads=reads(5, 30))
+    page = report(left, right, tmp_path / "page.html")
+    assert "host reads before step 0 of env 0, Host (step 0 overall): 14 -> 34" in page.said
+    assert "train.py:5 step item: 0 -> 30" in page.said
     assert "all 14 34 2.43 train.py step item 10 30 3.00 train.py log tolist 4 4 1.00" in page.said
     bare = write_trace(tmp_path / "c")
     assert "These traces hold no host reads." in report(bare, bare, tmp_path / "page.html", code=0).said
@@ -173,9 +178,9 @@ def test_everything_from_a_trace_is_escaped(tmp_path: Path) -> None:
     changed = [(odd, 0, {odd: "other", "n": 1}), (odd, 1, {"n": 3, odd: odd})]
     names = {"run": HOSTILE, "model": HOSTILE, "tensor": f"{HOSTILE}.w", "label": f"{HOSTILE}\u202e\x1b"}
     fingerprint = {HOSTILE: f"{HOSTILE}\x00"}
-    syncs = {odd: 3}
+    reads = {(odd, 3, HOSTILE, odd): 3}
     left = write_trace(
-        tmp_path / "a", dense=True, final=True, events=events, fingerprint=fingerprint, syncs=syncs, **names
+        tmp_path / "a", dense=True, final=True, events=events, fingerprint=fingerprint, reads=reads, **names
     )
     right = write_trace(
         tmp_path / "b",
@@ -316,12 +321,13 @@ def test_junit_has_a_case_per_run_and_kind(pair: tuple[Path, Path], tmp_path: Pa
         "final state",
     }
     assert passed == {"steps", "setting", "random state"}
+    assert skipped == {"host reads"}
     assert suite.get("failures") == "7"
     assert main(["report", str(pair[0]), str(pair[0]), "--junit", str(path)]) == 0
     only_events = write_trace(tmp_path / "events", steps=0, events=[("a", None, {})])
     assert main(["report", str(only_events), str(only_events), "--junit", str(path)]) == 0
     root = ElementTree.parse(path).getroot()
-    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("10", "0", "9")
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("11", "0", "10")
 
 
 def test_bad_input_is_one_line(

@@ -30,12 +30,15 @@ def write_trace(
     tensor: str = "body.weight",
     fingerprint: Mapping[str, str] | None = None,
     label: str = "",
-    syncs: Mapping[str, int] | None = None,
+    reads: Mapping[tuple[str, int, str, str], int] | None = None,
 ) -> Path:
     """A trace whose weights at (env, step) and after are ``change`` times what they would be."""
     process = folder / "rank-0"
     process.mkdir(parents=True)
     lines: list[dict[str, Any]] = []
+    sites = dict(enumerate(reads or {}))
+    for site, (file, line, function, read) in sites.items():
+        lines.append({"site": site, "file": file, "line": line, "function": function, "read": read})
     names = {kind: [f"{tensor}.momentum_buffer" if kind == "state" else tensor] for kind in KINDS}
     for env in range(2):
         layout = {kind: [[name, "float32", [4]] for name in names[kind]] for kind in KINDS}
@@ -54,6 +57,7 @@ def write_trace(
         losses = [float(values.sum()).hex()]
         lines.append(
             {"step": number, "optimizer": env, "layout": env, "losses": losses, "settings": {}, "rng": {}}
+            | {"reads": [[site, reads[key]] for site, key in sites.items()] if reads and not number else []}
             | dict.fromkeys(KINDS, digest)
         )
         if dense:
@@ -64,7 +68,7 @@ def write_trace(
             save_file(tensors, process / "final" / f"optimizer-{env:04d}.safetensors")
     if steps:
         end = {"end": steps * 2, "rng": {"torch": "0" * 32}, "left_out": [], "seconds": 1.5, "observing": 0.1}
-        lines.append({**end, "canary": "", "syncs": dict(syncs or {})})
+        lines.append({**end, "canary": "", "reads": []})
         (process / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with (folder / "events.jsonl").open("w") as file:
         for kind, of, payload in events:

@@ -29,6 +29,8 @@ from codemods.analysis.rules import (
 Check = Callable[[Lifting, Helper], Refusal | None]
 
 CHECKS: tuple[Check, ...] = (
+    # Before names are compared: the scope of type parameters is no function's.
+    definition.no_type_params,
     *dynamic.CHECKS,
     *writing.CHECKS,
     *binding.CHECKS,

@@ -94,7 +94,8 @@ def outer():
 )
 rule(
     "type-param",
-    "The helper or a function around it has type parameters, which belong to it.",
+    "The helper or a function around it has type parameters, which belong to it, or a type alias or "
+    "a bound near it reads a variable, which is done when it is asked for and not before.",
     "use a TypeVar of the module",
     refused="""
 def outer[T](x: T):
@@ -265,10 +266,14 @@ def _harmless(tree: ScopeTree, helper: Helper, node: ast.expr, known: frozenset[
 
 
 def no_type_params(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """No type parameters anywhere around the helper."""
+    """No type parameters around the helper, and no variable that is read when a type is evaluated."""
     for scope in helper.scope.ancestors():
         if scope.has_type_params:
             return refuse("type-param", getattr(scope.node, "lineno", 1), f"{scope.name} has type parameters")
+    for use in lifting.tree.lazy:
+        if use.scope.inside(helper.root):
+            reason = f"{use.node.id} is read whenever a type is evaluated"
+            return refuse("type-param", use.node.lineno, reason)
     return None
 
 
@@ -279,4 +284,4 @@ def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
-CHECKS = (no_type_params, defaults_constant, decorators_stateless, annotations_safe, no_doctest)
+CHECKS = (defaults_constant, decorators_stateless, annotations_safe, no_doctest)

@@ -1,0 +1,104 @@
+"""What came of a suite, or of one shard of it, as a file; and the files of all shards put together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from golden.check.fixtures import write_whole
+from golden.trace.errors import ExitCode, UnusableInput, worst
+
+FILE = "results.json"
+_FORMAT: Literal[1] = 1
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Result(_Table):
+    """What came of one run: exit status, the verdict in words, and its traces below the file's folder."""
+
+    run: str
+    code: ExitCode
+    text: str
+    seconds: float = 0.0
+    budget: float = 0.0
+    left: str | None = None
+    right: str | None = None
+
+
+class Results(_Table):
+    """What came of one shard; ``suite`` names the runs of all shards."""
+
+    format: Literal[1] = _FORMAT
+    command: str
+    shard: tuple[int, int] = (1, 1)
+    suite: tuple[str, ...]
+    results: tuple[Result, ...]
+
+
+def write_results(folder: Path, results: Results) -> None:
+    """Write the file to the folder of the traces."""
+    write_whole(folder / FILE, results.model_dump_json(indent=1) + "\n")
+
+
+def _read(folder: Path) -> Results | None:
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        return Results.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, ValidationError) as error:
+        raise UnusableInput(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+class Merged(_Table):
+    """What came of a whole suite: every run of it exactly once, with the folder of its shard."""
+
+    command: str
+    shards: int
+    missing: tuple[int, ...]
+    results: tuple[tuple[Path, Result], ...]
+
+    @property
+    def code(self) -> int:
+        """The exit status of the whole: never 0 where a shard left no result."""
+        lost = [ExitCode.RUN_FAILED] if self.missing else []
+        return worst([*lost, *(result.code for _, result in self.results)])
+
+
+def merge(folders: Sequence[Path]) -> Merged:
+    """Put the results of shards together: a shard without any is missing, a run that nobody judged failed.
+
+    Raises `UnusableInput` if the folders are of different suites, or one shard is there twice.
+    """
+    found = [(folder, results) for folder in folders if (results := _read(folder)) is not None]
+    if not found:
+        raise UnusableInput(
+            f"no {FILE} in {', '.join(map(str, folders))}: run `golden verify` or `golden ab` with -o DIR"
+        )
+    first = found[0][1]
+    count = first.shard[1]
+    for folder, results in found[1:]:
+        same = (results.command, results.suite, results.shard[1]) == (first.command, first.suite, count)
+        if not same:
+            raise UnusableInput(f"{folder} and {found[0][0]} are not shards of one suite")
+    seen = Counter(results.shard[0] for _, results in found)
+    twice = [str(index) for index, times in seen.items() if times > 1]
+    if twice:
+        raise UnusableInput(f"shard {twice[0]} of {count} is there twice")
+    judged = {result.run: (folder, result) for folder, results in found for result in results.results}
+    missing = tuple(index for index in range(1, count + 1) if index not in seen)
+    lost = (
+        f"no result: shard {' and '.join(map(str, missing))} of {count} left none" if missing else "no result"
+    )
+    everything = []
+    for run in first.suite:
+        fallback = Result(run=run, code=ExitCode.RUN_FAILED, text=f"{run}: {lost}")
+        everything.append(judged.get(run, (found[0][0], fallback)))
+    return Merged(command=first.command, shards=count, missing=missing, results=tuple(everything))

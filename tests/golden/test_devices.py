@@ -1,0 +1,84 @@
+"""One run per GPU: shown with lock files, no GPU needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from golden.record.devices import locked_device, visible_devices
+
+
+def test_two_runs_take_two_devices_and_the_third_waits(tmp_path: Path) -> None:
+    taken: list[dict[str, str]] = []
+    done = threading.Event()
+
+    def third() -> None:
+        with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as placed:
+            taken.append(placed)
+        done.set()
+
+    with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as first:
+        with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as second:
+            thread = threading.Thread(target=third)
+            thread.start()
+            assert not done.wait(0.5)
+        assert done.wait(5)
+        thread.join()
+    assert [first, second, *taken] == [
+        {"CUDA_VISIBLE_DEVICES": "4"},
+        {"CUDA_VISIBLE_DEVICES": "GPU-a"},
+        {"CUDA_VISIBLE_DEVICES": "GPU-a"},
+    ]
+
+
+def test_runs_that_fit_share_a_device(tmp_path: Path) -> None:
+    with (
+        locked_device("cuda", ["0"], shared=True, folder=tmp_path) as first,
+        locked_device("cuda", ["0"], shared=True, folder=tmp_path) as second,
+    ):
+        assert first == second == {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+def test_a_device_by_number_and_no_device(tmp_path: Path) -> None:
+    with locked_device("cuda:1", ["4", "GPU-a"], shared=False, folder=tmp_path) as placed:
+        assert placed == {}
+        assert (tmp_path / "golden-cuda-GPU-a.lock").exists()
+    with locked_device("cpu", ["4"], shared=False, folder=tmp_path) as placed:
+        assert placed == {}
+    assert not (tmp_path / "golden-cuda-4.lock").exists()
+
+
+def test_a_run_that_dies_lets_go(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from golden.record.devices import locked_device\n"
+        "with locked_device('cuda', ['0'], shared=False, folder=Path(sys.argv[1])): os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    with locked_device("cuda", ["0"], shared=False, folder=tmp_path) as placed:
+        assert placed == {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+@pytest.mark.parametrize(("named", "expected"), [(None, ["0", "1"]), ("3, GPU-b", ["3", "GPU-b"]), ("", [])])
+def test_devices_of_the_caller(
+    named: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if named is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    assert visible_devices(2) == expected
+
+
+def test_the_plugin_assigns_before_torch_is_imported() -> None:
+    """An import of torch by any plugin before it would have fixed what this process sees."""
+    code = "import golden.plugin, os, sys; print(os.environ['CUDA_VISIBLE_DEVICES'], 'torch' in sys.modules)"
+    variables = {**os.environ, "PYTEST_XDIST_WORKER": "gw1", "CUDA_VISIBLE_DEVICES": "4,5"}
+    variables["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["5", "False"]

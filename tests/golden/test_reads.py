@@ -1,0 +1,140 @@
+"""Host reads: counted by the place that asks for them, a part of the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from golden.trace.reads import by_site
+from golden.trace.trace import load_trace
+from tests.golden.project import RUN, Project
+
+EVERY_WAY = """
+import logging, sys
+import numpy as np
+import torch
+
+def log(x):
+    logging.getLogger("t").warning("%s", x)
+
+class Reader:
+    def all_ways(self, x, row):
+        x.item(); x.item()
+        row.cpu(); row.tolist(); row.numpy(); np.asarray(row)
+        float(x); int(x); bool(x); complex(x)
+        if x: pass
+        [1, 2, 3][x.long()]
+        print(x); f"{x}"; str(row); repr(row)
+        1.0 in row
+        max(x, x)
+        log(x)
+
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    net(torch.ones(2)).sum().backward()
+    Reader().all_ways(torch.tensor(1.0), torch.ones(3))
+    if step:
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0, error_if_nonfinite=True)
+    optimizer.step()
+torch.ones(()).item()
+"""
+
+
+def test_every_way_to_read_is_seen_at_its_place(project: Project) -> None:
+    project.script(EVERY_WAY)
+    project.run_file('command = ["python", "train.py"]\nbudget = 5\n')
+    trace = load_trace(project.record("out"))
+    lines = dict(enumerate(EVERY_WAY.splitlines(), 1))
+    found = {
+        (lines[r.site.line].strip(), r.site.read): (r.count, r.steps, r.most_per_step) for r in by_site(trace)
+    }
+    clip = "torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0, error_if_nonfinite=True)"
+    expected = {
+        ("x.item(); x.item()", "item"): 2,
+        **{
+            ("row.cpu(); row.tolist(); row.numpy(); np.asarray(row)", r): 1
+            for r in ("cpu", "tolist", "numpy", "array")
+        },
+        **{("float(x); int(x); bool(x); complex(x)", r): 1 for r in ("float", "int", "bool", "complex")},
+        ("if x: pass", "bool"): 1,
+        ("[1, 2, 3][x.long()]", "index"): 1,
+        ('print(x); f"{x}"; str(row); repr(row)', "repr"): 3,
+        ('print(x); f"{x}"; str(row); repr(row)', "format"): 1,
+        ("1.0 in row", "contains"): 1,
+        ("max(x, x)", "bool"): 1,
+        ('logging.getLogger("t").warning("%s", x)', "repr"): 1,
+    }
+    per_step = {place: (2 * count, 2, count) for place, count in expected.items()}
+    assert found == {**per_step, (clip, "bool"): (1, 1, 1), ("torch.ones(()).item()", "item"): (1, 0, 0)}
+    functions = {r.site.function for r in by_site(trace)}
+    assert functions == {"Reader.all_ways", "log", "<module>"}
+    assert {r.site.file for r in by_site(trace)} == {"train.py"}
+
+
+def test_one_more_read_per_step_is_named_by_file_and_line(
+    project: Project, reference: Callable[[], Path]
+) -> None:
+    project.edit("AFTER STEP", "bool(loss > 0)")
+    line = next(
+        n for n, text in enumerate((project.root / "train.py").read_text().splitlines(), 1) if "bool(" in text
+    )
+    result = project.golden("diff", reference(), project.record("changed"))
+    assert result.code == 1
+    assert result.out.splitlines()[1:6] == [
+        "first divergence: host reads before step 0 of env 1, Sequential (step 1 overall): 1 -> 2",
+        f"  train.py:{line} <module> bool: 0 -> 1",
+        "  another number of reads before 17 of 18 steps",
+        "all 3 envs are identical",
+        result.out.splitlines()[5],
+    ]
+
+
+def test_bits_are_named_before_reads(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit("AFTER STEP", "host[0].bias.data[0] += bool(step == 3 and loss > 0)")
+    result = project.golden("diff", reference(), project.record("changed"))
+    assert "first divergence: step 4 of env 0, Sequential (step 12 overall, SGD): buffer" in result.out
+    assert "\nhost reads before step 3 of env 1, Sequential (step 10 overall): 1 -> 2\n" in result.out
+
+
+def test_reads_that_moved_are_the_same_reads(project: Project, reference: Callable[[], Path]) -> None:
+    project.script((project.root / "train.py").read_text().replace("loss.item()", "value(loss)"))
+    project.script("def value(x):\n    return x.item()\n" + (project.root / "train.py").read_text())
+    result = project.golden("diff", reference(), project.record("changed"))
+    assert result.code == 0
+    assert "18 host reads" in result.out
+
+
+def test_reads_against_a_golden(project: Project, goldens: Path) -> None:
+    project.edit("AFTER STEP", "loss.item() if env else None")
+    result = project.golden("verify", "train", "--root", project.root)
+    assert result.code == 1
+    assert "host reads before step 0 of env 2, Sequential (step 2 overall): 1 -> 2" in result.out
+    assert "<module> item: 18 -> 30" in result.out
+    project.run_file(RUN + "\n[observe]\nsyncs = false\n")
+    trace = load_trace(project.record("uncounted"))
+    assert by_site(trace) == []
+    assert trace.processes[0].steps[0].reads is None
+
+
+def test_reads_as_json_and_as_a_table(
+    project: Project, reference: Callable[[], Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "reads.json"
+    result = project.golden("reads", reference(), "--json", path)
+    assert result.code == 0
+    assert result.out.splitlines()[0].split() == ["count", "steps", "most", "place"]
+    table = json.loads(path.read_text())
+    (site,) = table.pop("sites")
+    assert table == {"version": 1, "run": "train", "steps": 18}
+    assert site.pop("line") > 1
+    assert site == {
+        "process": "rank-0",
+        "file": "train.py",
+        "function": "<module>",
+        "read": "item",
+        "count": 18,
+        "steps": 17,
+        "most_per_step": 1,
+    }
