@@ -109,13 +109,6 @@ def test_options_change_the_run(run: Run, settings: dict[str, Any]) -> None:
     assert all(torch.isfinite(value).all() for value in result.agent.policy.state_dict().values())
 
 
-def test_the_entropy_bonus_falls_over_the_given_episodes(run: Run) -> None:
-    settings = {"entropy_start": 0.1, "entropy_end": 0.0, "entropy_anneal_episodes": 4}
-    events, _ = run(rounds=4, envs=2, episode_length=1, train_images=16, **settings)
-    coefficients = [event["data"]["entropy_coef"] for event in of_type(events, "ROUND_STARTED")]
-    assert coefficients == pytest.approx([0.1, 0.05, 0.0, 0.0])
-
-
 def test_hosts_learn_the_synthetic_images(run: Run) -> None:
     events, _ = run(task="cifar_baseline", episode_length=4, train_images=2_000, val_images=500)
     accuracies = [event["data"]["val_accuracy"] for event in of_type(events, "EPOCH_COMPLETED")]
