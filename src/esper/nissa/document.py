@@ -21,6 +21,14 @@ which they happened; `esper.nissa.read_events` reads them back into these types.
 Accuracies are fractions, losses means per target in nats, durations seconds. A float that JSON has no
 number for is written `"nan"`, `"inf"` or `"-inf"`.
 
+A folder that already has events is refused; a run that goes on with `--resume` adds to them. No event is
+dropped: an output that is slower than training makes training wait.
+
+Further outputs go by name into the same folder: `--telemetry-outputs tensorboard` (needs `pip install
+tensorboard`), or those of other packages, which register under the entry point group
+`esper.telemetry_outputs` a function from that folder to an object with `emit(event)` and `close()`.
+`python -m esper.scripts.report DIR` makes one HTML page of the run, also of one that is still going on.
+
 ## Envelope
 
 Round and env count from 0, epoch from 1; each is null where it does not apply. The payload is `data`.

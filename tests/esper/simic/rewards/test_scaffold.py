@@ -9,7 +9,7 @@ from esper.simic.rewards import RewardConfig, ScaffoldLedger, compute_scaffold_h
 from tests.esper.tamiyo.helpers import report
 
 CONFIG = RewardConfig()
-amounts = st.floats(-0.5, 0.5)
+amounts = st.floats(-0.5, 0.5, allow_subnormal=False)
 delays = st.integers(0, 50)
 
 

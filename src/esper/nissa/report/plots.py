@@ -1,0 +1,195 @@
+"""What is drawn of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from esper.nissa.report.data import Episode, Round, RunData
+from esper.nissa.report.draw import INK, SERIES, STAGES, draw, finish, lines
+
+PHASES = ("train", "validate", "decide", "act", "update")
+DIAGNOSTICS = {
+    "policy_loss": "policy loss",
+    "value_loss": "value loss",
+    "entropy": "entropy (nats)",
+    "approx_kl": "approximate KL divergence",
+    "clip_fraction": "share of clipped ratios",
+    "explained_variance": "explained variance of returns",
+    "grad_norm": "gradient norm before clipping",
+}
+
+
+def accuracy_by_round(rounds: Sequence[Round]) -> str:
+    """Final accuracies of all hosts, round by round."""
+
+    def plot(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        x = [found.index for found in rounds]
+        accuracies = [found.done.env_accuracies for found in rounds if found.done]
+        axes.fill_between(
+            x, [min(row) for row in accuracies], [max(row) for row in accuracies], color=SERIES[0], alpha=0.2
+        )
+        axes.plot(x, [sum(row) / len(row) for row in accuracies], color=SERIES[0], marker=".", markersize=3)
+        finish(axes, "validation accuracy at the end (mean, range)", "round")
+
+    return draw("accuracy", "accuracy by round", plot)
+
+
+def return_by_round(rounds: Sequence[Round]) -> str:
+    """Mean return, round by round, with the mean of up to ten rounds."""
+
+    def plot(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        x = [found.index for found in rounds]
+        y = [found.done.mean_return for found in rounds if found.done]
+        axes.plot(x, y, color=SERIES[1], alpha=0.5, marker=".", markersize=3, label="round")
+        smooth = [sum(y[max(0, i - 9) : i + 1]) / len(y[max(0, i - 9) : i + 1]) for i in range(len(y))]
+        axes.plot(x, smooth, color=SERIES[1], linewidth=2, label="mean of up to ten")
+        finish(axes, "return (sum of rewards, mean of envs)", "round", legend=True)
+
+    return draw("return", "return by round", plot)
+
+
+def reward_parts(rounds: Sequence[Round]) -> str | None:
+    """Mean of each part of the reward, round by round."""
+    known = [found for found in rounds if found.rewards]
+    if not known:
+        return None
+    names = sorted({name for found in known if found.rewards for name in found.rewards.components})
+    curves = {
+        name: (
+            [float(found.index) for found in known],
+            [found.rewards.components.get(name, 0.0) for found in known if found.rewards],
+        )
+        for name in names
+    }
+    return draw(
+        "parts",
+        "parts of the reward",
+        lines("parts of the reward, per env-step", "round", curves),
+        height=3.1,
+    )
+
+
+def operations(rounds: Sequence[Round]) -> str | None:
+    """Share of each operation among the decisions of a round."""
+    known = [found for found in rounds if found.actions]
+    if not known:
+        return None
+    curves = {}
+    for name in known[0].actions.counts if known[0].actions else ():
+        shares = [
+            found.actions.counts[name] / max(1, sum(found.actions.counts.values()))
+            for found in known
+            if found.actions
+        ]
+        curves[name.lower().replace("_", " ")] = ([float(found.index) for found in known], shares)
+    return draw(
+        "operations", "operations chosen", lines("share of each operation", "round", curves), height=3.1
+    )
+
+
+def diagnostics(rounds: Sequence[Round]) -> list[str]:
+    """One plot for each metric of the policy's updates."""
+    drawn = []
+    for metric, title in DIAGNOSTICS.items():
+        points = [
+            (float(found.index), found.update.metrics[metric])
+            for found in rounds
+            if found.update is not None and metric in found.update.metrics
+        ]
+        if points:
+            x, y = (list(values) for values in zip(*points, strict=True))
+            drawn.append(draw(f"ppo-{metric}", title, lines(title, "round", {metric: (x, y)}), height=2.0))
+    return drawn
+
+
+def time_by_phase(rounds: Sequence[Round]) -> str | None:
+    """Seconds of each round, by phase."""
+    known = [found for found in rounds if found.throughput]
+    if not known:
+        return None
+
+    def plot(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        x = [found.index for found in known]
+        bottom = [0.0] * len(known)
+        for index, phase in enumerate((*PHASES, "other")):
+            seconds = [_seconds(found, phase) for found in known]
+            axes.bar(x, seconds, bottom=bottom, color=SERIES[index], label=phase, width=0.85)
+            bottom = [low + high for low, high in zip(bottom, seconds, strict=True)]
+        finish(axes, "seconds by phase", "round", legend=True)
+
+    return draw("phases", "time by phase", plot, height=2.8)
+
+
+def _seconds(found: Round, phase: str) -> float:
+    if found.throughput is None:
+        return 0.0
+    if phase == "other":
+        return max(0.0, found.throughput.duration_s - sum(found.throughput.phase_s.values()))
+    return found.throughput.phase_s.get(phase, 0.0)
+
+
+def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> str:
+    """Accuracy of one host, and below it the stages of its slots' seeds."""
+    slots = run.started.slots
+    lane = 0.24
+
+    def plot(figure: Figure) -> None:
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[1.9, lane * len(slots)])
+        upper.plot(episode.epochs, episode.train_accuracy, color=SERIES[7], linewidth=0.9)
+        upper.plot(episode.epochs, episode.val_accuracy, color=SERIES[0], linewidth=2)
+        finish(upper, f"env {env}: accuracy (thin: training)", "")
+        for mark in episode.marks:
+            if mark.kind == "rolled back":
+                upper.axvline(mark.epoch + 0.5, color=SERIES[3], linestyle=":", linewidth=1.2)
+        for span in episode.spans:
+            row = slots.index(span.slot)
+            left, width = span.first - 0.5, span.last - span.first + 1
+            lower.barh(row, width, left=left, height=0.8, color=STAGES[span.stage])
+            if span.stage == "GERMINATED":
+                lower.text(left + 0.1, row, span.blueprint, fontsize=7, va="center", clip_on=True)
+        for mark in episode.marks:
+            if mark.slot is not None:
+                _mark(lower, mark.epoch + 0.5, slots.index(mark.slot), mark.kind)
+        lower.set_yticks(range(len(slots)), slots, fontsize=8)
+        lower.set_ylim(len(slots) - 0.4, -0.6)
+        lower.grid(visible=False)
+        lower.set_xlim(0.5, max(episode.epochs, default=1) + 0.9)
+        lower.set_xlabel("epoch")
+        lower.xaxis.get_major_locator().set_params(integer=True)
+
+    return draw(
+        f"env-{round_idx}-{env}", f"env {env} in round {round_idx}", plot, height=2.2 + lane * len(slots)
+    )
+
+
+_MARKS = {"grown": "|", "kept": "*", "pruned": "x"}
+
+
+def _mark(axes: object, epoch: float, row: int, kind: str) -> None:
+    axes.plot([epoch], [row], marker=_MARKS[kind], color=INK, markersize=7, clip_on=False)  # type: ignore[attr-defined]
+
+
+def contributions(run: RunData, round_idx: int, env: int, episode: Episode) -> str | None:
+    """What each slot's seed added to an env's accuracy, epoch by epoch."""
+    if not episode.contributions:
+        return None
+    slots = run.started.slots
+    last = max(episode.epochs, default=1)
+
+    def plot(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        axes.axhline(0.0, color=INK, linewidth=0.8)
+        for index, slot in enumerate(slots):
+            points = episode.contributions.get(slot, [])
+            if points:
+                x, y = zip(*points, strict=True)
+                axes.plot(x, y, color=SERIES[index % 8], marker=".", markersize=4, label=slot)
+        axes.set_xlim(0.5, last + 0.9)
+        finish(axes, f"env {env}: accuracy with each seed minus without", "epoch", legend=True)
+
+    return draw(f"gain-{round_idx}-{env}", f"contributions in env {env}", plot)

@@ -1,0 +1,203 @@
+"""What events say agrees with what other events say; counts follow from the settings alone."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from esper.leyline.telemetry import TelemetryEvent, all_unstable_paths
+from esper.nissa import QueuedOutput, TelemetryHub, event_record, parse_event
+from esper.runtime import get_task_spec
+from esper.simic.training.config import TrainingConfig
+
+from ..conftest import Events, of_type
+
+Run = Callable[..., tuple[Events, Any]]
+
+SMALL = {
+    "task": "cifar_minimal",
+    "rounds": 1,
+    "envs": 2,
+    "episode_length": 12,
+    "train_images": 96,
+    "val_images": 48,
+}
+
+
+class Kept:
+    """An output that keeps events as they are."""
+
+    def __init__(self) -> None:
+        self.events: list[TelemetryEvent] = []
+
+    def emit(self, event: TelemetryEvent) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        pass
+
+
+def train(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch, *outputs: Any, **settings: Any) -> None:
+    hub = TelemetryHub()
+    monkeypatch.setattr(trainer, "get_hub", lambda: hub)
+    config = TrainingConfig(**(SMALL | settings))
+    with hub.attached(*outputs):
+        trainer.train_ppo_vectorized(config, get_task_spec(config.task))
+
+
+def stable(event: TelemetryEvent) -> dict[str, Any]:
+    """An event without what cannot repeat."""
+    record = event_record(event)
+    for path in all_unstable_paths():
+        *above, name = path.split(".")
+        (record[above[0]] if above else record).pop(name, None)
+    return record
+
+
+def test_counts_of_the_smallest_run_are_these(run: Run, snapshot: SnapshotAssertion) -> None:
+    events, _ = run(rounds=1, envs=1, episode_length=2, train_images=64, val_images=32)
+    counts = Counter(event["event_type"] for event in events)
+    assert dict(sorted(counts.items())) == snapshot(name="counts", extension_class=JSONSnapshotExtension)
+
+
+def test_every_output_gets_the_same_events_in_the_same_order(
+    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone, first, queued = Kept(), Kept(), Kept()
+    train(trainer, monkeypatch, alone, episode_length=3)
+    train(trainer, monkeypatch, first, QueuedOutput(queued, capacity=2), episode_length=3)
+    assert first.events == queued.events
+    assert [stable(event) for event in alone.events] == [stable(event) for event in first.events]
+
+
+def test_real_events_of_every_level_read_back_into_their_types(
+    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept()
+    train(trainer, monkeypatch, kept, telemetry_level="debug", envs=3)
+    for event in kept.events:
+        assert parse_event(json.loads(json.dumps(event_record(event)))) == event
+    assert len({event.event_type for event in kept.events}) >= 18
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_gradients_are_measured_every_so_many_batches(run: Run, stride: int) -> None:
+    settings = {"telemetry_level": "debug", "gradient_stride": stride, "train_images": 256}
+    events, _ = run(episode_length=3, **settings)
+    for event in of_type(events, "HOST_GRADIENT_NORMS"):
+        assert event["data"]["batches"] == 4 / stride
+        assert event["data"]["host"] > 0.0
+        assert all(math.isfinite(norm) for norm in event["data"]["seeds"].values())
+
+
+def test_gradients_cost_nothing_where_nobody_asked_for_them(
+    trainer: ModuleType, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from esper.simic.telemetry import gradients
+
+    def refuse(parameters: Any) -> Any:
+        raise AssertionError("measured without being asked")
+
+    monkeypatch.setattr(gradients, "_total_norm", refuse)
+    run(episode_length=2, telemetry_level="normal")
+    with pytest.raises(AssertionError, match="measured without being asked"):
+        run(episode_length=2, telemetry_level="debug")
+
+
+@pytest.fixture
+def events(run: Run) -> Events:
+    found, _ = run(envs=4, episode_length=14, train_images=128, seed=5)
+    return found
+
+
+def test_summaries_of_a_round_are_the_sums_of_its_steps(events: Events) -> None:
+    actions = [event["data"] for event in of_type(events, "LAST_ACTION")]
+    rewards = [action["reward"] for action in actions]
+    [summary] = [event["data"] for event in of_type(events, "REWARD_SUMMARY")]
+    assert summary["mean"] == pytest.approx(math.fsum(rewards) / len(rewards))
+    assert (summary["minimum"], summary["maximum"]) == (min(rewards), max(rewards))
+    for name, mean in summary["components"].items():
+        total = math.fsum(action["reward_components"].get(name, 0.0) for action in actions)
+        assert mean == pytest.approx(total / len(actions))
+    assert math.fsum(summary["components"].values()) == pytest.approx(summary["mean"])
+
+    [distribution] = [event["data"] for event in of_type(events, "ACTION_DISTRIBUTION")]
+    assert +Counter(distribution["counts"]) == Counter(action["operation"] for action in actions)
+    done = Counter(action["operation"] for action in actions if action["success"])
+    assert +Counter(distribution["successes"]) == done
+
+    [masks] = [event["data"] for event in of_type(events, "MASK_HIT_RATES")]
+    hits = Counter(name for action in actions for name, hit in action["masked"].items() if hit)
+    assert +Counter(masks["hits"]) == hits
+    assert set(masks["total"].values()) == {len(actions)}
+
+
+def test_shares_and_interactions_follow_from_the_accuracies(events: Events) -> None:
+    for event in of_type(events, "COUNTERFACTUAL_COMPUTED"):
+        data, slots = event["data"], list(event["data"]["contributions"])
+        accuracy = data["accuracies"]
+
+        def without(*gone: str, slots: Any = slots, accuracy: Any = accuracy) -> float:
+            return accuracy["+".join(slot for slot in slots if slot not in gone) or "none"]
+
+        for pair, value in data["interactions"].items():
+            a, b = pair.split("+")
+            assert value == without() - without(a) - without(b) + without(a, b)
+        assert len(data["interactions"]) == math.comb(len(slots), 2)
+    shares = of_type(events, "SHAPLEY_COMPUTED")
+    assert shares
+    for event in shares:
+        data = event["data"]
+        [last] = [
+            e["data"]
+            for e in of_type(events, "COUNTERFACTUAL_COMPUTED")
+            if (e["env"], e["epoch"]) == (event["env"], event["epoch"])
+        ]
+        assert event["epoch"] == 14
+        assert math.fsum(data["values"].values()) == pytest.approx(
+            data["full_accuracy"] - data["bare_accuracy"]
+        )
+        assert (data["full_accuracy"], data["bare_accuracy"]) == (
+            last["accuracies"]["+".join(data["values"])],
+            last["accuracies"]["none"],
+        )
+        assert (data["method"], data["configurations"]) == ("exact", 2 ** len(data["values"]))
+
+
+def test_credits_of_scaffolds_are_the_part_of_the_reward(events: Events) -> None:
+    credited = Counter[tuple[int, int]]()
+    for event in of_type(events, "SCAFFOLD_CREDITED"):
+        credited[event["env"], event["epoch"]] += event["data"]["credit"]
+    for event in of_type(events, "LAST_ACTION"):
+        paid = event["data"]["reward_components"]["scaffold"]
+        assert paid == pytest.approx(credited[event["env"], event["epoch"]])
+
+
+def test_plateaus_agree_with_the_accuracies(run: Run) -> None:
+    events, _ = run(envs=4, episode_length=20, train_images=32, val_images=32)
+    plateaus = of_type(events, "PLATEAU_DETECTED")
+    assert plateaus
+    for event in plateaus:
+        accuracies = [
+            e["data"]["val_accuracy"] for e in of_type(events, "EPOCH_COMPLETED") if e["env"] == event["env"]
+        ]
+        last, earlier = accuracies[event["epoch"] - 5 : event["epoch"]], accuracies[: event["epoch"] - 5]
+        assert max(last) <= max(earlier, default=0.0) + 1e-3 <= event["data"]["best_accuracy"] + 2e-3
+
+
+def test_a_round_s_time_is_at_least_that_of_its_phases(
+    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept()
+    train(trainer, monkeypatch, kept, episode_length=2)
+    [event] = [event for event in kept.events if event.event_type == "THROUGHPUT"]
+    assert list(event.data.phase_s) == ["train", "validate", "decide", "act", "update"]
+    assert 0.0 < sum(event.data.phase_s.values()) <= event.data.duration_s
+    assert event.data.images == 2 * 2 * (96 + 48)
+    assert event.data.env_steps_per_s == pytest.approx(4 / event.data.duration_s)
