@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -12,11 +13,16 @@ from esper.leyline import SlotConfig
 IMAGE_CHANNELS = 3
 IMAGE_SIDE = 32
 
+Pooled = Literal["no", "before", "after"]
+"""Whether a segment pools, and on which side of its convolution."""
+
 
 class ConvSegment(nn.Module):
     """Convolution, normalisation, ReLU; height and width halved by the stride, by pooling, or not."""
 
-    def __init__(self, in_channels: int, out_channels: int, *, stride: int = 1, pooled: bool = False) -> None:
+    def __init__(
+        self, in_channels: int, out_channels: int, *, stride: int = 1, pooled: Pooled = "no"
+    ) -> None:
         super().__init__()
         self.pooled = pooled
         self.conv = nn.Conv2d(in_channels, out_channels, 3, stride=stride, padding=1, bias=False)
@@ -24,10 +30,13 @@ class ConvSegment(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, in, height, width] to [batch, out, height, width], halved or not."""
-        # Pooled first, the convolution has a quarter of the work, and hosts end as accurate.
-        if self.pooled:
-            x = F.avg_pool2d(x, 2)
-        return F.relu(self.norm(self.conv(x)), inplace=True)
+        if self.pooled == "before":
+            x = F.max_pool2d(x, 2)
+        x = self.conv(x)
+        # What follows the pooling has a quarter of the work.
+        if self.pooled == "after":
+            x = F.max_pool2d(x, 2)
+        return F.relu(self.norm(x), inplace=True)
 
     def extra_repr(self) -> str:
         """What the parts don't show."""
@@ -66,11 +75,12 @@ class CNNHost(nn.Module):
         self.slot_channels = dict(zip(slot_config.slot_ids, widths, strict=True))
         sizes = [IMAGE_CHANNELS, *widths]
         # At full resolution, a convolution of three channels would cost as much as the rest of the host.
-        stem = ConvSegment(sizes[0], sizes[1], stride=2 if halved[0] else 1)
-        convolutions = [
-            stem,
-            *(ConvSegment(sizes[i], sizes[i + 1], pooled=halved[i]) for i in range(1, len(widths))),
-        ]
+        convolutions = [ConvSegment(sizes[0], sizes[1], stride=2 if halved[0] else 1)]
+        for index in range(1, len(widths)):
+            # Pooling first saves three quarters of a convolution; fine textures must meet two before it.
+            side: Pooled = "after" if index == 1 else "before"
+            pooled = side if halved[index] else "no"
+            convolutions.append(ConvSegment(sizes[index], sizes[index + 1], pooled=pooled))
         self.segments = nn.ModuleList([*convolutions, ClassifierSegment(sizes[-1], num_classes)])
 
     def run_segment(self, index: int, x: Tensor) -> Tensor:
