@@ -190,9 +190,9 @@ def test_the_live_display_shows_envs_with_their_seeds_and_goes_away() -> None:
         console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
     console.close()
     text = stream.getvalue()
-    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "norm training"):
+    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "training norm"):
         assert shown in text
-    assert text.rindex("norm training") < text.index("Rounds")
+    assert text.rindex("training norm") < text.index("Rounds")
 
 
 def test_a_display_of_many_envs_stays_short() -> None:
