@@ -67,6 +67,19 @@ def test_outputs_are_closed_and_detached_also_when_the_run_fails() -> None:
     assert output.events == []
 
 
+def test_an_output_that_cannot_be_closed_does_not_keep_the_others_open() -> None:
+    class Broken(Collected):
+        def close(self) -> None:
+            raise OSError("disk full")
+
+    hub, outputs = TelemetryHub(), [Collected(), Broken(), Collected()]
+    with pytest.raises(OSError, match="disk full"), hub.attached(*outputs):
+        pass
+    assert [output.closed for output in outputs] == [True, False, True]
+    hub.emit(germinated(1))
+    assert outputs[0].events == []
+
+
 def test_there_is_one_hub() -> None:
     assert get_hub() is get_hub()
 
