@@ -77,7 +77,7 @@ def run_demo(repository: Path, scratch: Path, *, data: Path | None, notify: Call
 
     def record(what: str, base: bool) -> Trace:
         notify(f"run {what}")
-        chosen = run.base_variant() if base else run
+        chosen = run.variant("base") if base else run
         out = scratch / what.replace(" ", "-")
         return record_run(chosen, root=tree, out=out, data=data, label=what)
 

@@ -146,7 +146,7 @@ def verify_command(
     device: str | None,
     out: Path | None,
 ) -> int:
-    """Compare runs, all by default, with their goldens.
+    """Compare runs, all by default, with their goldens, and their variants by their properties.
 
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
@@ -154,18 +154,18 @@ def verify_command(
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
     with _kept(out) as folder:
-        verdicts = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
+        found = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
     results = []
-    for run, verdict in zip(runs, verdicts, strict=True):
-        text = render_verdict(verdict)
+    for run, verdicts in zip(runs, found, strict=True):
+        text = "\n".join(map(render_verdict, verdicts))
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
             Result(
                 run=run.name,
-                code=verdict.code,
+                code=ExitCode(worst([verdict.code for verdict in verdicts])),
                 text=text,
-                seconds=verdict.seconds,
+                seconds=sum(verdict.seconds for verdict in verdicts),
                 budget=run.budget,
                 right=right,
             )
@@ -231,7 +231,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @click.option(
-    "--base", metavar="REF", help="The git ref to compare with; by default the run's own [base] variant."
+    "--base", metavar="REF", help="The git ref to compare with; by default the run's own variant `base`."
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
 @click.option(
@@ -278,7 +278,7 @@ def ab_command(
                 if base:
                     left = Side(f"{run.name} at {base}", run, base_root)
                 else:
-                    left = Side(f"{run.name} [base]", run.base_variant(), root)
+                    left = Side(f"{run.name}.base", _base(run), root)
                 right = Side(here, run, head_root)
                 place, given = folder / run.name, run.data_folder(data)
                 result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
@@ -304,6 +304,12 @@ def ab_command(
     if len(suite) > 1 or out is not None:
         return _finish("ab", suite, part, results, out)
     return worst([int(result.code) for result in results])
+
+
+def _base(run: Run) -> Run:
+    if "base" not in run.variants:
+        raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
+    return run.variant("base")
 
 
 def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:

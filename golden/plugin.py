@@ -7,7 +7,7 @@ happen before torch is imported, so this module assigns it on import and imports
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class RunItem(pytest.Function):
-    """One run as a test."""
+    """One run, or one property of it, as a test."""
 
     golden_run: Run
 
@@ -85,9 +85,10 @@ class RunFile(pytest.Module):
         return object()
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The run of this file; a mistake in it is an error of collection, in one line."""
+        """The run of this file and its properties; a mistake in it is an error of collection, in one line."""
+        from golden.check.properties import Recordings
         from golden.record import load_run
-        from golden.report.snapshots import judge_by_snapshot
+        from golden.report.snapshots import judge_by_snapshot, judge_property_as_test
         from golden.trace.errors import GoldenError
 
         try:
@@ -95,13 +96,34 @@ class RunFile(pytest.Module):
         except GoldenError as error:
             raise pytest.Collector.CollectError(str(error)) from None
 
-        def test_run(snapshot: SnapshotAssertion, tmp_path: Path) -> None:
-            judge_by_snapshot(run, snapshot, root=self.path.parent.parent.parent, out=tmp_path)
+        root = self.path.parent.parent.parent
+        kept: list[Recordings] = []
 
-        item: RunItem = RunItem.from_parent(self, name=run.name, callobj=test_run)
+        def recordings(factory: pytest.TempPathFactory) -> Recordings:
+            if not kept:
+                kept.append(Recordings(run, root=root, out=factory.mktemp(f"golden-{run.name}")))
+            return kept[0]
+
+        def test_run(
+            snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+        ) -> None:
+            judge_by_snapshot(run, snapshot, recordings(tmp_path_factory), root=root, out=tmp_path)
+
+        def test_of(name: str) -> Callable[[pytest.TempPathFactory], None]:
+            def test_property(tmp_path_factory: pytest.TempPathFactory) -> None:
+                judge_property_as_test(run, name, recordings(tmp_path_factory))
+
+            return test_property
+
+        yield self._item(run, run.name, test_run)
+        for name in run.same:
+            yield self._item(run, f"{run.name}[{name}]", test_of(name))
+
+    def _item(self, run: Run, name: str, function: Callable[..., None]) -> pytest.Item:
+        item: RunItem = RunItem.from_parent(self, name=name, callobj=function)
         item.golden_run = run
         # A run and what it is compared with belong on one worker.
         item.add_marker(pytest.mark.xdist_group(f"golden-{run.name}"))
         if run.device.startswith("cuda"):
             item.add_marker(pytest.mark.cuda)
-        yield item
+        return item

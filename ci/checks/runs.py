@@ -5,7 +5,8 @@ from __future__ import annotations
 from ci.checks.check import Base, Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 from golden.check import Failed as RunFailed
-from golden.check import Judged, NoGolden, Side, ab
+from golden.check import Judged, NoGolden, Property, Side, ab
+from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import check_definition, common_path, load_common
 from golden.check.verify import common_of, verify
 from golden.compare import Comparison, Different, Identical, NotComparable
@@ -14,18 +15,32 @@ from golden.record import find_run, record_run
 from golden.report.headlines import verdict_line
 from golden.report.text import describe
 from golden.report.verdicts import render_verdict
-from golden.trace.errors import GoldenError
+from golden.trace.errors import ExitCode, GoldenError
 
 
 def golden(context: Context, name: str) -> Verdict:
-    """Judge one run by its golden, or by the base if there is one."""
+    """Judge one run by its golden and its properties, or by the base if there is one."""
     if context.base is not None:
         return _against(context, context.base, name)
     run = find_run(name, context.root)
-    (found,) = verify([run], root=context.root, out=context.scratch / "verify")
+    (verdicts,) = verify([run], root=context.root, out=context.scratch / "verify")
+    found = [_judged(name, verdict) for verdict in verdicts]
+    for kind in (Failed, CouldNotRun):
+        for verdict in found:
+            if isinstance(verdict, kind):
+                return verdict
+    return Passed("; ".join(verdict.detail for verdict in found))
+
+
+def _judged(name: str, found: RunVerdict) -> Verdict:
     match found:
         case Judged(comparison=comparison):
             return _verdict(name, comparison)
+        case Property():
+            if found.code is ExitCode.IDENTICAL:
+                return Passed(f"{found.name} holds")
+            kind = Failed if found.code is ExitCode.DIFFERENT else CouldNotRun
+            return kind(_first_lines(render_verdict(found)))
         case NoGolden(common=Different()):
             return Failed(_first_lines(render_verdict(found)))
         case NoGolden():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from codemods.analysis.events import NotUnderstood
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis, Lifting, Need
+from codemods.analysis.printed import is_printed
 from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.scopes import Binder, Scope
 
@@ -151,7 +152,7 @@ def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
         start, end = source.span(node)
-        printed = (node.lineno, node.col_offset) in in_text and source.text[end:].lstrip().startswith("=")
+        printed = (node.lineno, node.col_offset) in in_text and is_printed(tree, node)
         if source.text[start:end] != name or printed or name.startswith("__"):
             return refuse("box-text", node.lineno, f"{name} can't be written as an attribute here")
     for statement, _ in tree.declared.get((owner, name), []):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from codemods.analysis.events import NotUnderstood
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis, Lifting, Need
+from codemods.analysis.printed import is_printed
 from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.scopes import Scope, Use
 
@@ -72,7 +73,7 @@ def _text(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]])
     source = analysis.source
     for (name, _), use in reads:
         start, end = source.span(use.node)
-        printed = use.in_text and source.text[end:].lstrip().startswith("=")
+        printed = use.in_text and is_printed(analysis.tree, use.node)
         if source.text[start:end] != use.node.id or printed or name.startswith("__"):
             return refuse("context-text", use.node.lineno, f"{name} can't be read as an attribute here")
     return None

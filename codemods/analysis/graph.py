@@ -232,6 +232,10 @@ class Graph(Builder):
     # Definitions
 
     def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        top = self.frame.kind == "module"
+        if top:
+            # Lifted functions stand before it, decorators included.
+            self._mark(node)
         for decorator in node.decorator_list:
             self.expression(decorator)
         self._defaults(node.args)
@@ -239,12 +243,14 @@ class Graph(Builder):
             for argument in all_arguments(node.args):
                 self.expression(argument.annotation)
             self.expression(node.returns)
-        self._mark(node)
+        if not top:
+            self._mark(node)
         self._bind(node.name, node.lineno)
 
     do_AsyncFunctionDef = do_FunctionDef
 
     def do_ClassDef(self, node: ast.ClassDef) -> None:
+        self._mark(node)
         for decorator in node.decorator_list:
             self.expression(decorator)
         for base in node.bases:

@@ -194,6 +194,11 @@ class Walk:
             self.bind(node.name, node, node.lineno)
         self.children(node)
 
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        for name in node.kwd_attrs:
+            self.tree.attributes.setdefault(name, node.lineno)
+        self.children(node)
+
     def visit_MatchStar(self, node: ast.MatchStar) -> None:
         if node.name is not None:
             self.bind(node.name, node, node.lineno)

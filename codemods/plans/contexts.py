@@ -23,9 +23,9 @@ def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper
     refused: dict[Helper, Refusal] = {}
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
-        plain = decide(analysis, wanted).lifting
-        takers = sorted((h for h in chosen & plain.candidates), key=lambda h: h.node.lineno)
-        contexts, unfit = collect(plain, takers)
+        plain = decide(analysis, wanted)
+        takers = sorted((h for h in chosen.intersection(plain.lifted)), key=lambda h: h.node.lineno)
+        contexts, unfit = collect(plain.lifting, takers)
         if unfit:
             refused.update(unfit)
             continue
@@ -41,7 +41,9 @@ def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper
         outcome = lift(prepared.analysis, translated(request, wanted, prepared))
         failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
         if not failed:
-            return back(outcome, prepared, refused)
+            # An object that holds another helper uses it as a value; that is not why it is refused.
+            before = {h: r for h, r in plain.refused.items() if prepared.now[h] in outcome.refused}
+            return back(outcome, prepared, {**before, **refused})
         for helper, refusal in failed.items():
             shown = located(refusal, prepared)
             made = any(refusal.reason.startswith(f"{variable} ") for variable in variables)

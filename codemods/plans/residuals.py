@@ -79,15 +79,25 @@ def _split(analysis: Analysis, split: Collection[Helper]) -> Prepared:
 
 
 def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collection[Helper]) -> None:
-    """Ask the compiler what the residuals in the new text capture: just what is handed over.
+    """Ask the compiler what the residuals in the new texts capture: just what is handed over.
+
+    One that stands in a lifted function of another file hands over globals of the source as well, with
+    which that function is passed them.
 
     Raises:
         NotProven: if it is anything else.
     """
     if not split:
         return
-    after = Analysis(parse_source(outcome.files[layout.rest], prepared.before.path))
+    made = {path: Analysis(parse_source(text, str(path))) for path, text in outcome.files.items()}
+    module = {name for owner, name in prepared.analysis.tree.binders if owner.kind == "module"}
     for helper in split:
         handed = outcome.lifted[prepared.now[helper]]
-        if not any(h.name == helper.name and h.scope.free == handed for h in after.helpers):
+        if not any(
+            h.name == helper.name
+            and handed <= h.scope.free
+            and h.scope.free - handed <= (module if path != layout.rest else set())
+            for path, after in made.items()
+            for h in after.helpers
+        ):
             raise NotProven(f"{helper.name}: its residual captures something else than it hands over", helper)

@@ -13,7 +13,7 @@ from codemods.analysis.helpers import Helper, is_generator, own_nodes
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted, imported_path
 from codemods.analysis.refusals import Refusal, refuse
-from codemods.analysis.rules import dynamic, moving
+from codemods.analysis.rules import dynamic, frames, moving
 from codemods.transforms.loop_parts import LoopFlow, Parts, private_names
 
 # What tells where a function was made.
@@ -142,7 +142,7 @@ def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> It
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
     for check in (
         dynamic.no_dynamic_scope,
-        dynamic.no_introspection,
+        frames.nothing_looks,
         dynamic.not_compiled,
         moving.passed_globals_settled,
     ):

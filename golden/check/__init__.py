@@ -1,6 +1,7 @@
 """Checks that run programs and compare their traces."""
 
 from golden.check.ab import AbResult, Side, ab, doctor
+from golden.check.properties import Property
 from golden.check.verify import Failed, Judged, NoGolden, Updated, Verdict, unused, update, verify
 
 __all__ = [
@@ -8,6 +9,7 @@ __all__ = [
     "Failed",
     "Judged",
     "NoGolden",
+    "Property",
     "Side",
     "Updated",
     "Verdict",

@@ -22,11 +22,12 @@ from golden.check.fixtures import (
     load_golden,
     write_whole,
 )
+from golden.check.properties import Property, Recordings, judge_property
 from golden.check.shard import keep_durations
 from golden.compare import Compared, Comparison, Different, Identical, NotComparable
 from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
-from golden.record import Run, record_run, run_files
+from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput
 from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
@@ -64,7 +65,7 @@ class NoGolden:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A run that came to no end, or whose golden is unusable."""
+    """A run or one of its properties (RUN, PROPERTY) that came to no end, or whose golden is unusable."""
 
     run: str
     message: str
@@ -72,25 +73,34 @@ class Failed:
     seconds: float = 0.0
 
 
-Verdict = Judged | NoGolden | Failed
+Verdict = Judged | NoGolden | Property | Failed
 
 
 def verify(
     runs: Sequence[Run], *, root: Path, out: Path, workers: int = 1, notify: Notify = quiet
-) -> list[Verdict]:
-    """Judge every run by its golden, ``workers`` at a time; a run that fails leaves the others alone."""
+) -> list[tuple[Verdict, ...]]:
+    """Judge every run by its golden, then by each of its properties, ``workers`` runs at a time.
 
-    def one(run: Run) -> Verdict:
-        notify(f"{run.name}: running")
-        try:
-            check_goldens(run, root)
-            trace = record_run(run, root=root, out=out / run.name, label=run.name)
-            return judge(run, trace, root)
-        except GoldenError as error:
-            return Failed(run.name, str(error), error.code)
+    A run that fails leaves the others alone.
+    """
+
+    def all_of(run: Run) -> tuple[Verdict, ...]:
+        recordings = Recordings(run, root=root, out=out, notify=notify)
+        return tuple(_judge_one(run, name, recordings, root) for name in (None, *run.same))
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        return list(pool.map(one, runs))
+        return list(pool.map(all_of, runs))
+
+
+def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
+    """A property of a run; with no name, the run by its golden."""
+    try:
+        if name is not None:
+            return judge_property(run, name, recordings)
+        check_goldens(run, root)
+        return judge(run, recordings.trace(), root)
+    except GoldenError as error:
+        return Failed(run.name if name is None else f"{run.name}, {name}", str(error), error.code)
 
 
 def check_goldens(run: Run, root: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
@@ -31,20 +30,25 @@ from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
 
-def compare(left: Trace, right: Trace, *, reads: bool = True) -> Comparison:
-    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical.
+def compare(left: Trace, right: Trace) -> Comparison:
+    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+    found = judge(left, right)
+    if isinstance(found, Identical) and found.compared.steps == 0 and found.compared.events == 0:
+        return NotComparable("neither an event nor an optimizer step on both sides")
+    return found
 
-    Without ``reads`` the numbers of host reads don't count.
-    """
+
+def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     compared = Compared(events=min(len(left.events), len(right.events)))
-    divergences: list[Divergence] = []
+    divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in zip(left.processes, right.processes, strict=False):
         result = compare_process(a, b)
-        compared += result.compared if reads else replace(result.compared, reads=0)
-        divergences += [d for d in result.divergences if reads or not isinstance(d, ReadCount)]
+        compared += result.compared
+        divergences += result.divergences
         steps_of.update(result.steps_of)
     changes = compare_events(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -56,8 +60,6 @@ def compare(left: Trace, right: Trace, *, reads: bool = True) -> Comparison:
                 "in the code; record both on one machine"
             )
         return different(compared, divergences, changes, envs)
-    if compared.steps == 0 and compared.events == 0:
-        return NotComparable("neither an event nor an optimizer step on both sides")
     return Identical(compared, envs)
 
 

@@ -249,7 +249,7 @@ def _final_streams(process: Process, names: Mapping[int, Stream]) -> dict[tuple[
     """Files of the final state by stream and order within it (an environment has one model per round)."""
     seen: Counter[Stream] = Counter()
     found = {}
-    files = process.final_files()
+    files = process.final_files
     for optimizer, stream in names.items():
         if optimizer in files:
             found[stream, seen[stream]] = files[optimizer]

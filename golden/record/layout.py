@@ -18,16 +18,21 @@ _NO_STATE: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class EnvRule:
-    """How to tell an environment from a model: the k-th module of a class belongs to env k mod count."""
+    """How to tell an environment from a model: the k-th module of a class belongs to env k mod count.
+
+    The first ``skip`` ones belong to none.
+    """
 
     module: str
     count: int
+    skip: int = 0
 
     def env(self, place: Place, registry: ModuleRegistry) -> int | None:
         """The environment of a tensor at ``place``; None for a tensor of no environment."""
         for module in place.chain:
             if type(module).__name__ == self.module:
-                return registry.creation_index(module) % self.count
+                index = registry.creation_index(module) - self.skip
+                return index % self.count if index >= 0 else None
         return None
 
 

@@ -53,7 +53,7 @@ class Observer:
     def __init__(self, spec: dict[str, Any]) -> None:
         self._spec = spec
         env = spec.get("env")
-        self._rule = layouts.EnvRule(env["module"], env["count"]) if env else None
+        self._rule = layouts.EnvRule(**env) if env else None
         self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
         self._log: Any = None
         self._state_left = int(spec["state_bytes"])

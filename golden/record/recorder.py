@@ -87,12 +87,13 @@ def _record(
             **settings(run, folder),
             "observe": True,
             "state_bytes": run.observe.state_mib << 20,
-            "env": {"module": env.module, "count": env.count} if env and env.module else None,
+            "env": env.model_dump(include={"module", "count", "skip"}) if env and env.module else None,
             "syncs": run.observe.syncs,
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
         devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
+        _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
         with locked_device(run.device, devices, shared=run.shares_device) as placed:
             begun = time.monotonic()
             execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
@@ -119,6 +120,19 @@ def _record(
         processes=processes,
         seconds=seconds,
     )
+
+
+def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path | None) -> None:
+    """Run what is to run first, in the same {out}, under the same settings, without observing it."""
+    if run.first is None:
+        return
+    _run_before(run.first, root=root, folder=folder, outputs=outputs, data=data)
+    place = folder / "before"
+    place.mkdir()
+    argv = command_line(run.first, root=root, out=outputs, data=data)
+    variables = environment(run.first, root=root, observe={**settings(run.first, place), "observe": False})
+    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs)
+    shutil.rmtree(place)
 
 
 def _fingerprint(process: Path) -> dict[str, str]:

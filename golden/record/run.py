@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
@@ -17,11 +17,25 @@ from golden.trace.errors import UnusableInput
 RUNS_FOLDER = Path("golden") / "runs"
 
 
-_UNDECIDING = {"description", "budget", "timeout", "output_mib", "data", "base", "device", "shares_device"}
+_UNDECIDING = {
+    "description",
+    "budget",
+    "timeout",
+    "output_mib",
+    "data",
+    "variants",
+    "same",
+    "device",
+    "shares_device",
+}
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Part = Literal["events", "counts", "steps", "rng", "reads"]
 
 
 class Events(_Table):
@@ -52,12 +66,14 @@ class Data(_Table):
 class Env(_Table):
     """How to recognise an environment: a field of its events, and the class of its model.
 
-    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``.
+    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``. The first
+    ``skip`` ones are not counted and belong to none: a model that is only built to be measured, say.
     """
 
     field: str | None = None
     module: str | None = None
     count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
     def _both(self) -> Env:
@@ -74,13 +90,43 @@ class Observe(_Table):
     state_mib: Annotated[int, Field(ge=0)] = 256
 
 
-class Base(_Table):
-    """The other variant of a run: what to run instead, for a comparison within one tree."""
+class EnvChange(_Table):
+    """What of ``[env]`` is otherwise in a variant."""
+
+    count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] | None = None
+
+
+class Variant(_Table):
+    """What a variant of a run does otherwise; ``args``, ``environment``, ``env`` are merged into the run's.
+
+    An argument that is ``false`` leaves a flag out. ``events = false``: it writes none. ``after`` names a
+    variant that runs first, in the same {out}, and is not observed.
+    """
 
     command: tuple[str, ...] | None = None
     entry: str | None = None
-    args: dict[str, Any] | None = None
+    args: dict[str, Any] = {}
+    environment: dict[str, str] = {}
     pythonpath: tuple[str, ...] | None = None
+    env: EnvChange = EnvChange()
+    events: Literal[False] | None = None
+    after: str | None = None
+
+
+class Same(_Table):
+    """A property: what ``variants`` have in common with the run, or with the variant ``of``.
+
+    ``says`` is the property in words. The other keys are those of a `Scope`.
+    """
+
+    says: str
+    variants: Annotated[tuple[str, ...], Field(min_length=1)]
+    of: str | None = None
+    what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
+    env: Annotated[int, Field(ge=0)] | None = None
+    where: dict[str, str | int | float | bool] = {}
+    overlap: Literal["start", "end"] | None = None
 
 
 class Run(_Table):
@@ -107,7 +153,9 @@ class Run(_Table):
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()
-    base: Base | None = None
+    variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = {}
+    same: dict[Annotated[str, Field(pattern=_NAME)], Same] = {}
+    _first: Run | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _one_program(self) -> Run:
@@ -116,6 +164,34 @@ class Run(_Table):
         if self.command == ():
             raise ValueError("command is empty")
         return self
+
+    @model_validator(mode="after")
+    def _known_variants(self) -> Run:
+        for name, variant in self.variants.items():
+            self._check_variant(f"variants.{name}.after", variant.after)
+            seen, before = [name], variant.after
+            while before is not None:
+                if before in seen:
+                    raise ValueError(f"variants.{name}: runs after itself")
+                seen.append(before)
+                before = self.variants[before].after if before in self.variants else None
+        for name, same in self.same.items():
+            for named in (*same.variants, same.of):
+                self._check_variant(f"same.{name}", named)
+            if same.env is not None and self.env is None:
+                raise ValueError(f"same.{name}.env: the run has no [env] table")
+        return self
+
+    def _check_variant(self, place: str, name: str | None) -> None:
+        if name is not None and name not in self.variants:
+            raise ValueError(
+                f"{place}: no variant called {name} (there: {', '.join(self.variants) or 'none'})"
+            )
+
+    @property
+    def first(self) -> Run | None:
+        """What runs before it, in the same {out}, without being observed."""
+        return self._first
 
     def data_folder(self, given: Path | None) -> Path | None:
         """The folder named on the command line, else the one that the run's environment variable names."""
@@ -129,9 +205,11 @@ class Run(_Table):
         if not self.moves:
             raise UnusableInput(f"run {self.name} can't go to {device}: its command has no {{device}}")
         try:
-            return Run.model_validate({**self.model_dump(), "device": device})
+            found = Run.model_validate({**self.model_dump(), "device": device})
         except ValidationError:
             raise UnusableInput(f"no device {device}: say cpu, cuda or cuda:N") from None
+        found._first = self._first.on(device) if self._first is not None else None
+        return found
 
     @property
     def moves(self) -> bool:
@@ -143,16 +221,30 @@ class Run(_Table):
         deciding = self.model_dump(exclude=_UNDECIDING, exclude_defaults=True, mode="json")
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
-    def base_variant(self) -> Run:
-        """The run with its ``[base]`` overrides in place."""
-        if self.base is None:
-            raise UnusableInput(f"run {self.name} has no [base] table; name a git ref with --base REF")
-        changes = self.base.model_dump(exclude_none=True)
-        if "command" in changes:
-            changes["entry"] = None
-        elif "entry" in changes:
-            changes["command"] = None
-        return self.model_copy(update={**changes, "base": None})
+    def variant(self, name: str) -> Run:
+        """The run as its variant ``name``, called RUN.NAME."""
+        if name not in self.variants:
+            known = ", ".join(self.variants) or "none"
+            raise UnusableInput(f"run {self.name} has no variant called {name} (there: {known})")
+        change = self.variants[name]
+        update: dict[str, Any] = {
+            "name": f"{self.name}.{name}",
+            "args": self.args | change.args,
+            "environment": self.environment | change.environment,
+            "variants": {},
+            "same": {},
+        }
+        if change.command is not None or change.entry is not None:
+            update |= {"command": change.command, "entry": change.entry}
+        if change.pythonpath is not None:
+            update["pythonpath"] = change.pythonpath
+        if self.env is not None:
+            update["env"] = self.env.model_copy(update=change.env.model_dump(exclude_none=True))
+        if change.events is False:
+            update["events"] = None
+        found = self.model_copy(update=update)
+        found._first = self.variant(change.after) if change.after is not None else None
+        return found
 
 
 def load_run(path: Path) -> Run:
@@ -188,12 +280,15 @@ def find_root(start: Path) -> Path:
 
 
 def find_run(name: str, root: Path) -> Run:
-    """The run called ``name`` in ``root``, or the run file at that path."""
+    """The run called ``name`` in ``root``, its variant for RUN.VARIANT, or the run file at that path."""
     path = Path(name)
     if path.suffix == ".toml":
         return load_run(path)
     path = root / RUNS_FOLDER / f"{name}.toml"
     if not path.is_file():
+        run, _, variant = name.rpartition(".")
+        if run and (root / RUNS_FOLDER / f"{run}.toml").is_file():
+            return load_run(root / RUNS_FOLDER / f"{run}.toml").variant(variant)
         known = ", ".join(p.stem for p in run_files(root)) or "none"
         raise UnusableInput(f"no run called {name} in {root / RUNS_FOLDER} (there: {known})")
     return load_run(path)

@@ -129,6 +129,6 @@ def _present(report: RunReport) -> set[str]:
             found.add("random state")
         if process.reads or any(step.reads for step in process.steps):
             found.add("host reads")
-        if process.final_files():
+        if process.final_files:
             found.add("final state")
     return found

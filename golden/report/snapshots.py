@@ -13,9 +13,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from golden.check.ab import doctor
 from golden.check.fixtures import FOLDER, dump, golden_path, write_whole
+from golden.check.properties import Recordings, judge_property
 from golden.check.verify import NoGolden, check_goldens, common_of, golden_of, judge, refuse_under_ci
 from golden.compare import Identical
-from golden.record import Run, record_run
+from golden.record import Run
 from golden.report.verdicts import render_verdict
 from golden.trace.errors import GoldenError, NothingComparable
 from golden.trace.summary import Summary
@@ -83,7 +84,27 @@ def _summary(text: Any) -> Summary | None:
     return Summary.model_validate(table["summary"]) if "summary" in table else None
 
 
-def judge_by_snapshot(run: Run, snapshot: SnapshotAssertion, *, root: Path, out: Path) -> None:
+def judge_property_as_test(run: Run, name: str, recordings: Recordings) -> None:
+    """Fail unless a property of a run holds."""
+    try:
+        verdict = judge_property(run, name, recordings)
+    except NothingComparable as error:
+        _skip_without_device(run, error)
+        pytest.fail(str(error), pytrace=False)
+    except GoldenError as error:
+        pytest.fail(str(error), pytrace=False)
+    if verdict.code:
+        pytest.fail(render_verdict(verdict), pytrace=False)
+
+
+def _skip_without_device(run: Run, error: NothingComparable) -> None:
+    if run.device.startswith("cuda") and not torch.cuda.is_available():
+        pytest.skip(str(error))
+
+
+def judge_by_snapshot(
+    run: Run, snapshot: SnapshotAssertion, recordings: Recordings, *, root: Path, out: Path
+) -> None:
     """Run once and fail unless the run equals its golden; with ``--snapshot-update`` renew the golden."""
     stored = snapshot.use_extension(GoldenExtension)
     try:
@@ -92,11 +113,10 @@ def judge_by_snapshot(run: Run, snapshot: SnapshotAssertion, *, root: Path, out:
             _update(run, stored, root, out)
             return
         check_goldens(run, root)
-        trace = record_run(run, root=root, out=out / run.name, label=run.name)
+        trace = recordings.trace()
         verdict = judge(run, trace, root)
     except NothingComparable as error:
-        if run.device.startswith("cuda") and not torch.cuda.is_available():
-            pytest.skip(str(error))
+        _skip_without_device(run, error)
         pytest.fail(str(error), pytrace=False)
     except GoldenError as error:
         pytest.fail(str(error), pytrace=False)

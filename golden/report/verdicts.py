@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from golden.check.localize import Localized
+from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.operations import Located, Operation
@@ -21,8 +22,22 @@ def render_verdict(verdict: Verdict) -> str:
             return f"{run}: {text}"
         case NoGolden(run=run):
             return f"{run}: {_no_golden(verdict)}"
+        case Property():
+            return "\n".join(_agreement(verdict, agreement) for agreement in verdict.agreements)
         case Failed(run=run, message=message):
             return f"{run}: failed: {message}"
+
+
+def _agreement(verdict: Property, agreement: Agreement) -> str:
+    place = f"{verdict.run}, {verdict.name}"
+    match agreement.comparison:
+        case Identical(compared=compared):
+            return f"{place}: holds for {agreement.right} ({amounts(compared)})"
+        case NotComparable(reason=reason):
+            return f"{place}: not comparable for {agreement.right}: {reason}"
+        case Different():
+            text = render(agreement.comparison, left=agreement.left, right=agreement.right)
+            return f"{place}: broken: {verdict.says}\n{text}"
 
 
 def render_localized(found: Localized) -> str:

@@ -67,7 +67,7 @@ def summarise(trace: Trace) -> Summary:
         for step in process.steps:
             steps.append(_step_row(step, found.index(places[step.layout.optimizer])))
             whole.update(_everything(step).encode())
-        for optimizer, path in process.final_files().items():
+        for optimizer, path in process.final_files.items():
             content = xxhash.xxh3_128_hexdigest(path.read_bytes())
             title = of_optimizer[optimizer].title if optimizer in of_optimizer else "unknown"
             final.append(f"{title} | {content[:16]}")

@@ -102,7 +102,8 @@ class Step:
 class Process:
     """What one process of a run did: its steps and its last random-number states.
 
-    ``reads`` counts the host reads after its last step, None where they weren't counted.
+    ``reads`` counts the host reads after its last step, None where they weren't counted. ``final_files`` are
+    the safetensors files of the final state, by optimizer.
     """
 
     name: str
@@ -114,10 +115,7 @@ class Process:
     cpu_seconds: float
     observing: float
     reads: Mapping[Site, int] | None
-
-    def final_files(self) -> dict[int, Path]:
-        """The safetensors files of the final state, by optimizer."""
-        return {int(p.stem.rpartition("-")[2]): p for p in sorted(self.folder.glob("final/*.safetensors"))}
+    final_files: Mapping[int, Path]
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -214,6 +212,7 @@ def _load_process(folder: Path) -> Process:
         cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
         reads=_reads(end.get("reads"), sites),
+        final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 
 

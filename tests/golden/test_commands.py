@@ -61,7 +61,7 @@ def test_ab_between_git_versions(project: Project) -> None:
 
 def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
     project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
-    project.run_file(RUN + "\n[base]\nargs = {}\n")
+    project.run_file(RUN + "\n[variants.base]\nargs = {}\n")
     result = project.golden("ab", "train", "--root", project.root)
     assert result.code == 4
     assert "differs from itself" in result.out
@@ -69,7 +69,7 @@ def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
 
 def test_ab_of_two_variants_of_one_run(project: Project) -> None:
     project.script((project.root / "train.py").read_text().replace("lr=0.1", "lr=0.2"), "other.py")
-    base = '\n[base]\ncommand = ["python", "{}", "{{out}}"]\n'
+    base = '\n[variants.base]\ncommand = ["python", "{}", "{{out}}"]\n'
     project.run_file(RUN + base.format("other.py"))
     result = project.golden("ab", "train", "--root", project.root)
     assert result.code == 1
@@ -78,7 +78,7 @@ def test_ab_of_two_variants_of_one_run(project: Project) -> None:
     project.run_file(RUN)
     result = project.golden("ab", "train", "--root", project.root)
     assert result.code == 2
-    assert "has no [base] table" in result.err
+    assert "has no [variants.base] table" in result.err
 
 
 def test_different_fingerprints_are_not_a_difference(project: Project) -> None:

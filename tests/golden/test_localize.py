@@ -73,7 +73,7 @@ def test_ab_localize(project: Project) -> None:
     gap = "host(x * (1.0001 if (env, step) == (1, 2) else 1.0))"
     project.script(text.replace("host(x)", gap), "other.py")
     project.script(text.replace("host(x)", "host(x * 1.0)"))
-    project.run_file(RUN + '\n[base]\ncommand = ["python", "other.py", "{out}"]\n')
+    project.run_file(RUN + '\n[variants.base]\ncommand = ["python", "other.py", "{out}"]\n')
     result = project.golden("ab", "train", "--root", project.root, "--localize", "-n", "2")
     assert result.code == 1, result
     assert "step 2 of env 1, Sequential (step 7 overall, SGD): buffer 1.running_mean" in result.out

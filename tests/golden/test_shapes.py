@@ -34,7 +34,7 @@ def test_processes_are_traced_by_rank(project: Project) -> None:
     )
     assert [(p.name, len(p.steps)) for p in trace.processes] == [("rank-0", 2), ("rank-1", 3)]
     assert streams(trace.processes[1])[0].title == "rank 1, Linear"
-    assert all(p.final_files() for p in trace.processes)
+    assert all(p.final_files for p in trace.processes)
 
 
 def test_names_and_environments(project: Project) -> None:
@@ -89,3 +89,19 @@ def test_names_and_environments(project: Project) -> None:
     assert [i.name for i in process.steps[6].layout.tensors["params"]] == ["(parameter 0 of no module)"]
     sparse = process.steps[7].layout.tensors["grads"]
     assert [(i.name, i.dtype) for i in sparse] == [("weight[0]", "int64"), ("weight[1]", "float32")]
+
+
+def test_models_built_before_the_first_env(project: Project) -> None:
+    trace = recorded(
+        project,
+        "import torch\n"
+        "class Host(torch.nn.Linear):\n"
+        "    pass\n"
+        "probe = Host(2, 2)\n"
+        "hosts = [Host(2, 2) for _ in range(4)]\n"
+        "for host in [probe, *hosts]:\n"
+        "    host(torch.ones(1, 2)).sum().backward()\n"
+        "    torch.optim.SGD(host.parameters(), lr=0.1).step()\n",
+        SILENT + '[env]\nmodule = "Host"\ncount = 2\nskip = 1\n',
+    )
+    assert [step.layout.env for step in trace.processes[0].steps] == [None, 0, 1, 0, 1]

@@ -23,6 +23,7 @@ def write_trace(
     run: str = "train",
     events: Sequence[Event] = (),
     steps: int = 6,
+    first: int = 0,
     change: Mapping[tuple[int, int], float] | None = None,
     dense: bool = False,
     final: bool = False,
@@ -32,7 +33,10 @@ def write_trace(
     label: str = "",
     reads: Mapping[tuple[str, int, str, str], int] | None = None,
 ) -> Path:
-    """A trace whose weights at (env, step) and after are ``change`` times what they would be."""
+    """A trace whose weights at (env, step) and after are ``change`` times what they would be.
+
+    It begins with step ``first``, as that of a resumed run.
+    """
     process = folder / "rank-0"
     process.mkdir(parents=True)
     lines: list[dict[str, Any]] = []
@@ -46,8 +50,8 @@ def write_trace(
         lines.append(
             {"layout": env, "optimizer": env, "class": "SGD", "env": env, "roots": roots, "tensors": layout}
         )
-    for number in range(steps * 2):
-        step, env = divmod(number, 2)
+    for number in range((steps - first) * 2):
+        step, env = first + number // 2, number % 2
         factor = 1.0
         for (of, since), by in (change or {}).items():
             factor *= by if of == env and step >= since else 1.0
@@ -67,7 +71,13 @@ def write_trace(
             (process / "final").mkdir(exist_ok=True)
             save_file(tensors, process / "final" / f"optimizer-{env:04d}.safetensors")
     if steps:
-        end = {"end": steps * 2, "rng": {"torch": "0" * 32}, "left_out": [], "seconds": 1.5, "observing": 0.1}
+        end = {
+            "end": (steps - first) * 2,
+            "rng": {"torch": "0" * 32},
+            "left_out": [],
+            "seconds": 1.5,
+            "observing": 0.1,
+        }
         lines.append({**end, "canary": "", "reads": []})
         (process / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with (folder / "events.jsonl").open("w") as file:

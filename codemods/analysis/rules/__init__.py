@@ -12,6 +12,7 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.refusals import Refusal
 from codemods.analysis.rules import (
+    annotated,
     binding,
     box,
     calls,
@@ -19,6 +20,7 @@ from codemods.analysis.rules import (
     context,
     definition,
     dynamic,
+    frames,
     layout,
     moving,
     residual,
@@ -32,9 +34,11 @@ CHECKS: tuple[Check, ...] = (
     # Before names are compared: the scope of type parameters is no function's.
     definition.no_type_params,
     *dynamic.CHECKS,
+    *frames.CHECKS,
     *writing.CHECKS,
     *binding.CHECKS,
     *definition.CHECKS,
+    *annotated.CHECKS,
     *values.CHECKS,
     *calls.CHECKS,
     *captures.CHECKS,

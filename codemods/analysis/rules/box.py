@@ -74,7 +74,7 @@ def outer():
     def h():
         nonlocal n
         n += 1
-        return f'{n=}'
+        return f'{abs(n)=}'
     return h()
 """,
     lifted="""
@@ -84,7 +84,7 @@ def outer():
     def h():
         nonlocal n
         n += 1
-        return f'n={n}'
+        return f'n={abs(n)}'
     return h()
 """,
 )

@@ -69,14 +69,14 @@ rule(
 #% captures context
 def outer(n):
     def h():
-        return f'{n=}'
+        return f'{n + 1=}'
     return h()
 """,
     lifted="""
 #% captures context
 def outer(n):
     def h():
-        return f'n={n}'
+        return f'n + 1={n + 1}'
     return h()
 """,
 )

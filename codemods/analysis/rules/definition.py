@@ -1,4 +1,4 @@
-"""What a definition evaluates each time it is executed: defaults, decorators, annotations."""
+"""What a definition evaluates each time it is executed: defaults and decorators."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.scopes import ScopeTree
-from codemods.analysis.walk import all_arguments
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = frozenset(
@@ -18,14 +16,6 @@ STATELESS_DECORATORS = frozenset(
     torch.inference_mode torch.jit.unused torch.no_grad
     """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
-_KNOWN_TYPES = frozenset(
-    """
-    datetime.date datetime.datetime datetime.timedelta numpy.dtype numpy.ndarray numpy.random.Generator
-    pathlib.Path torch.Generator torch.Tensor torch.device torch.dtype torch.nn.Module torch.nn.Parameter
-    torch.optim.Optimizer
-    """.split()  # noqa: SIM905 (a word list reads better than fourteen quoted lines)
-)
-_PLAIN_GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 
 rule(
     "decorated",
@@ -68,28 +58,6 @@ def outer():
         return [*acc, x * scale]
     h(1)
     return h(2)
-""",
-)
-rule(
-    "annotation-evaluated",
-    "Without the future import, annotations are evaluated where the function is defined; at module level "
-    "that may fail, "
-    "or mean something else.",
-    "add `from __future__ import annotations` to the file",
-    refused="""
-def outer():
-    class C:
-        pass
-    def h(x: C):
-        return x
-    return h(1)
-""",
-    lifted="""
-from collections.abc import Sequence
-def outer():
-    def h(x: int | None, y: Sequence[int] = ()) -> 'C':
-        return x
-    return h(1)
 """,
 )
 rule(
@@ -174,12 +142,12 @@ def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
         while isinstance(base, ast.Attribute):
             base = base.value
         known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
-        if not (known and isinstance(base, ast.Name) and _early(lifting, helper, base.id)):
+        if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
             return refuse("decorated", decorator.lineno, f"{helper.name} is decorated here")
     return None
 
 
-def _early(lifting: Lifting, helper: Helper, name: str) -> bool:
+def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
     """Whether a name is a global that is bound when the statement of the outermost function is reached."""
     module = lifting.tree.module
     if lifting.tree.owner(helper.outer, name) is not module or (module, name) not in lifting.tree.binders:
@@ -187,82 +155,6 @@ def _early(lifting: Lifting, helper: Helper, name: str) -> bool:
     flow = lifting.analysis.flow(module)
     root = helper.root.node
     return flow.knows(root) and flow.bound_at(root, name)
-
-
-def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """Annotations are strings, or such that evaluating them at module level can't fail."""
-    if "annotations" in lifting.tree.source.future_flags:
-        return None
-    annotated = [*all_arguments(helper.node.args)]
-    known = lifting.tree.once("evaluated annotations", lambda: evaluated_annotations(lifting.tree))
-    for annotation in (*(argument.annotation for argument in annotated), helper.node.returns):
-        if annotation is not None and not safe_annotation(lifting, helper, annotation, known):
-            return refuse(
-                "annotation-evaluated",
-                annotation.lineno,
-                f"an annotation of {helper.name} is evaluated at its definition",
-            )
-    return None
-
-
-def evaluated_annotations(tree: ScopeTree) -> frozenset[str]:
-    """Expressions that annotations evaluate anyway when the module is loaded."""
-    found: set[str] = set()
-    waiting = list(tree.source.tree.body)
-    while waiting:
-        statement = waiting.pop()
-        if isinstance(statement, ast.ClassDef):
-            waiting.extend(statement.body)
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for annotation in (*(a.annotation for a in all_arguments(statement.args)), statement.returns):
-                if annotation is not None:
-                    found.update(ast.dump(n) for n in ast.walk(annotation) if isinstance(n, ast.expr))
-    return frozenset(found)
-
-
-def safe_annotation(lifting: Lifting, helper: Helper, node: ast.expr, known: frozenset[str]) -> bool:
-    """Whether evaluating an annotation before the outer function's statement gives what it gave inside it."""
-    tree, scope = lifting.tree, helper.outer
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    if not all(tree.is_builtin(scope, n.id) or _importable(lifting, helper, n.id) for n in names):
-        return False
-    return ast.dump(node) in known or _harmless(tree, helper, node, known)
-
-
-def _importable(lifting: Lifting, helper: Helper, name: str) -> bool:
-    """Whether a global may be named in an annotation of the moved helper."""
-    if not _early(lifting, helper, name):
-        return False
-    if helper not in lifting.foreign:
-        return True
-    binders = lifting.tree.binders[lifting.tree.module, name]
-    return all(isinstance(binder.node, (ast.Import, ast.ImportFrom)) for binder in binders)
-
-
-def _harmless(tree: ScopeTree, helper: Helper, node: ast.expr, known: frozenset[str]) -> bool:
-    """Whether evaluating an expression of resolvable names can't fail."""
-    if ast.dump(node) in known or isinstance(node, (ast.Constant, ast.Name)):
-        return True
-    if isinstance(node, ast.Attribute):
-        path = dotted(tree, helper.outer, node) or ""
-        return path in _KNOWN_TYPES or path.startswith(("collections.abc.", "typing."))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        sides = (node.left, node.right)
-        return all(
-            (isinstance(side, ast.Constant) and side.value is None)
-            or (isinstance(side, ast.Name) and tree.is_builtin(helper.outer, side.id))
-            or (isinstance(side, (ast.BinOp, ast.Subscript)) and _harmless(tree, helper, side, known))
-            for side in sides
-        ) and not all(isinstance(side, ast.Constant) for side in sides)
-    if isinstance(node, ast.Subscript):
-        path = dotted(tree, helper.outer, node.value) or ""
-        plain = path.removeprefix("builtins.") in _PLAIN_GENERICS or path.startswith(
-            ("collections.abc.", "typing.")
-        )
-        return plain and _harmless(tree, helper, node.slice, known)
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return all(_harmless(tree, helper, element, known) for element in node.elts)
-    return False
 
 
 def no_type_params(lifting: Lifting, helper: Helper) -> Refusal | None:
@@ -284,4 +176,4 @@ def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
-CHECKS = (defaults_constant, decorators_stateless, annotations_safe, no_doctest)
+CHECKS = (defaults_constant, decorators_stateless, no_doctest)

@@ -1,4 +1,4 @@
-"""Code that looks at scopes, frames or code objects from within sees every lift."""
+"""Code that looks at scopes from within sees every lift."""
 
 from __future__ import annotations
 
@@ -19,14 +19,6 @@ _COMPILERS = frozenset(
     torch.jit.trace triton.jit
     """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
-_FRAME_ATTRIBUTES = frozenset(
-    """
-    __closure__ __code__ _current_frames _getframe ag_code ag_frame co_cellvars co_code co_consts
-    co_freevars co_name co_names co_qualname co_varnames cr_code cr_frame currentframe f_back f_builtins
-    f_code f_globals f_locals findCaller get_referrers getclosurevars getinnerframes getouterframes
-    getsource getsourcelines gi_code gi_frame setprofile settrace tb_frame
-    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
-)
 
 rule(
     "dynamic-scope",
@@ -45,30 +37,6 @@ def outer(n):
     def h(x):
         return eval('x + 1', {'x': x}) + k
     return h(1)
-""",
-)
-rule(
-    "frame-introspection",
-    "The file inspects frames, closures, code objects or source text, in which a lifted function looks "
-    "different.",
-    "keep the inspection in another module",
-    refused="""
-import sys
-def caller():
-    return sys._getframe(1).f_code.co_name
-def outer():
-    def h():
-        return caller()
-    return h()
-""",
-    lifted="""
-import sys
-def caller():
-    return sys.version_info
-def outer():
-    def h():
-        return caller()
-    return h()
 """,
 )
 rule(
@@ -206,55 +174,63 @@ def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[t
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
     """Whether a use of ``sys.modules`` may list the names of this module.
 
-    It can't with a constant key or in a test of what is loaded, nor where it only looks up an attribute.
+    It can't with a constant key, in a test of what is loaded, where it replaces a module, nor where what is
+    taken out is only asked for attributes.
     """
     parent = tree.parents[node]
     if isinstance(parent, ast.Compare):
         return False
+    taken: ast.AST = parent
     if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
-        call = tree.parents[parent]
-        return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
-    if not isinstance(parent, ast.Subscript):
+        taken = tree.parents[parent]
+        if not isinstance(taken, ast.Call) or not taken.args:
+            return True
+        key: ast.expr = taken.args[0]
+    elif isinstance(parent, ast.Subscript):
+        if not isinstance(parent.ctx, ast.Load):
+            return False
+        key = parent.slice
+    else:
         return True
-    if isinstance(parent.slice, ast.Constant):
-        return False
-    around = tree.parents[parent]
-    if isinstance(around, ast.Attribute):
-        return around.attr == "__dict__"
-    lookup = (
-        isinstance(around, ast.Call)
-        and isinstance(around.func, ast.Name)
-        and around.func.id in ("getattr", "hasattr")
-    )
-    return not lookup
+    return not isinstance(key, ast.Constant) and not _only_asked(tree, taken, frozenset())
+
+
+def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
+    around = tree.parents[node]
+    match around:
+        case ast.Attribute():
+            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
+        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
+            return first is node and not (isinstance(name, ast.Constant) and name.value == "__dict__")
+        case ast.Compare() | ast.BoolOp() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
+            return True
+        case ast.Assign(targets=[ast.Name() as target]):
+            scope = next((b.scope for bs in tree.binders.values() for b in bs if b.node is target), None)
+            owner = None if scope is None else tree.owner(scope, target.id)
+            if owner is None or owner.kind != "function" or around in seen:
+                return owner is not None and around in seen
+            uses = tree.uses.get((owner, target.id), [])
+            return all(u.node in tree.parents and _only_asked(tree, u.node, seen | {around}) for u in uses)
+    return False
 
 
 def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
-    """Whether a use can't see variables; ``globals()`` may only be subscripted by a constant and read."""
+    """Whether a use can't see variables; ``globals()`` may only be asked for a constant name."""
     assert use.call is not None
     if allowed >= 0:
         starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
         return len(use.call.args) > allowed and not starred
     parent = tree.parents[use.call]
-    return (
-        isinstance(parent, ast.Subscript)
-        and isinstance(parent.ctx, ast.Load)
-        and isinstance(parent.slice, ast.Constant)
-    )
-
-
-def no_introspection(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """The file never looks at frames, code objects or source text."""
-    tree = lifting.tree
-    for name in sorted(_FRAME_ATTRIBUTES & tree.attributes.keys()):
-        return refuse("frame-introspection", tree.attributes[name], f"{name} is used here")
-    for text in sorted(_FRAME_ATTRIBUTES & tree.strings.keys()):
-        return refuse("frame-introspection", tree.strings[text], f"{text} is named here")
-    for node, path in _reached(lifting, {"inspect"}, {"stack", "trace", *_FRAME_ATTRIBUTES}):
-        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
-    for node, path in _reached(lifting, {"sys"}, set(_FRAME_ATTRIBUTES)):
-        return refuse("frame-introspection", getattr(node, "lineno", 1), f"{path} is used here")
-    return None
+    match parent:
+        case ast.Subscript(ctx=ast.Load(), slice=ast.Constant()):
+            return True
+        case ast.Compare(left=ast.Constant(), ops=[ast.In() | ast.NotIn()]):
+            return True
+        case ast.Attribute(attr="get"):
+            call = tree.parents[parent]
+            return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return False
 
 
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
@@ -370,4 +346,4 @@ def _evaluated(lifting: Lifting, use: Use) -> bool:
     return owner is not frame or lifting.analysis.flow(frame).knows(node)
 
 
-CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, no_introspection, not_compiled)
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, not_compiled)

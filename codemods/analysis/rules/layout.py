@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Lifting
+from codemods.analysis.printed import is_printed
 from codemods.analysis.refusals import Refusal, refuse, rule
 
 rule(
@@ -18,13 +19,13 @@ rule(
 def outer(n):
     def h(x):
         return x + n
-    return f'{h(1)=}'
+    return f'{abs(h(1))=}'
 """,
     lifted="""
 def outer(n):
     def h(x):
         return x + n
-    return f'{h(1)}'
+    return f'{abs(h(1))}'
 """,
 )
 
@@ -49,7 +50,7 @@ def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
             return refuse(
                 "layout", use.node.lineno, f"the call of {helper.name} can't be located in the text"
             )
-        if use.in_text and source.text[close:].lstrip().startswith("="):
+        if use.in_text and is_printed(lifting.tree, use.call):
             return refuse(
                 "layout", use.node.lineno, f"an f-string prints the text of a call of {helper.name}"
             )

@@ -8,6 +8,7 @@ from codemods.analysis.helpers import Helper, own_nodes
 from codemods.analysis.lifting import Lifting
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
+from codemods.analysis.rules.frames import nothing_looks
 from codemods.analysis.walk import all_arguments
 
 _STACK_ATTRIBUTES = frozenset(
@@ -186,4 +187,4 @@ def code_unread(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
-CHECKS = (no_visible_frame, forwardable, keeps_parameters, code_unread)
+CHECKS = (no_visible_frame, nothing_looks, forwardable, keeps_parameters, code_unread)

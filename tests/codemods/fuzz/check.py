@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -13,17 +14,15 @@ import tempfile
 import tokenize
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 
 from tests.codemods.fuzz.dress import PLAIN, Dress
+from tests.codemods.fuzz.modes import Asked, Helpers, Mode, ask, moves_lines
 
 Tool = Callable[[list[str]], int]
-SPLIT = ("--plan",)
-"""Stands for a plan, made to fit the program, that spreads its helpers over two files."""
 SECONDS = 2.0
 """How long a program may run; its fuel makes nearly all of them end much sooner."""
 
@@ -34,10 +33,11 @@ class Declined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """The files that the tool left and what it says of each helper: (qualified name, status, code)."""
+    """The files that the tool left, what it says of each helper, and what it was asked for."""
 
     files: dict[str, str]
-    helpers: tuple[tuple[str, str, str], ...]
+    helpers: Helpers
+    asked: Asked | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Unusable:
 Verdict = Same | Different | Broken | Unusable
 
 
-def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Verdict:
+def check(text: str, tool: Tool, mode: Mode = "plain", dress: Dress = PLAIN) -> Verdict:
     """Return whether lifting what can be lifted keeps what the program `text` does."""
     text = dress.put_on(text)
     try:
@@ -80,7 +80,7 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = P
     except (SyntaxError, TimeoutError) as error:
         return Unusable(type(error).__name__)
     try:
-        lifted = lift(text, tool, options, dress)
+        lifted = lift(text, tool, mode, dress)
     except Declined as error:
         return Unusable(str(error))
     except Exception:
@@ -94,32 +94,37 @@ def check(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = P
     if lost := comments(text) - comments("\n".join(lifted.files.values())):
         return Different(f"comments lost: {sorted(lost)}", lifted)
     kept = iter(lifted.files["program.py"].splitlines())
-    for line in untouched(text):
+    for line in () if moves_lines(mode) else untouched(text):
         if line not in kept:
             return Different(f"line changed without need: {line!r}", lifted)
     return Same(lifted)
 
 
-def lift(text: str, tool: Tool, options: tuple[str, ...] = (), dress: Dress = PLAIN) -> Lifted:
+def lift(text: str, tool: Tool, mode: Mode = "plain", dress: Dress = PLAIN) -> Lifted:
     """Run the tool on a copy of the program, whose bytes look as `dress` says."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         program = Path("program.py")
         program.write_bytes(dress.encode(text))
-        if options == SPLIT:
-            helpers = _call(tool, ["program.py"])
-            plan = _plan(helpers)
-            if plan is None:
-                return Lifted({"program.py": text}, helpers)
-            Path("plan.toml").write_text(plan, encoding="utf-8")
-            _call(tool, ["--plan", "plan.toml", "--write"])
-        else:
-            helpers = _call(tool, ["program.py", "--write", *options])
+        helpers: Helpers = () if mode in ("plain", "file", "context") else _call(tool, ["program.py"])
+        asked = ask(mode, text, helpers)
+        # A plan that names what is refused does nothing: leave out what it says can't be done.
+        for _ in range(3):
+            if asked is None:
+                return Lifted({"program.py": text}, helpers, None)
+            if asked.plan is not None:
+                Path("plan.toml").write_text(asked.plan, encoding="utf-8")
+            said = _call(tool, [*asked.arguments, "--write"])
+            refused = {name for name, status, _ in said if status == "refused"}
+            if asked.plan is None or not refused.intersection(name for name, _, _ in helpers):
+                break
+            helpers = tuple(entry for entry in helpers if entry[0] not in refused)
+            asked = ask(mode, text, helpers)
         files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path().glob("[!p]*.py")}
         files["program.py"] = dress.decode(program.read_bytes())
-        return Lifted(files, helpers)
+        return Lifted(files, said, asked)
 
 
-def _call(tool: Tool, arguments: list[str]) -> tuple[tuple[str, str, str], ...]:
+def _call(tool: Tool, arguments: list[str]) -> Helpers:
     """Run the tool here and return what it says of each helper."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
@@ -132,29 +137,13 @@ def _call(tool: Tool, arguments: list[str]) -> tuple[tuple[str, str, str], ...]:
     return tuple((entry["qualname"], entry["status"], entry["code"] or "") for entry in helpers)
 
 
-def _plan(helpers: tuple[tuple[str, str, str], ...]) -> str | None:
-    """Return a plan that deals out to two files the helpers that can be lifted and share no name."""
-    names = Counter(qualname.rpartition(".")[2] for qualname, _, _ in helpers)
-    chosen = [q for q, status, _ in helpers if status == "lifted" and names[q.rpartition(".")[2]] == 1]
-    if len(chosen) < 2:
-        return None
-    moves = [
-        f'[[move]]\nto = "{to}.py"\nnames = {json.dumps([q.rpartition(".")[2] for q in part])}\n'
-        for to, part in (("one", chosen[::2]), ("two", chosen[1::2]))
-    ]
-    return 'version = 1\nsource = "program.py"\n' + "\n".join(moves)
-
-
 def run(files: dict[str, str]) -> str:
-    """Execute a program and return what it prints; a program of several files is imported from a folder."""
+    """Import a program from a folder of its own and return what it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), _limits():
         warnings.simplefilter("ignore")
         try:
-            if len(files) == 1:
-                exec(compile(files["program.py"], "program.py", "exec"), {"__name__": "program"})
-            else:
-                _import(files)
+            _import(files)
         except (SyntaxError, OutOfTime, KeyboardInterrupt):
             raise
         except BaseException as error:
@@ -167,16 +156,15 @@ def _import(files: dict[str, str]) -> None:
         for name, text in files.items():
             encoding = "latin-1" if "coding: latin-1" in text[:40] else "utf-8"
             (Path(folder) / name).write_text(text, encoding=encoding)
-        modules = [name.removesuffix(".py") for name in files]
         sys.path.insert(0, folder)
         written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
-            __import__("program")
+            importlib.import_module("program")
         finally:
             sys.path.remove(folder)
             sys.dont_write_bytecode = written
-            for module in modules:
-                sys.modules.pop(module, None)
+            for name in files:
+                sys.modules.pop(name.removesuffix(".py"), None)
             sys.path_importer_cache.pop(folder, None)
 
 

@@ -1,0 +1,99 @@
+"""What variants of a run have in common, judged by running them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from golden.check.ab import Notify, quiet
+from golden.compare import Comparison
+from golden.compare.scope import Scope, compare_within
+from golden.record import Run, record_run
+from golden.record.run import Same
+from golden.trace.errors import ExitCode, GoldenError
+from golden.trace.trace import Trace
+
+
+class Recordings:
+    """The traces of one run and its variants, each recorded when it is first asked for.
+
+    ``seconds`` is what that took so far.
+    """
+
+    def __init__(self, run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> None:
+        self._run = run
+        self._root = root
+        self._out = out
+        self._notify = notify
+        self._known: dict[str | None, Trace | GoldenError] = {}
+        self.seconds = 0.0
+
+    def trace(self, variant: str | None = None) -> Trace:
+        """The trace of a variant, or of the run itself. Raises what recording it raised, each time."""
+        if variant not in self._known:
+            self._known[variant] = self._record(variant)
+        found = self._known[variant]
+        if isinstance(found, GoldenError):
+            raise found
+        return found
+
+    def _record(self, variant: str | None) -> Trace | GoldenError:
+        run = self._run if variant is None else self._run.variant(variant)
+        self._notify(f"{run.name}: running")
+        begun = time.monotonic()
+        try:
+            return record_run(run, root=self._root, out=self._out / run.name, label=run.name)
+        except GoldenError as error:
+            return error
+        finally:
+            self.seconds += time.monotonic() - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Whether two sides of a property agree."""
+
+    left: str
+    right: str
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of a run that was judged: one comparison per variant."""
+
+    run: str
+    name: str
+    says: str
+    agreements: tuple[Agreement, ...]
+    seconds: float
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit status that it asks for: that of its worst comparison."""
+        return max((a.comparison.code for a in self.agreements), key=_severity)
+
+
+_SEVERITY = (ExitCode.IDENTICAL, ExitCode.NOTHING_COMPARABLE, ExitCode.DIFFERENT)
+
+
+def _severity(code: ExitCode) -> int:
+    return _SEVERITY.index(code)
+
+
+def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
+    """Compare all sides of a property of a run. Raises what recording one of them raised."""
+    same = run.same[name]
+    before = recordings.seconds
+    left = recordings.trace(same.of)
+    agreements = []
+    for variant in same.variants:
+        right = recordings.trace(variant)
+        agreements.append(Agreement(left.title, right.title, compare_within(left, right, scope_of(same))))
+    return Property(run.name, name, same.says, tuple(agreements), recordings.seconds - before)
+
+
+def scope_of(same: Same) -> Scope:
+    """What of two traces a property speaks of."""
+    return Scope(parts=same.what, env=same.env, where=same.where, overlap=same.overlap)

@@ -1,0 +1,182 @@
+"""Compare of two traces only what a property speaks of: some parts, one environment, some events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from golden.compare.compare import judge
+from golden.compare.outcome import Comparison, NotComparable, Rows
+from golden.trace.events import Event, lookup
+from golden.trace.streams import Stream, streams
+from golden.trace.trace import Process, Step, Trace
+
+Part = Literal["events", "counts", "steps", "rng", "reads"]
+Overlap = Literal["start", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What of two traces must agree.
+
+    ``parts``: events; no more than their counts by type; optimizer steps with the final state of what they
+    stepped; random states; host reads. ``env`` keeps one environment's events and steps, ``where`` the events
+    whose fields have these values. With ``overlap`` one side may have taken more steps, after the other's
+    ("start") or before them ("end").
+    """
+
+    parts: tuple[Part, ...] = ("events", "steps", "rng", "reads")
+    env: int | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    overlap: Overlap | None = None
+
+    @property
+    def title(self) -> str:
+        """The restriction in words; empty without one."""
+        words = [] if self.env is None else [f"of env {self.env}"]
+        words += [f"with {name} {value!r}" for name, value in self.where.items()]
+        return " ".join(words)
+
+
+def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
+    """The verdict on what a scope holds. A part that neither side has is never identical."""
+    a, b = _restricted(left, scope), _restricted(right, scope)
+    if scope.overlap is not None:
+        a, b = _overlapping(a, b, scope.overlap)
+    for part in scope.parts:
+        if not (_has(a, part) or _has(b, part)):
+            where = f" {scope.title}" if scope.title else ""
+            return NotComparable(f"{_TITLES[part]}{where} on either side, so nothing can be compared")
+    counts = _counts(a, b) if "counts" in scope.parts else []
+    if "events" not in scope.parts:
+        a, b = replace(a, events=()), replace(b, events=())
+    return judge(a, b, counts)
+
+
+_TITLES: Mapping[Part, str] = {
+    "events": "no event",
+    "counts": "no event",
+    "steps": "no optimizer step",
+    "rng": "no random state",
+    "reads": "no counted host read",
+}
+
+
+def _has(trace: Trace, part: Part) -> bool:
+    match part:
+        case "events" | "counts":
+            return bool(trace.events)
+        case "steps":
+            return any(process.steps for process in trace.processes)
+        case "rng":
+            return any(process.rng or any(step.rng for step in process.steps) for process in trace.processes)
+        case "reads":
+            return any(
+                process.reads is not None or any(step.reads is not None for step in process.steps)
+                for process in trace.processes
+            )
+
+
+def _counts(a: Trace, b: Trace) -> list[Rows]:
+    left, right = (Counter(event.kind for event in trace.events) for trace in (a, b))
+    return [
+        Rows(f"counts of {kind}", str(left[kind]), str(right[kind]))
+        for kind in dict.fromkeys([*left, *right])
+        if left[kind] != right[kind]
+    ]
+
+
+def _restricted(trace: Trace, scope: Scope) -> Trace:
+    events = tuple(event for event in trace.events if _speaks_of(event, scope))
+    return replace(trace, events=events, processes=tuple(_part_of(p, scope) for p in trace.processes))
+
+
+def _speaks_of(event: Event, scope: Scope) -> bool:
+    if scope.env is not None and event.env != scope.env:
+        return False
+    return all(lookup(event.payload, name) == value for name, value in scope.where.items())
+
+
+def _part_of(process: Process, scope: Scope) -> Process:
+    of_optimizer = streams(process)
+    kept = {
+        optimizer
+        for optimizer, stream in of_optimizer.items()
+        if "steps" in scope.parts and (scope.env is None or stream.env == scope.env)
+    }
+    rng, reads = "rng" in scope.parts, "reads" in scope.parts
+    return replace(
+        process,
+        steps=tuple(
+            replace(step, rng=step.rng if rng else {}, reads=step.reads if reads else None)
+            for step in process.steps
+            if step.layout.optimizer in kept
+        ),
+        rng=process.rng if rng and scope.overlap != "start" else {},
+        reads=process.reads if reads and scope.overlap != "start" else None,
+        final_files={o: path for o, path in process.final_files.items() if o in kept},
+    )
+
+
+def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Trace]:
+    pairs = [_shared(a, b, overlap) for a, b in zip(left.processes, right.processes, strict=False)]
+    rest = max(len(left.processes), len(right.processes)) - len(pairs)
+    if rest:
+        return left, right  # another number of processes is a difference by itself
+    return (
+        replace(left, processes=tuple(a for a, _ in pairs)),
+        replace(right, processes=tuple(b for _, b in pairs)),
+    )
+
+
+def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]:
+    left, right = _by_stream(a), _by_stream(b)
+    sizes = {stream: min(len(left[stream]), len(right[stream])) for stream in left.keys() & right.keys()}
+    sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
+    # What an optimizer ended with after more steps than the other side took says nothing.
+    gone_on = sides[0].gone_on | sides[1].gone_on
+    x, y = (replace(side.process, final_files=side.finals(gone_on)) for side in sides)
+    return x, y
+
+
+def _by_stream(process: Process) -> dict[Stream, list[Step]]:
+    names = streams(process)
+    found: dict[Stream, list[Step]] = {stream: [] for stream in names.values()}
+    for step in process.steps:
+        found[names[step.layout.optimizer]].append(step)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A process with some of its steps; its optimizers by stream and order within it."""
+
+    process: Process
+    optimizers: Mapping[tuple[Stream, int], int]
+    gone_on: frozenset[tuple[Stream, int]]
+
+    def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path]:
+        """The files of the final state of those optimizers that both sides ended with."""
+        kept = {optimizer for place, optimizer in self.optimizers.items() if place not in without}
+        return {o: path for o, path in self.process.final_files.items() if o in kept}
+
+
+def _cut(
+    process: Process, steps: Mapping[Stream, Sequence[Step]], sizes: Mapping[Stream, int], overlap: Overlap
+) -> _Cut:
+    numbers: set[int] = set()
+    optimizers: dict[tuple[Stream, int], int] = {}
+    later: set[int] = set()
+    for stream, mine in steps.items():
+        size = sizes.get(stream, 0)
+        kept = mine[:size] if overlap == "start" else mine[len(mine) - size :]
+        numbers |= {step.number for step in kept}
+        later |= {step.layout.optimizer for step in mine[size:]} if overlap == "start" else set()
+        places = enumerate(dict.fromkeys(step.layout.optimizer for step in kept))
+        optimizers |= {(stream, place): optimizer for place, optimizer in places}
+    part = tuple(step for step in process.steps if step.number in numbers)
+    gone_on = frozenset(place for place, optimizer in optimizers.items() if optimizer in later)
+    return _Cut(replace(process, steps=part), optimizers, gone_on)

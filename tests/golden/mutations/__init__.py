@@ -1,0 +1,1 @@
+"""Planted one-line changes in the trainer: does the suite catch each, and say where it is?"""

@@ -1,0 +1,91 @@
+"""The planted changes as data, and how one is applied."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+FOLDER = Path(__file__).resolve().parent / "corpus"
+TRAINER_RUNS = ("ppo_small", "ppo_lifecycle", "ppo_rollback", "ppo_limits", "ppo_properties")
+
+
+class CorpusError(Exception):
+    """A planted change that can't be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """One change of one line: `before` occurs exactly once in `file`, and `after` takes its place.
+
+    `file` may be a folder, so that a change finds its line where code moves from module to module.
+
+    `run` is the golden run that is to catch it. `step` and `event` are patterns for the first optimizer step
+    and the first event that must differ; None: none may. `crash` is one for the message of a run that ends.
+    `missed` says why no run can notice the change.
+    """
+
+    name: str
+    area: str
+    file: str
+    before: str
+    after: str
+    imitates: str
+    run: str = "ppo_small"
+    step: str | None = None
+    event: str | None = None
+    crash: str | None = None
+    missed: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.run not in TRAINER_RUNS:
+            raise CorpusError(f"{self.name}: no run {self.run}; known are {', '.join(TRAINER_RUNS)}")
+        if self.before == self.after:
+            raise CorpusError(f"{self.name}: changes nothing")
+        for pattern in (self.step, self.event, self.crash):
+            re.compile(pattern or "")
+
+    def place(self, root: Path) -> Path:
+        """The file to change, in a tree: the one that has the text, exactly once.
+
+        Raises CorpusError if there is none, or more than one.
+        """
+        start = root / self.file
+        if not start.exists():
+            raise CorpusError(f"{self.name}: no {self.file}")
+        files = sorted(start.rglob("*.py")) if start.is_dir() else [start]
+        counts = {
+            path: path.read_text(encoding="utf-8").count(self.before) for path in files if path.exists()
+        }
+        count = sum(counts.values())
+        if count != 1:
+            raise CorpusError(f"{self.name}: {self.file} has the text to change {count} times, not once")
+        return next(path for path in files if counts[path])
+
+    def apply(self, root: Path) -> Path:
+        """Change a tree; the file that was changed. Raises CorpusError if that gives no program."""
+        path = self.place(root)
+        changed = path.read_text(encoding="utf-8").replace(self.before, self.after)
+        try:
+            compile(changed, path.name, "exec")
+        except SyntaxError as error:
+            raise CorpusError(f"{self.name}: {self.file} does not compile with the change: {error}") from None
+        path.write_text(changed, encoding="utf-8")
+        return path
+
+
+def load_corpus() -> list[Mutation]:
+    """All planted changes, by area."""
+    found: list[Mutation] = []
+    for path in sorted(FOLDER.glob("*.toml")):
+        for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            try:
+                found.append(Mutation(name=name, area=path.stem, **table))
+            except (TypeError, re.error) as error:
+                raise CorpusError(f"{path.name}: {name}: {error}") from None
+    names = [mutation.name for mutation in found]
+    if len(set(names)) < len(names):
+        raise CorpusError(f"a name is there twice: {next(n for n in names if names.count(n) > 1)}")
+    return found
