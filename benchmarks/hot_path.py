@@ -1,11 +1,11 @@
 """The trainer against a bare PyTorch loop that trains and validates the same hosts on the same batches.
 
-    python benchmarks/hot_path.py [--envs N] [--episode-length L] [--rounds R] [--data-dir DIR] [--clock cpu|wall]
+    python benchmarks/hot_path.py [--envs N] [--rounds R] [--data-dir DIR] [--clock cpu|wall]
 
-The two alternate epoch by epoch in one process, on one thread: whenever the trainer has finished an epoch of all
-hosts, its clock stops and the bare loop trains its hosts for one. Printed are the ratio of the two with its
-spread, env-steps/s, images/s, the trainer's time by phase, what a counterfactual evaluation costs, and how often
-the host reads from tensors.
+The two alternate epoch by epoch in one process, on one thread: whenever the trainer has finished an epoch of
+all hosts, its clock stops and the bare loop trains its hosts for one. Printed are the ratio of the two with
+its spread, env-steps/s, images/s, the trainer's time by phase, what a counterfactual evaluation costs, and
+how often the host reads from tensors.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ class ScriptedAgent(PPOAgent):
 class Alternation:
     """An output of the trainer that runs the bare loop after every epoch, outside the trainer's time.
 
-    `pairs` has trainer and bare loop for every epoch after `first_epoch`; `rounds` all of the trainer's time, with
-    its policy updates, and `plain` all of the bare loop's.
+    `pairs` has trainer and bare loop for every epoch after `first_epoch`; `rounds` all of the trainer's time,
+    with its policy updates, and `plain` all of the bare loop's.
     """
 
     bare: BareLoop
@@ -268,9 +268,8 @@ def compare(config: TrainingConfig, task: TaskSpec, data: TrainingData, clock: s
     seconds = statistics.median(getattr(ours, clock) for ours, _ in alternation.pairs)
     bare_seconds = statistics.median(getattr(plain, clock) for _, plain in alternation.pairs)
     images = config.envs * (data.train_size + data.val_size)
-    print(
-        f"\n{'three seeds active per host' if grown else 'no seed grown'} ({len(ratios)} epochs of {config.envs} hosts)"
-    )
+    title = "three seeds active per host" if grown else "no seed grown"
+    print(f"\n{title} ({len(ratios)} epochs of {config.envs} hosts)")
     print(f"  trainer / bare loop    {middle:.3f}   (quartiles {low:.3f} to {high:.3f})")
     if not grown:
         whole = getattr(alternation.rounds, clock) / getattr(alternation.plain, clock)
