@@ -13,7 +13,7 @@ from codemods.analysis.decide import Decision
 from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.source import Source
+from codemods.analysis.source import Source, statements_in
 from codemods.analysis.walk import all_arguments
 from codemods.plans.append import defined_names, extended_module, made_module
 from codemods.plans.imports import Import, ImportSection, imports_of
@@ -132,7 +132,7 @@ def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> N
 def _imported(tree: ast.Module) -> set[str]:
     """Top-level modules that a file imports anywhere, and those of the standard library."""
     imported = set(sys.stdlib_module_names)
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.Import):
             imported.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
