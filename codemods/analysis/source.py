@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import io
 import re
 import symtable
@@ -206,6 +207,18 @@ def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
         yield node
         for block in blocks_of(node):
             waiting.extend(block)
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Leave reference cycles alone during a command, which makes many objects and keeps them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from codemods.analysis.source import Source, statements_in
 from codemods.analysis.walk import all_arguments
 from codemods.plans.append import defined_names, extended_module, made_module
 from codemods.plans.imports import Import, ImportSection, imports_of
-from codemods.plans.modules import Layout
+from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
@@ -118,7 +118,9 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                         Import(other.module, names.definition, None if alias == names.definition else alias)
                     )
                     target.needs.add(other.module)
-    _no_cycle(layout, made)
+    cycle = cycle_in({target.module: target.needs for target in made})
+    if cycle:
+        raise TargetError(f"{' and '.join(cycle)} would import each other; move their helpers to one file")
     return made
 
 
@@ -218,19 +220,6 @@ def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list
         elif isinstance(node, ast.AnnAssign):
             found.append(node.annotation)
     return [annotation for annotation in found if annotation is not None]
-
-
-def _no_cycle(layout: Layout, targets: Sequence[Target]) -> None:
-    """Targets may import each other only in one direction."""
-    waiting = {target.module: set(target.needs) for target in targets}
-    while waiting:
-        ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
-        if not ready:
-            raise TargetError(
-                f"{' and '.join(sorted(waiting))} would import each other; move their helpers to one file"
-            )
-        for module in ready:
-            del waiting[module]
 
 
 def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> Edit:

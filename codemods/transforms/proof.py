@@ -9,17 +9,19 @@ name.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.scopes import FunctionNode
 from codemods.analysis.source import blocks_of, statements_in
 from codemods.transforms.instructions import Step, Steps
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 class NotProven(Exception):
@@ -171,11 +173,11 @@ def prove_helper(
     Raises:
         NotProven: if it can't be shown.
     """
-    old = copy.deepcopy(helper.node)
+    old = copied(helper.node)
     places = {(h.node.lineno, h.node.col_offset) for h in inside}
     if places:
         drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
-    new = copy.deepcopy(moved)
+    new = copied(moved)
     count = turn_back(new, calls)
     absolute(old, package)
     # A name of its own: inside, the helper's may mean something else.
@@ -204,6 +206,20 @@ def prove_helper(
     lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
     same_code(closure, lifted, frozenset(local), helper)
     return count
+
+
+def copied(node: Node) -> Node:
+    """A copy of a tree, several times faster than by `copy.deepcopy`; contexts and operators are shared."""
+    if not node.__dict__:
+        return node
+    made = type(node).__new__(type(node))
+    for name, value in node.__dict__.items():
+        if isinstance(value, ast.AST):
+            value = copied(value)
+        elif isinstance(value, list):
+            value = [copied(item) if isinstance(item, ast.AST) else item for item in value]
+        made.__dict__[name] = value
+    return made
 
 
 def _parameter(name: str) -> ast.arg:

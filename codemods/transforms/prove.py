@@ -23,6 +23,8 @@ from codemods.transforms.proof import (
     turn_back,
 )
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
 
 class Module(Protocol):
     """A file that helpers were moved to."""
@@ -137,7 +139,7 @@ class Alike:
         """``taken_out`` are lines of the old version at which something was; ``names`` are called anew."""
         self.old, self.new = old, new
         self.taken_out = sorted(taken_out)
-        self.names = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b" if names else r"(?!)")
+        self.names = frozenset(names)
 
     def differing(
         self, before: Sequence[ast.stmt], after: Sequence[ast.stmt]
@@ -161,7 +163,9 @@ class Alike:
         if isinstance(one, ast.match_case) or isinstance(other, ast.match_case):
             return False
         text = self._text(self.old, one)
-        if text != self._text(self.new, other) or not text.isascii() or self.names.search(text):
+        if text != self._text(self.new, other) or not text.isascii():
+            return False
+        if not self.names.isdisjoint(_WORD.findall(text)):
             return False
         following = bisect.bisect_left(self.taken_out, one.lineno)
         return following == len(self.taken_out) or self.taken_out[following] > (one.end_lineno or one.lineno)
