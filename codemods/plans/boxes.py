@@ -8,7 +8,8 @@ from dataclasses import replace
 from codemods.analysis.box import Box, find_boxes
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
+from codemods.analysis.refusals import refuse
+from codemods.analysis.rules.frames import looked_at
 from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
 from codemods.plans.targets import Request
 from codemods.transforms.box import BoxNames, box_edits, prove_boxes
@@ -19,7 +20,8 @@ from codemods.transforms.proof import NotProven
 
 def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Box what the chosen helpers share and lift; one that can't be lifted then gets no box."""
-    refused: dict[Helper, Refusal] = {}
+    # What functions capture changes all over the outer function.
+    refused = looked_at(analysis, chosen)
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
         boxes, unfit = find_boxes(analysis, chosen - refused.keys())

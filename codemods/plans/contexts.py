@@ -9,7 +9,8 @@ from codemods.analysis.context import Context, collect, late
 from codemods.analysis.decide import decide
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
+from codemods.analysis.refusals import refuse
+from codemods.analysis.rules.frames import looked_at
 from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
 from codemods.plans.targets import Request
 from codemods.transforms.classes import find_imports
@@ -20,7 +21,8 @@ from codemods.transforms.proof import NotProven
 
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
-    refused: dict[Helper, Refusal] = {}
+    # What functions capture changes all over the outer function.
+    refused = looked_at(analysis, chosen)
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
         plain = decide(analysis, wanted)
