@@ -14,6 +14,10 @@ contracts = true
 plans = ["plans/*.toml"]
 runs = ["fit"]
 counts = ["fit"]
+fences = ["app"]
+
+[tool.gate.hotpath]
+paths = ["app"]
 
 [[tool.gate.imports]]
 module = "app.settings"
@@ -72,6 +76,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     train(arguments.seed, arguments.out)
 """,
@@ -81,6 +86,23 @@ def scaled(values, factor):
         return value * factor
 
     return [scale(value) for value in values]
+""",
+    "app/envs.py": """\
+import torch
+
+from app.scores import score
+
+
+def evaluate(envs, stream):
+    losses = []
+    for env in envs:
+        losses.append(score(env))
+    stream.synchronize()
+    return torch.stack(losses).tolist()
+""",
+    "app/scores.py": """\
+def score(env):
+    return env.loss().detach()
 """,
     "app/updates.py": """\
 def update(optimizer, loss):
@@ -113,7 +135,7 @@ def test_the_hub_is_told(monkeypatch):
     assert seen == [{"type": "step", "step": 3, "loss": 1.0}]
 """,
     "golden/runs/fit.toml": """\
-command = ["python", "-m", "app.train", "--seed", "{seed}", "--out", "{out}"]
+command = ["python", "-m", "app.train", "--seed", "{seed}", "--out", "{out}", "--device", "{device}"]
 seed = 4
 profile = "portable"
 budget = 5

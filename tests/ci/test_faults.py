@@ -4,22 +4,18 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import change, make
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("stranger"))
+from tests.ci.stranger import change, commit
 
 
 @pytest.fixture
-def repository(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "repository"))
+def repository(stranger: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(stranger, tmp_path / "repository"))
 
 
 def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,11 +23,11 @@ def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.Capture
     options = [*("--summary", files["summary.md"]), *("--sarif", files["gate.sarif"])]
     assert main([*map(str, [*options, "--junit", files["gate.xml"]]), "--root", str(repository)]) == 0
     printed = capsys.readouterr().out
-    assert "gate passed: 7 passed" in printed
+    assert "gate passed: 8 passed" in printed
     assert "# gate passed" in files["summary.md"].read_text()
     assert json.loads(files["gate.sarif"].read_text())["runs"][0]["results"] == []
     suite = ElementTree.parse(files["gate.xml"]).getroot()[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("7", "0", "0")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "0", "0")
 
 
 def lose_a_seam(root: Path) -> None:
@@ -81,6 +77,10 @@ def change_a_weight_by_one_ulp(root: Path) -> None:
     )
 
 
+def read_the_device_in_a_called_function(root: Path) -> None:
+    change(root, "app/scores.py", "env.loss().detach()", "env.loss().detach().item()")
+
+
 def break_a_test(root: Path) -> None:
     change(root, "app/train.py", 'type="step", step=step', 'type="step", step=step + 1')
 
@@ -94,6 +94,11 @@ def break_a_test(root: Path) -> None:
         (drift_from_the_plan, "plan", "not what the plan makes: app/scaling.py"),
         (emit_one_more_event, "counts", "different: counts of step: 4 -> 5"),
         (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
+        (
+            read_the_device_in_a_called_function,
+            "hot path",
+            "1 new; app/scores.py:2: HP001",
+        ),
         (break_a_test, "tests", "1 failed"),
     ],
 )
@@ -128,3 +133,70 @@ def test_a_check_that_crashes_has_a_name(
     printed = capsys.readouterr().out
     assert "crashed: ZeroDivisionError: one line" in printed
     assert "gate failed: 1 passed, 1 could not run" in printed
+
+
+def test_a_reader_that_moves_with_its_name_is_a_lost_seam(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The module still reads the name somewhere, so only the base tells."""
+    change(repository, "app/train.py", "def train(", "def note(file):\n    emit(file)\n\n\ndef train(")
+    commit(repository, "another reader")
+    lose_a_seam(repository)
+    assert main(["--only", "seams", "--root", str(repository)]) == 0
+    capsys.readouterr()
+    assert main(["--only", "seams", "--root", str(repository), "--base", "HEAD"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "report read emit of app/train.py, which tests replace; now that of app/reporting.py" in printed
+
+
+@pytest.mark.parametrize(("slowdown", "status", "ratio"), [(1.1, 0, "1.10"), (1.6, 1, "1.60")])
+def test_throughput_fails_only_beyond_its_bound(
+    slowdown: float,
+    status: int,
+    ratio: str,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The clock is the test's own: base and head take turns, and who goes first changes."""
+    order = []
+
+    def timed(run: object, *, label: str, **options: object) -> SimpleNamespace:
+        order.append(label)
+        load = len(order)  # the machine gets slower and slower, for both sides alike
+        seconds = (slowdown if label == "head" else 1.0) * (1 + 0.001 * load)
+        return SimpleNamespace(about=SimpleNamespace(seconds=seconds))
+
+    monkeypatch.setattr("ci.checks.throughput.record_run", timed)
+    with (repository / "pyproject.toml").open("a") as file:
+        file.write('[tool.gate.throughput]\nrun = "fit"\nbound = 1.5\nrepeats = 3\n')
+    commit(repository, "timed")
+    assert main(["--only", "throughput", "--root", str(repository), "--base", "HEAD"]) == status
+    assert f"fit takes {ratio} times as long as at HEAD" in " ".join(capsys.readouterr().out.split())
+    assert order == ["base", "head", "head", "base", "base", "head"]
+
+
+def test_a_branch_that_adds_a_read_fails_and_one_that_only_moves_code_passes(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--only", "hot path", "--only", "fences", "--root", str(repository), "--base", "HEAD"]
+    (repository / "app/scoring.py").write_text((repository / "app/scores.py").read_text())
+    (repository / "app/scores.py").unlink()
+    change(repository, "app/envs.py", "from app.scores import score", "from app.scoring import score")
+    assert main(options) == 0
+    capsys.readouterr()
+    change(repository, "app/scoring.py", ".detach()", ".detach().item()")
+    assert main(options) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "in `for env in envs` through score: env.loss().detach().item()" in printed
+    assert "app/scoring.py:2" in printed
+
+
+def test_another_order_of_waits_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(repository, "app/envs.py", "    stream.synchronize()\n", "")
+    assert main(["--only", "fences", "--root", str(repository), "--base", "HEAD"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in evaluate waited: fence stream.synchronize(), batch torch.stack(losses).tolist(); now: batch"
+        in printed
+    )
