@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.amp as torch_amp
-import torch.nn.functional as F
 from torch import Tensor
 
 from esper.kasmina import GateConfig, ModelSnapshot, MorphogeneticModel, gate_config
@@ -45,7 +44,7 @@ from esper.leyline import (
     SlotConfig,
     TrainingSignals,
 )
-from esper.leyline.task import TaskSpec
+from esper.leyline.task import Loading, TaskSpec
 from esper.leyline.telemetry import (
     ActionDistribution,
     AnomalyDetected,
@@ -112,7 +111,7 @@ from esper.simic.telemetry import (
     split_gradient_norms,
 )
 from esper.simic.training.checkpoint import TrainingProgress, read_progress
-from esper.simic.training.config import TrainingConfig, resolve_slots
+from esper.simic.training.config import TrainingConfig, resolve_loading, resolve_slots
 from esper.simic.training.result import RoundResult, TrainingResult
 from esper.tamiyo import (
     ActionMasks,
@@ -124,8 +123,9 @@ from esper.tamiyo import (
     compute_action_masks,
     stack_action_masks,
 )
-from esper.tolaria.data import ImageData, SharedBatchIterator, load_images
+from esper.tolaria.data import SharedBatchIterator, TrainingData, load_data
 from esper.tolaria.governor import Governor, GovernorConfig, Healthy
+from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import backward, create_optimizer, reset_momentum, step_optimizers
 from esper.tolaria.runtime import (
@@ -154,7 +154,7 @@ class Subject:
     slot_config: SlotConfig
     slots: tuple[str, ...]
     host_params: int
-    data: ImageData
+    data: TrainingData
     gates: GateConfig
 
     @property
@@ -165,11 +165,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the policy and each env's host compute, and the lower precision of the hosts, if any."""
+    """Where the policy and each env's host compute, the lower precision of the hosts, if any, and how batches
+    reach them.
+    """
 
     policy_device: torch.device
     env_devices: tuple[torch.device, ...]
     amp_dtype: torch.dtype | None
+    loading: Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,15 +696,17 @@ def train_ppo_vectorized(
     run_started = time.perf_counter()
     device = resolve_device(config.device)
     env_devices = resolve_env_devices(config.devices, device, config.envs)
-    placement = Placement(device, env_devices, resolve_amp_dtype(config.amp, config.amp_dtype, env_devices))
+    amp_dtype = resolve_amp_dtype(config.amp, config.amp_dtype, env_devices)
+    placement = Placement(device, env_devices, amp_dtype, resolve_loading(config))
     if telemetry_config is None:
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
         )
     reporter = Reporter(get_hub(), telemetry_config, AnomalyDetector())
-    slot_config = SlotConfig(task_spec.slots)
+    slot_config = SlotConfig(task_spec.slots, task_spec.topology)
     slots = resolve_slots(config, slot_config)
-    data = load_images(
+    data = load_data(
+        task_spec,
         config.data_dir,
         download=config.download,
         train_images=config.train_images,
@@ -743,7 +748,7 @@ def train_ppo_vectorized(
         reporter.detector.load_state_dict(checkpoint.anomaly_detector)
     if agent is not None and config.compile_mode != "off":
         agent.compile(config.compile_mode)
-    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)
+    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices, loading=placement.loading)
 
     # --- helpers ---
     def make_telemetry_callback(env_state: ParallelEnvState) -> Callable[[str, Payload], None]:
@@ -827,6 +832,7 @@ def train_ppo_vectorized(
                 subject.task_spec.batch_size,
                 placement.env_devices,
                 [env_state.data_generator for env_state in env_states],
+                placement.loading,
             ),
             buffer=RolloutBuffer(
                 config.envs, config.episode_length, subject.slot_config, placement.policy_device
@@ -888,13 +894,15 @@ def train_ppo_vectorized(
                 env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
             ):
                 logits = env_state.model(inputs)
-            loss = F.cross_entropy(logits.float(), targets)
+            loss = mean_loss(logits, targets)
             backward(loss, optimizers, env_state.scaler)
             if telemetry.wants(TelemetryLevel.DEBUG) and batch_idx % telemetry.gradient_stride == 0:
                 env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state))
             step_optimizers(optimizers, env_state.scaler)
-            correct = (logits.argmax(1) == targets).sum()
-            env_state.train_totals += torch.stack([loss.detach().double() * len(targets), correct.double()])
+            correct = count_correct(logits, targets)
+            env_state.train_totals += torch.stack(
+                [loss.detach().double() * targets.numel(), correct.double()]
+            )
 
     def process_val_batch(env_state: ParallelEnvState, inputs: Tensor, targets: Tensor) -> None:
         """Loss and correct answers of an env's host as it is, on one batch; adds to the env's totals."""
@@ -903,8 +911,8 @@ def train_ppo_vectorized(
                 env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
             ):
                 logits = env_state.model(inputs)
-            loss = F.cross_entropy(logits.float(), targets, reduction="sum")
-            correct = (logits.argmax(1) == targets).sum()
+            loss = summed_loss(logits, targets)
+            correct = count_correct(logits, targets)
             env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
 
     def process_fused_val_batch(env_state: ParallelEnvState, inputs: Tensor, targets: Tensor) -> None:
@@ -915,8 +923,8 @@ def train_ppo_vectorized(
                 env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
             ):
                 logits = env_state.model.fused_forward(inputs, configurations)
-            loss = F.cross_entropy(logits[0].float(), targets, reduction="sum")
-            correct = (logits.argmax(2) == targets).sum(1)
+            loss = summed_loss(logits[0], targets)
+            correct = count_correct(logits, targets)
             env_state.val_totals[: 1 + len(configurations)] += torch.cat(
                 [loss.double()[None], correct.double()]
             )
@@ -1030,15 +1038,15 @@ def train_ppo_vectorized(
     ) -> EnvObservation:
         """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
         data, model = subject.data, env_state.model
-        accuracies = [correct / data.val_size for correct in val_totals[1:]]
+        accuracies = [correct / data.val_targets for correct in val_totals[1:]]
         matrix = measure_contributions(env_state, accuracies)
         metrics = EpochCompleted(
-            train_loss=train_totals[0] / data.train_size,
-            train_accuracy=train_totals[1] / data.train_size,
-            val_loss=val_totals[0] / data.val_size,
+            train_loss=train_totals[0] / data.train_targets,
+            train_accuracy=train_totals[1] / data.train_targets,
+            val_loss=val_totals[0] / data.val_targets,
             val_accuracy=accuracies[0],
-            train_samples=data.train_size,
-            val_samples=data.val_size,
+            train_samples=data.train_targets,
+            val_samples=data.val_targets,
             seeds={slot_id: report.stage.name for slot_id, report in model.slot_reports().items()},
             total_params=model.total_parameters,
         )

@@ -9,19 +9,23 @@ from esper.leyline import BlendMode
 
 
 class BlendGate(nn.Module):
-    """A share in (0, 1) per image, learnt from the pooled host features."""
+    """A share in (0, 1), learnt from the host's features: one per image, from all of it; one per token, from
+    that token only, since its future is what the host is to predict.
+    """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.linear = nn.Linear(channels, 1)
 
     def forward(self, features: Tensor) -> Tensor:
-        """[batch, channels, height, width] to [batch, 1, 1, 1]."""
+        """Shares [batch, 1, 1, 1] of feature maps, or [batch, tokens, 1] of tokens."""
+        if features.dim() == 3:
+            return torch.sigmoid(self.linear(features))
         return torch.sigmoid(self.linear(features.mean(dim=(2, 3))))[:, :, None, None]
 
 
 def blend(mode: BlendMode, features: Tensor, change: Tensor, alpha: float, gate: BlendGate | None) -> Tensor:
-    """Features with a share `alpha` of the seed's `change`; both [batch, channels, height, width].
+    """Features with a share `alpha` of the seed's `change` of them, which has the same shape.
 
     add: h + alpha c; multiply: h (1 + alpha tanh c); gate: h + alpha g(h) c.
     """

@@ -1,98 +1,64 @@
-"""What can grow in a slot: modules that map features to a change of the features, of the same shape."""
+"""What can grow in a slot, by kind of host and name, and how many numbers it learns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-import torch
-from torch import Generator, Tensor, nn
-from torch.nn import functional as F
+from torch import Generator, nn
 
+from esper.kasmina.image_seeds import (
+    AttentionSeed,
+    BottleneckSeed,
+    ConvHeavySeed,
+    ConvLightSeed,
+    ConvSmallSeed,
+    DepthwiseSeed,
+    NormSeed,
+    Seed,
+    quarter,
+)
 from esper.kasmina.initialise import materialise
+from esper.kasmina.token_seeds import LoRASeed, MLPSeed, TokenAttentionSeed, TokenNormSeed, lora_rank
+from esper.leyline import Topology
 
 
-class Blueprint(nn.Module):
-    """A seed module. `output` is its last layer: zeroed at birth, so that a fresh seed changes nothing."""
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """How to build a seed for so many channels, and the number of its parameters."""
 
-    output: nn.Module
-
-
-class NormSeed(Blueprint):
-    """Group normalisation with learnt scale and shift."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.output = nn.GroupNorm(_groups(channels), channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        if torch.is_grad_enabled() and not x.requires_grad:
-            # On a CPU, torch 2.13 dereferences null in this layer's backward pass where a channels-last input
-            # needs no gradient, which is so while the seed trains on detached features.
-            x = x.detach().requires_grad_()
-        return self.output(x)
+    build: Callable[[int], Seed]
+    parameters: Callable[[int], int]
 
 
-class AttentionSeed(Blueprint):
-    """Squeeze-and-excitation (Hu et al., 2018, arXiv:1709.01507) as a change: channels scaled by up to ±1."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.squeeze = nn.Linear(channels, max(4, channels // 4))
-        self.output = nn.Linear(max(4, channels // 4), channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        weights = torch.tanh(self.output(F.relu(self.squeeze(x.mean(dim=(2, 3))))))
-        return x * weights[:, :, None, None]
-
-
-class DepthwiseSeed(Blueprint):
-    """Depthwise 3x3 convolution, then a pointwise one."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.depthwise = nn.Conv2d(channels, channels, 3, padding=1, groups=channels, bias=False)
-        self.norm = nn.BatchNorm2d(channels)
-        self.output = nn.Conv2d(channels, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        return self.output(F.relu(self.norm(self.depthwise(x)), inplace=True))
-
-
-class ConvLightSeed(Blueprint):
-    """Full 3x3 convolution, then a pointwise one."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(channels)
-        self.output = nn.Conv2d(channels, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        return self.output(F.relu(self.norm(self.conv(x)), inplace=True))
-
-
-BLUEPRINTS: Mapping[str, Callable[[int], Blueprint]] = {
-    "norm": NormSeed,
-    "attention": AttentionSeed,
-    "depthwise": DepthwiseSeed,
-    "conv_light": ConvLightSeed,
+BLUEPRINTS: Mapping[Topology, Mapping[str, Blueprint]] = {
+    "cnn": {
+        "norm": Blueprint(NormSeed, lambda c: 2 * c),
+        "attention": Blueprint(AttentionSeed, lambda c: 2 * c * quarter(c) + quarter(c) + c),
+        "depthwise": Blueprint(DepthwiseSeed, lambda c: c * c + 12 * c),
+        "conv_light": Blueprint(ConvLightSeed, lambda c: 10 * c * c + 3 * c),
+        "conv_small": Blueprint(ConvSmallSeed, lambda c: 2 * c * c + 3 * c),
+        "conv_heavy": Blueprint(ConvHeavySeed, lambda c: 18 * c * c + 3 * c),
+        "bottleneck": Blueprint(
+            BottleneckSeed, lambda c: 9 * quarter(c) ** 2 + 2 * c * quarter(c) + 4 * quarter(c) + c
+        ),
+    },
+    "transformer": {
+        "norm": Blueprint(TokenNormSeed, lambda c: 2 * c),
+        "attention": Blueprint(TokenAttentionSeed, lambda c: 4 * c * c + 6 * c),
+        "lora": Blueprint(LoRASeed, lambda c: 2 * c * lora_rank(c)),
+        "mlp": Blueprint(MLPSeed, lambda c: 4 * c * c + 5 * c),
+    },
 }
-"""Constructors by name, each of a number of channels."""
+"""Every seed changes nothing at birth: its last layer starts at zero."""
 
 
-def build_seed(name: str, channels: int, generator: Generator) -> Blueprint:
-    """A fresh seed of the named blueprint; ValueError if there is none of that name."""
-    if name not in BLUEPRINTS:
-        raise ValueError(f"no blueprint {name!r}; there are {', '.join(BLUEPRINTS)}")
-    seed = materialise(lambda: BLUEPRINTS[name](channels), generator)
+def build_seed(name: str, channels: int, generator: Generator, topology: Topology = "cnn") -> Seed:
+    """A fresh seed of the named blueprint; ValueError if this kind of host has none of that name."""
+    blueprints = BLUEPRINTS[topology]
+    if name not in blueprints:
+        raise ValueError(f"no blueprint {name!r} for a {topology} host; there are {', '.join(blueprints)}")
+    seed = materialise(lambda: blueprints[name].build(channels), generator)
     for parameter in seed.output.parameters():
         nn.init.zeros_(parameter)
     return seed
-
-
-def _groups(channels: int) -> int:
-    return next(groups for groups in (4, 2, 1) if channels % groups == 0)

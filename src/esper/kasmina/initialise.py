@@ -11,6 +11,8 @@ from torch import Generator, nn
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
+EMBEDDING_BOUND = 0.1
+
 
 def materialise(build: Callable[[], ModuleT], generator: Generator) -> ModuleT:
     """The module that `build` makes, on the CPU, initialised from `generator`.
@@ -38,7 +40,9 @@ def initialise(module: nn.Module, generator: Generator) -> None:
             nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
             if layer.bias is not None:
                 nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
-        elif isinstance(layer, nn.BatchNorm2d | nn.GroupNorm):
+        elif isinstance(layer, nn.Embedding):
+            nn.init.uniform_(layer.weight, -EMBEDDING_BOUND, EMBEDDING_BOUND, generator=generator)
+        elif isinstance(layer, nn.BatchNorm2d | nn.GroupNorm | nn.LayerNorm):
             # Draws nothing: weights one, biases zero, running statistics as new.
             layer.reset_parameters()
         else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-import torch
 from torch import Generator, Tensor, nn
 
+from esper.kasmina.fused import run_together
 from esper.kasmina.gates import GateConfig
 from esper.kasmina.slot import SeedSlot, SlotTelemetry
 from esper.kasmina.snapshot import ModelSnapshot
@@ -47,6 +48,7 @@ class MorphogeneticModel(nn.Module):
         if not isinstance(host, nn.Module):
             raise TypeError(f"a host must be a module, not a {type(host).__name__}")
         self.host = host
+        self._structure = repr(host)
         self.slot_config = slot_config
         self.enabled_slots = slot_config.require(enabled_slots or slot_config.slot_ids)
         self.slots = nn.ModuleDict(
@@ -57,6 +59,7 @@ class MorphogeneticModel(nn.Module):
                     generator,
                     gates=gates or GateConfig(),
                     embargo_epochs=embargo_epochs,
+                    topology=slot_config.topology,
                 )
                 for slot_id in slot_config.slot_ids
             }
@@ -76,7 +79,7 @@ class MorphogeneticModel(nn.Module):
         return slot
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits [batch, classes] of images [batch, 3, height, width]."""
+        """Logits of a batch: [batch, classes] of images, [batch, tokens, classes] of texts."""
         x = self.host.run_segment(0, x)
         for index, slot in enumerate(self._slots(), start=1):
             if slot.is_live:
@@ -85,11 +88,12 @@ class MorphogeneticModel(nn.Module):
         return x
 
     def fused_forward(self, x: Tensor, alpha_overrides: Sequence[Mapping[str, float]]) -> Tensor:
-        """Logits [configurations, batch, classes], one configuration per mapping from slot to alpha.
+        """Logits [configurations, batch, ..., classes], one configuration per mapping from slot to alpha.
 
         A slot that a mapping leaves out keeps its alpha. Work is shared until configurations differ: the
         features before a slot are computed once for all that agree up to there, and so is a seed's output.
-        The bits are those of separate forward passes. Evaluation mode only; RuntimeError otherwise.
+        Features that differ are computed in one call. The bits are those of separate forward passes.
+        Evaluation mode only; RuntimeError otherwise.
         """
         if self.training:
             raise RuntimeError("fused_forward compares configurations and needs evaluation mode")
@@ -97,10 +101,15 @@ class MorphogeneticModel(nn.Module):
             raise ValueError("fused_forward needs at least one configuration")
         for override in alpha_overrides:
             self.slot_config.require(override)
-        logits: dict[int, Tensor] = {}
-        everyone = list(range(len(alpha_overrides)))
-        self._descend(0, self.host.run_segment(0, x), everyone, alpha_overrides, logits)
-        return torch.stack([logits[member] for member in everyone])
+        # `features` stacks the distinct ones; `places` says which of them belong to each configuration.
+        features, places = self.host.run_segment(0, x), [0] * len(alpha_overrides)
+        for index, slot in enumerate(self._slots(), start=1):
+            if slot.is_live:
+                alphas = [override.get(slot.slot_id, slot.alpha) for override in alpha_overrides]
+                features, places = slot.branch(features, places, alphas)
+            run = partial(self.host.run_segment, index)
+            features = run_together(run, (self._structure, index), features, max(places) + 1)
+        return features.unflatten(0, (max(places) + 1, -1))[places]
 
     def germinate(
         self,
@@ -263,27 +272,6 @@ class MorphogeneticModel(nn.Module):
         for slot in self.slots.values():
             assert isinstance(slot, SeedSlot)
             yield slot
-
-    def _descend(
-        self,
-        index: int,
-        features: Tensor,
-        members: Sequence[int],
-        alpha_overrides: Sequence[Mapping[str, float]],
-        logits: dict[int, Tensor],
-    ) -> None:
-        if index == self.slot_config.num_slots:
-            logits.update(dict.fromkeys(members, features))
-            return
-        slot = self.slot(self.slot_config.slot_ids[index])
-        groups: dict[float, list[int]] = {}
-        for member in members:
-            alpha = alpha_overrides[member].get(slot.slot_id, slot.alpha) if slot.is_live else 0.0
-            groups.setdefault(alpha, []).append(member)
-        change = slot.seed(features) if slot.seed is not None and any(groups) else None
-        for alpha, group in groups.items():
-            joined = features if change is None or alpha == 0.0 else slot.blend(features, change, alpha)
-            self._descend(index + 1, self.host.run_segment(index + 1, joined), group, alpha_overrides, logits)
 
 
 def _copy(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

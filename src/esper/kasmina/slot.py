@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Generator, Tensor, nn
 
 from esper.kasmina.blending import BlendGate, blend, straight_through
-from esper.kasmina.blueprints import Blueprint, build_seed
+from esper.kasmina.blueprints import build_seed
+from esper.kasmina.fused import run_together
 from esper.kasmina.gates import GateConfig, evaluate_gate
+from esper.kasmina.image_seeds import Seed
 from esper.kasmina.initialise import materialise
 from esper.kasmina.schedule import AlphaSchedule
 from esper.kasmina.seed import PendingPrune, SeedState
@@ -24,6 +26,7 @@ from esper.leyline import (
     BlendMode,
     SeedStage,
     SeedStateReport,
+    Topology,
     is_legal_transition,
 )
 from esper.leyline.telemetry import (
@@ -50,10 +53,12 @@ class SeedSlot(nn.Module):
         *,
         gates: GateConfig,
         embargo_epochs: int = DEFAULT_EMBARGO_EPOCHS,
+        topology: Topology = "cnn",
     ) -> None:
         super().__init__()
         self.slot_id = slot_id
         self.channels = channels
+        self.topology = topology
         self.gates = gates
         self.embargo_epochs = embargo_epochs
         self.state: SeedState | None = None
@@ -62,7 +67,7 @@ class SeedSlot(nn.Module):
         self.pruned = 0
         self.on_telemetry: SlotTelemetry | None = None
         self._generator = generator
-        self.seed: Blueprint | None = None
+        self.seed: Seed | None = None
         self.gate: BlendGate | None = None
 
     @property
@@ -81,7 +86,7 @@ class SeedSlot(nn.Module):
         return 0.0 if self.state is None else self.state.alpha
 
     def forward(self, features: Tensor) -> Tensor:
-        """Features [batch, channels, height, width] with what the seed adds in its present stage."""
+        """Features, of whatever shape the host has, with what the seed adds in its present stage."""
         if self.seed is None:
             return features
         if self.stage is SeedStage.TRAINING and self.training:
@@ -94,6 +99,28 @@ class SeedSlot(nn.Module):
         if self.state is None:
             raise RuntimeError(f"slot {self.slot_id} has no seed to blend")
         return blend(self.state.blend_mode, features, change, alpha, self.gate)
+
+    def branch(
+        self, stacked: Tensor, places: Sequence[int], alphas: Sequence[float]
+    ) -> tuple[Tensor, list[int]]:
+        """Several features at once, stacked along the batch: each configuration's, at `places`, joined with a
+        share `alphas` of the seed's change. The distinct results, stacked, and each configuration's place.
+        """
+        parts = stacked.chunk(max(places) + 1)
+        grown = sorted({place for place, alpha in zip(places, alphas, strict=True) if alpha != 0.0})
+        if self.seed is None or self.state is None or not grown:
+            return stacked, list(places)
+        inputs = stacked if len(grown) == len(parts) else torch.cat([parts[place] for place in grown])
+        key = (self.topology, self.state.blueprint, self.channels)
+        changes = run_together(self.seed, key, inputs, len(grown)).chunk(len(grown))
+        change = dict(zip(grown, changes, strict=True))
+        joined: dict[tuple[int, float], Tensor] = {}
+        for place, alpha in zip(places, alphas, strict=True):
+            if (place, alpha) not in joined:
+                part = parts[place]
+                joined[place, alpha] = part if alpha == 0.0 else self.blend(part, change[place], alpha)
+        order = {branch: position for position, branch in enumerate(joined)}
+        return torch.cat(list(joined.values())), [order[b] for b in zip(places, alphas, strict=True)]
 
     def report(self) -> SeedStateReport | None:
         """The slot's state for the decision-maker; None for a dormant slot."""
@@ -113,7 +140,7 @@ class SeedSlot(nn.Module):
         """Grow a fresh seed; False if the slot is not dormant."""
         if self.state is not None:
             return False
-        seed = build_seed(blueprint, self.channels, self._generator)
+        seed = build_seed(blueprint, self.channels, self._generator, self.topology)
         gate = None
         if blend_mode is BlendMode.GATE:
             gate = materialise(lambda: BlendGate(self.channels), self._generator)
@@ -229,7 +256,7 @@ class SeedSlot(nn.Module):
         """Replace the seed's weights by fresh ones, which change nothing in the host."""
         if self.state is None or self.seed is None:
             raise RuntimeError(f"slot {self.slot_id} has no seed to reset")
-        fresh = build_seed(self.state.blueprint, self.channels, self._generator)
+        fresh = build_seed(self.state.blueprint, self.channels, self._generator, self.topology)
         self.seed.load_state_dict(fresh.state_dict())
 
     def _move_by_itself(self, state: SeedState) -> None:

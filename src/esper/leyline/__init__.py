@@ -22,6 +22,7 @@ from esper.leyline.actions import (
     STYLE_NAMES,
     TEMPO_EPOCHS,
     TEMPO_NAMES,
+    TOPOLOGY_BLUEPRINTS,
     CurveChoice,
     FactoredAction,
     LifecycleOp,
@@ -44,7 +45,7 @@ from esper.leyline.constants import (
 )
 from esper.leyline.protocols import PolicyProtocol, RewardProtocol, SlottedHostProtocol
 from esper.leyline.reports import SeedStateReport, TrainingSignals
-from esper.leyline.slots import SlotConfig
+from esper.leyline.slots import SlotConfig, Topology
 from esper.leyline.stages import (
     CONTRIBUTING_STAGES,
     LEGAL_TRANSITIONS,
@@ -94,6 +95,7 @@ __all__ = [
     "STYLE_NAMES",
     "TEMPO_EPOCHS",
     "TEMPO_NAMES",
+    "TOPOLOGY_BLUEPRINTS",
     "AlphaCurve",
     "AlphaMode",
     "BlendMode",
@@ -106,6 +108,7 @@ __all__ = [
     "SeedStateReport",
     "SlotConfig",
     "SlottedHostProtocol",
+    "Topology",
     "TrainingSignals",
     "head_sizes",
     "is_legal_transition",

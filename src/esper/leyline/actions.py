@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from esper.leyline.alpha import AlphaCurve, BlendMode
+from esper.leyline.slots import Topology
 
 
 class LifecycleOp(IntEnum):
@@ -28,8 +29,24 @@ OP_FOSSILIZE = LifecycleOp.FOSSILIZE
 OP_ADVANCE = LifecycleOp.ADVANCE
 OP_NAMES: tuple[str, ...] = tuple(op.name for op in LifecycleOp)
 
-BLUEPRINT_NAMES: tuple[str, ...] = ("norm", "attention", "depthwise", "conv_light")
-"""Blueprint of each index of the blueprint head."""
+BLUEPRINT_NAMES: tuple[str, ...] = (
+    "norm",
+    "attention",
+    "depthwise",
+    "conv_light",
+    "conv_small",
+    "conv_heavy",
+    "bottleneck",
+    "lora",
+    "mlp",
+)
+"""Blueprint of each index of the blueprint head, for every kind of host: one policy network fits all."""
+
+TOPOLOGY_BLUEPRINTS: Mapping[Topology, tuple[str, ...]] = {
+    "cnn": ("norm", "attention", "depthwise", "conv_light", "conv_small", "conv_heavy", "bottleneck"),
+    "transformer": ("norm", "attention", "lora", "mlp"),
+}
+"""The blueprints that fit a kind of host; masks take the others away."""
 
 STYLE_NAMES: tuple[str, ...] = ("sigmoid_add", "linear_add", "linear_multiply", "sigmoid_gate")
 STYLE_BLEND_MODES: tuple[BlendMode, ...] = (

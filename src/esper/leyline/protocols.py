@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 class SlottedHostProtocol(Protocol):
     """A network cut into segments, with a slot after each but the last.
 
-    `run_segment(0, images)` gives the features that enter the first slot; the last segment gives the logits.
+    `run_segment(0, inputs)` gives the features that enter the first slot; the last segment gives the logits.
+    Features are [batch, channels, height, width], or [batch, tokens, channels] where the host's
+    `SlotConfig` says "transformer".
     """
 
     slot_ids: tuple[str, ...]
     slot_channels: Mapping[str, int]
 
     def run_segment(self, index: int, x: Tensor) -> Tensor:
-        """Features [batch, channels, height, width] of a segment, or logits [batch, classes] of the last."""
+        """Features of a segment, or of the last one logits [batch, classes] or [batch, tokens, classes]."""
         ...
 
 

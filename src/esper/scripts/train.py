@@ -165,6 +165,9 @@ def _check_outputs(config: TrainingConfig) -> None:
 
 
 def _train_once(config: TrainingConfig, task_spec: TaskSpec, train: Train) -> "TrainingResult":
+    from esper.tolaria.runtime import keep_freed_memory
+
+    keep_freed_memory()
     _check_outputs(config)
     with get_hub().attached(*_outputs(config)):
         try:

@@ -13,6 +13,7 @@ from esper.leyline import (
     SeedStage,
     SeedStateReport,
     SlotConfig,
+    Topology,
     TrainingSignals,
 )
 from esper.tamiyo.masks import ActionMasks
@@ -20,13 +21,15 @@ from esper.tamiyo.masks import ActionMasks
 TRAINING_EPOCHS = 2
 HOLDING_PATIENCE = 3
 FIRST_EPOCH = 2
+STRONGEST: Mapping[Topology, str] = {"cnn": "conv_heavy", "transformer": "mlp"}
 
 
 class HeuristicPolicy:
     """Grows the strongest blueprint from the last slot to the first, keeps what helps, prunes what hurts."""
 
-    def __init__(self, slot_config: SlotConfig, *, blueprint: str = "conv_light") -> None:
+    def __init__(self, slot_config: SlotConfig, *, blueprint: str | None = None) -> None:
         self._slots = slot_config
+        blueprint = blueprint or STRONGEST[slot_config.topology]
         self._blueprint = BLUEPRINT_NAMES.index(blueprint)
 
     def decide(

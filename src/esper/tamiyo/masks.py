@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from esper.leyline import (
+    BLUEPRINT_NAMES,
     HEAD_NAMES,
     LIVE_STAGES,
     MIN_PRUNE_AGE,
     PRUNABLE_STAGES,
+    TOPOLOGY_BLUEPRINTS,
     LifecycleOp,
     SeedStage,
     SeedStateReport,
@@ -103,6 +105,8 @@ def compute_action_masks(
         rows.append(row if any(row) and op is not LifecycleOp.WAIT else (True,) * slot_config.num_slots)
     sizes = head_sizes(slot_config.num_slots)
     heads = {name: (True,) * sizes[name] for name in HEAD_NAMES if name not in ("slot", "op")}
+    fitting = TOPOLOGY_BLUEPRINTS[slot_config.topology]
+    heads["blueprint"] = tuple(name in fitting for name in BLUEPRINT_NAMES)
     return ActionMasks(heads={**heads, "op": tuple(ops)}, slot_by_op=tuple(rows))
 
 

@@ -1,58 +1,94 @@
-"""Images in memory, and the batches that many envs train on.
+"""The data of a task, and the batches that many envs train on."""
 
-Images stay bytes until a batch is made: cropping, flipping and scaling are done on the whole batch as a
-tensor.
-"""
+from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
 from esper.leyline.errors import InputError
+from esper.leyline.task import Loading, TaskSpec
 from esper.tolaria.cifar import read_cifar10
+from esper.tolaria.images import CROP_PADDING, Batch, ImageData
 from esper.tolaria.synthetic import synthetic_folder
+from esper.tolaria.text import SequenceData, generate_text
 
-CROP_PADDING = 4
-_SIDE = 32
-# Per-channel mean and standard deviation of CIFAR-10's training set, in units of full scale.
-_MEAN = (0.4914, 0.4822, 0.4465)
-_STD = (0.2470, 0.2435, 0.2616)
-
-Batch = tuple[Tensor, Tensor]
+DEFAULT_TRAIN_SEQUENCES = 2_048
+DEFAULT_VAL_SEQUENCES = 512
 
 
-@dataclass(frozen=True, slots=True)
-class ImageData:
-    """Training and validation images as bytes [N, side, side, 3] and labels [N]; training images are
-    zero-padded.
+class TrainingData(Protocol):
+    """A data set in memory that makes batches on its device.
+
+    Sizes count examples (images, sequences), `train_targets` and `val_targets` predictions (one per image,
+    one per character).
     """
-
-    train_images: Tensor
-    train_labels: Tensor
-    val_images: Tensor
-    val_labels: Tensor
 
     @property
     def train_size(self) -> int:
-        """Number of training images."""
-        return len(self.train_labels)
+        """Number of training examples."""
+        ...
 
     @property
     def val_size(self) -> int:
-        """Number of validation images."""
-        return len(self.val_labels)
+        """Number of validation examples."""
+        ...
 
-    def to(self, device: torch.device) -> "ImageData":
+    @property
+    def train_targets(self) -> int:
+        """Number of predictions in a training epoch."""
+        ...
+
+    @property
+    def val_targets(self) -> int:
+        """Number of predictions in a validation pass."""
+        ...
+
+    def to(self, device: torch.device) -> Self:
         """The same data on a device."""
-        return ImageData(
-            self.train_images.to(device),
-            self.train_labels.to(device),
-            self.val_images.to(device),
-            self.val_labels.to(device),
+        ...
+
+    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The random numbers that augmenting `count` examples takes, on the CPU."""
+        ...
+
+    def train_batch(self, index: Tensor, draws: tuple[Tensor, ...]) -> Batch:
+        """Inputs and targets of these training examples, augmented as drawn."""
+        ...
+
+    def val_batch(self, start: int, end: int) -> Batch:
+        """Inputs and targets of the validation examples from `start` up to `end`."""
+        ...
+
+
+def load_data(
+    task_spec: TaskSpec,
+    data_dir: Path | None,
+    *,
+    download: bool = False,
+    train_images: int | None = None,
+    val_images: int | None = None,
+) -> ImageData | SequenceData:
+    """The data of a task; at most the first so many examples of each part.
+
+    Raises InputError if the data cannot be read, or if more examples are asked for than there are.
+    """
+    if task_spec.task_type == "lm":
+        if data_dir is not None or download:
+            flag = "--download" if data_dir is None else f"--data-dir {data_dir}"
+            raise InputError(f"{flag}: task {task_spec.name} generates its text; leave it out")
+        return generate_text(
+            task_spec.context_length,
+            train_images or DEFAULT_TRAIN_SEQUENCES,
+            val_images or DEFAULT_VAL_SEQUENCES,
         )
+    return load_images(data_dir, download=download, train_images=train_images, val_images=val_images)
 
 
 def load_images(
@@ -94,26 +130,29 @@ def _checked_count(flag: str, wanted: int | None, available: int) -> int:
 class SharedBatchIterator:
     """Batches of one data set for several envs: batch first, then envs.
 
-    With `generators`, one per env, an iteration is a training epoch: every env sees every image once,
-    in its own order and with its own crops and flips, drawn from its generator only. Without, it is a
+    With `generators`, one per env, an iteration is a training epoch: every env sees every example once,
+    in its own order and with its own augmentation, drawn from its generator only. Without, it is a
     validation pass: all envs share the same batches in the stored order. The last batch may be smaller;
-    no image is left out.
+    no example is left out.
 
-    Yields a list with one (inputs [B, 3, 32, 32] float32 in channels-last layout, labels [B]) per env.
+    Yields a list with one (inputs, targets) per env: images [B, 3, 32, 32] float32 in channels-last layout
+    with labels [B], or characters [B, T] with the characters that follow them [B, T].
     """
 
     def __init__(
         self,
-        data: ImageData,
+        data: TrainingData,
         batch_size: int,
         devices: Sequence[torch.device],
         generators: Sequence[torch.Generator] | None = None,
+        loading: Loading | None = None,
     ) -> None:
         if generators is not None and len(generators) != len(devices):
             raise ValueError(f"{len(generators)} generators for {len(devices)} envs")
-        self._data = {device: data.to(device) for device in dict.fromkeys(devices)}
-        self._crops = {device: _all_crops(placed.train_images) for device, placed in self._data.items()}
-        self._scale = {device: _scaling(device) for device in self._data}
+        self._loading = loading or Loading()
+        self._data = {
+            device: data.to(device) if self._loading.preload else data for device in dict.fromkeys(devices)
+        }
         self._batch_size = batch_size
         self._devices = tuple(devices)
         self._generators = None if generators is None else tuple(generators)
@@ -124,57 +163,62 @@ class SharedBatchIterator:
 
     def __iter__(self) -> Iterator[list[Batch]]:
         if self._generators is None:
-            return self._validation_pass()
-        return self._training_epoch(self._generators)
+            steps = self._validation_pass()
+        else:
+            steps = self._training_epoch(self._generators)
+        if self._loading.workers == 0:
+            return (make() for make in steps)
+        return _made_ahead(steps, self._loading.workers)
 
-    def _validation_pass(self) -> Iterator[list[Batch]]:
+    def _validation_pass(self) -> Iterator[Callable[[], list[Batch]]]:
         for start in range(0, self._size, self._batch_size):
-            end = start + self._batch_size
-            by_device = {
-                device: (self._scaled(data.val_images[start:end], device), data.val_labels[start:end])
-                for device, data in self._data.items()
-            }
-            yield [by_device[device] for device in self._devices]
+            yield partial(self._val_step, start, min(start + self._batch_size, self._size))
 
-    def _training_epoch(self, generators: tuple[torch.Generator, ...]) -> Iterator[list[Batch]]:
+    def _val_step(self, start: int, end: int) -> list[Batch]:
+        by_device = {
+            device: self._placed(data.val_batch(start, end), device) for device, data in self._data.items()
+        }
+        return [by_device[device] for device in self._devices]
+
+    def _training_epoch(self, generators: tuple[torch.Generator, ...]) -> Iterator[Callable[[], list[Batch]]]:
         orders = [torch.randperm(self._size, generator=generator) for generator in generators]
         for start in range(0, self._size, self._batch_size):
-            yield [
-                self._augmented(order[start : start + self._batch_size], device, generator)
-                for order, device, generator in zip(orders, self._devices, generators, strict=True)
+            indices = [order[start : start + self._batch_size] for order in orders]
+            draws = [
+                data.draw(len(index), generator) if self._loading.augment else ()
+                for data, index, generator in zip(
+                    (self._data[device] for device in self._devices), indices, generators, strict=True
+                )
             ]
+            yield partial(self._train_step, indices, draws)
 
-    def _augmented(self, index: Tensor, device: torch.device, generator: torch.Generator) -> Batch:
-        """Crop at a random offset and flip at random, on bytes and on the whole batch."""
-        rows, columns = torch.randint(0, 2 * CROP_PADDING + 1, (2, len(index)), generator=generator)
-        flip = torch.randint(0, 2, (len(index), 1), generator=generator).bool()
-        index, rows, columns, flip = (
-            part.to(device, non_blocking=True) for part in (index, rows, columns, flip)
-        )
-        crops = self._crops[device][index, rows, columns]
-        # Eight bytes at a time: choosing between two images is a copy, whatever the type of its elements.
-        plain, flipped = (part.flatten(1).view(torch.int64) for part in (crops, crops.flip(2)))
-        images = torch.where(flip, flipped, plain).view(torch.uint8).view(crops.shape)
-        return self._scaled(images, device), self._data[device].train_labels[index]
+    def _train_step(self, indices: Sequence[Tensor], draws: Sequence[tuple[Tensor, ...]]) -> list[Batch]:
+        return [
+            self._train_batch(device, index, drawn)
+            for device, index, drawn in zip(self._devices, indices, draws, strict=True)
+        ]
 
-    def _scaled(self, images: Tensor, device: torch.device) -> Tensor:
-        scale, shift = self._scale[device]
-        # Rows of pixels instead of pixels: inner loops of 96 numbers instead of 3.
-        rows = images.reshape(len(images), _SIDE, -1).float().mul_(scale).sub_(shift)
-        return rows.view(images.shape).permute(0, 3, 1, 2)
+    def _train_batch(self, device: torch.device, index: Tensor, draws: tuple[Tensor, ...]) -> Batch:
+        if self._loading.preload:
+            index = index.to(device, non_blocking=True)
+            draws = tuple(drawn.to(device, non_blocking=True) for drawn in draws)
+        return self._placed(self._data[device].train_batch(index, draws), device)
 
-
-def _all_crops(padded: Tensor) -> Tensor:
-    """View [N, offsets, offsets, side, side, 3] of padded images [N, height, width, 3]; copies nothing."""
-    offsets = 2 * CROP_PADDING + 1
-    per_image, per_row, per_column, per_channel = padded.stride()
-    return padded.as_strided(
-        (len(padded), offsets, offsets, _SIDE, _SIDE, padded.shape[-1]),
-        (per_image, per_row, per_column, per_row, per_column, per_channel),
-    )
+    def _placed(self, batch: Batch, device: torch.device) -> Batch:
+        if self._loading.preload or device.type == "cpu":
+            return batch
+        # Only from pinned memory does a transfer run beside the device's work.
+        inputs, targets = (part.pin_memory().to(device, non_blocking=True) for part in batch)
+        return inputs, targets
 
 
-def _scaling(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Factor and subtrahend of a row of pixels."""
-    mean, std = torch.tensor(_MEAN).repeat(_SIDE), torch.tensor(_STD).repeat(_SIDE)
-    return (1 / (255 * std)).to(device), (mean / std).to(device)
+def _made_ahead(steps: Iterator[Callable[[], list[Batch]]], workers: int) -> Iterator[list[Batch]]:
+    """The batches of `steps` in their order, as many made ahead as there are threads."""
+    with ThreadPoolExecutor(workers, thread_name_prefix="batches") as pool:
+        pending: deque[Future[list[Batch]]] = deque()
+        for make in steps:
+            pending.append(pool.submit(make))
+            if len(pending) > workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

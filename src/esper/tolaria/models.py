@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import torch
 
-from esper.kasmina import GateConfig, MorphogeneticModel, create_host
+from esper.kasmina import (
+    CNNHost,
+    GateConfig,
+    MorphogeneticModel,
+    TransformerHost,
+    create_host,
+    create_text_host,
+)
 from esper.leyline import SlotConfig
 from esper.leyline.task import TaskSpec
 
@@ -21,8 +28,22 @@ def create_model(
     """A fresh host with empty slots, on a device, in channels-last layout; all weights come from the
     generator.
     """
-    host = create_host(
-        task_spec.widths, num_classes=task_spec.num_classes, generator=generator, slot_config=slot_config
-    )
+    host: CNNHost | TransformerHost
+    if task_spec.topology == "transformer":
+        host = create_text_host(
+            task_spec.widths,
+            alphabet=task_spec.num_classes,
+            context_length=task_spec.context_length,
+            generator=generator,
+            slot_config=slot_config,
+        )
+    else:
+        host = create_host(
+            task_spec.widths,
+            num_classes=task_spec.num_classes,
+            generator=generator,
+            slot_config=slot_config,
+            halved=task_spec.halved,
+        )
     model = MorphogeneticModel(host, slot_config, generator, enabled_slots=enabled_slots, gates=gates)
     return model.to(device, memory_format=torch.channels_last)

@@ -26,6 +26,7 @@ from esper.tolaria.cifar import (
     Images,
     Labels,
 )
+from esper.tolaria.words import Words
 
 RECORDS_PER_FILE = 1_000
 PROTOTYPES_PER_CLASS = 12
@@ -64,7 +65,7 @@ def synthetic_folder() -> Path:
 
 def generate(records: int) -> tuple[Images, Labels]:
     """The first `records` images [N, 3, 32, 32] and labels [N] of the set."""
-    words = _Words(_SEED)
+    words = Words(_SEED)
     count = CLASSES * PROTOTYPES_PER_CLASS
     # Wave vectors in phase units per pixel: a length of 18 to 58 is a period of 14 to 4 pixels.
     angle = words.below(_TURN, count, 2)
@@ -75,7 +76,7 @@ def generate(records: int) -> tuple[Images, Labels]:
     images = np.empty((records, 3, _SIDE, _SIDE), np.uint8)
     labels = np.empty(records, np.int64)
     for start in range(0, records, RECORDS_PER_FILE):
-        words = _Words(_SEED + 1 + start)
+        words = Words(_SEED + 1 + start)
         prototype = words.below(count, RECORDS_PER_FILE)
         batch = _compose(words, wave_x[prototype], wave_y[prototype], colour[prototype])
         end = min(start + RECORDS_PER_FILE, records)
@@ -84,7 +85,7 @@ def generate(records: int) -> tuple[Images, Labels]:
     return images, labels
 
 
-def _compose(words: "_Words", wave_x: np.ndarray, wave_y: np.ndarray, colour: np.ndarray) -> Images:
+def _compose(words: "Words", wave_x: np.ndarray, wave_y: np.ndarray, colour: np.ndarray) -> Images:
     n = len(wave_x)
     back_angle, back_length = words.below(_TURN, n, 1), 12 + words.below(40, n, 1)
     wave_x = np.concatenate([wave_x, (back_length * _sine(back_angle + _TURN // 4)) >> 7], 1)
@@ -111,20 +112,6 @@ _TABLE = np.array([round(127 * math.sin(2 * math.pi * step / _TURN)) for step in
 
 def _sine(phase: np.ndarray) -> np.ndarray:
     return _TABLE[phase % _TURN]
-
-
-class _Words:
-    """Integers from the raw words of a PCG64 bit generator."""
-
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(seed)
-
-    def below(self, bound: int, *shape: int) -> np.ndarray:
-        """Integers in [0, bound), bound at most 2**16, of a shape; four of every word."""
-        count = math.prod(shape)
-        raw = self._bits.random_raw((count + 3) // 4)
-        quarters = np.stack([(raw >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)], 1)
-        return ((quarters.reshape(-1)[:count].astype(np.int64) * bound) >> 16).reshape(shape)
 
 
 def _write(folder: Path) -> None:

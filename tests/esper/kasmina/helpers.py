@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from esper.kasmina import MorphogeneticModel, create_host
+from esper.kasmina import MorphogeneticModel, create_host, create_text_host
 from esper.leyline import AlphaCurve, BlendMode, SlotConfig
 from esper.leyline.telemetry import Payload
 
@@ -30,6 +30,16 @@ def new_model(log: Log, seed: int = 0, **options: Any) -> MorphogeneticModel:
     slots = SlotConfig()
     host = create_host((4, 8, 8), num_classes=10, generator=generator, slot_config=slots)
     return MorphogeneticModel(host, slots, generator, on_telemetry=log, **options)
+
+
+def new_text_model(seed: int = 0, slots: int = 3) -> MorphogeneticModel:
+    """A transformer of 16 channels over 42 characters and 16 positions, with empty slots."""
+    generator = torch.Generator().manual_seed(seed)
+    config = SlotConfig(tuple(f"r0c{index}" for index in range(slots)), "transformer")
+    host = create_text_host(
+        [16] * slots, alphabet=42, context_length=16, generator=generator, slot_config=config
+    )
+    return MorphogeneticModel(host, config, generator)
 
 
 def germinate(

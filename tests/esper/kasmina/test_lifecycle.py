@@ -156,7 +156,7 @@ def test_only_enabled_slots_grow(make_model: ModelFactory) -> None:
 
 
 def test_an_unknown_blueprint_is_refused(model: MorphogeneticModel) -> None:
-    with pytest.raises(ValueError, match=r"no blueprint 'lstm'; there are norm, attention"):
+    with pytest.raises(ValueError, match=r"no blueprint 'lstm' for a cnn host; there are norm, attention"):
         germinate(model, blueprint="lstm")
 
 

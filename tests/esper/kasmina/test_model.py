@@ -7,7 +7,6 @@ import torch
 
 from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
 from esper.leyline import (
-    BLUEPRINT_NAMES,
     BlendMode,
     FactoredAction,
     SeedStage,
@@ -35,11 +34,7 @@ def host_gradients(model: MorphogeneticModel, images: torch.Tensor) -> list[torc
     return [parameter.grad.clone() for parameter in model.host_parameters()]
 
 
-def test_the_blueprints_are_those_that_the_action_names() -> None:
-    assert tuple(BLUEPRINTS) == BLUEPRINT_NAMES
-
-
-@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+@pytest.mark.parametrize("blueprint", BLUEPRINTS["cnn"])
 @pytest.mark.parametrize("mode", BlendMode)
 def test_a_fresh_seed_changes_nothing_at_full_alpha_and_a_trained_one_does(
     model: MorphogeneticModel, images: torch.Tensor, blueprint: str, mode: BlendMode
@@ -107,11 +102,13 @@ def test_fused_forward_shares_the_trunk(model: MorphogeneticModel, images: torch
     for slot_id in ALL_OFF:
         grow_to_holding(model, slot_id)
     model.eval()
-    calls = dict.fromkeys(range(4), 0)
+    overrides = [{}, {"r0c2": 0.0}, {"r0c1": 0.0}, {}]
+    model.fused_forward(images, overrides)  # the first time, it makes sure that one call gives the same bits
+    seen: dict[int, int] = {}
     for index, segment in enumerate(model.host.segments):
-        segment.register_forward_hook(lambda *_, index=index: calls.__setitem__(index, calls[index] + 1))
-    model.fused_forward(images, [{}, {"r0c2": 0.0}, {"r0c1": 0.0}, {}])
-    assert calls == {0: 1, 1: 1, 2: 2, 3: 3}
+        segment.register_forward_hook(lambda _, inputs, __, index=index: seen.update({index: len(inputs[0])}))
+    model.fused_forward(images, overrides)
+    assert {index: rows / len(images) for index, rows in seen.items()} == {0: 1, 1: 1, 2: 2, 3: 3}
 
 
 def test_fused_forward_refuses_what_it_cannot_compare(
@@ -159,8 +156,6 @@ def test_the_default_host_has_about_six_thousand_parameters() -> None:
     host = create_host((8, 16, 32), num_classes=10, generator=torch.Generator())
     assert isinstance(host, SlottedHostProtocol)
     assert sum(parameter.numel() for parameter in host.parameters()) == 6418
-    with pytest.raises(ValueError, match="2 widths for 3 slots"):
-        create_host((8, 16), num_classes=10, generator=torch.Generator())
 
 
 def test_a_host_of_ones_own_needs_segments_only(log: Log, images: torch.Tensor) -> None:

@@ -153,8 +153,8 @@ class Poisoned:
 def poison(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch, epochs: set[int]) -> None:
     original = trainer.SharedBatchIterator
 
-    def make(data: Any, size: int, devices: Any, generators: Any = None) -> Any:
-        batches = original(data, size, devices, generators)
+    def make(data: Any, size: int, devices: Any, generators: Any = None, loading: Any = None) -> Any:
+        batches = original(data, size, devices, generators, loading)
         return batches if generators is None else Poisoned(batches, epochs)
 
     monkeypatch.setattr(trainer, "SharedBatchIterator", make)

@@ -75,7 +75,7 @@ def test_waiting_is_always_legal_and_every_row_has_a_choice() -> None:
 
 def test_masked_heads_tell_where_a_choice_was_taken_away() -> None:
     hit = masks(report("r0c1", SeedStage.TRAINING)).masked_heads()
-    assert {name for name, masked in hit.items() if masked} == {"op", "slot"}
+    assert {name for name, masked in hit.items() if masked} == {"op", "slot", "blueprint"}
 
 
 def test_stacked_masks_say_the_same_for_all_environments() -> None:

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from esper.leyline.errors import InputError
-from esper.tolaria.data import ImageData, SharedBatchIterator, load_images
+from esper.leyline.task import Loading
+from esper.tolaria.data import SharedBatchIterator, load_images
+from esper.tolaria.images import ImageData
 from esper.tolaria.seeding import derive_generator, derive_seed
 
 CPU = torch.device("cpu")
@@ -80,6 +84,62 @@ def test_validation_is_in_order_and_shared_by_all_envs() -> None:
 def test_a_validation_set_smaller_than_a_batch_is_used_whole() -> None:
     batches = list(SharedBatchIterator(numbered_images(4, 3), 64, [CPU]))
     assert [len(targets) for [(_, targets)] in batches] == [3]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    workers=st.integers(1, 4),
+    batch_size=st.integers(1, 40),
+    seeds=st.lists(st.integers(0, 99), min_size=1, max_size=3),
+    training=st.booleans(),
+)
+def test_any_number_of_workers_gives_the_same_bits(
+    workers: int, batch_size: int, seeds: list[int], training: bool
+) -> None:
+    data = numbered_images(30, 20)
+
+    def epochs(loading: Loading) -> list[torch.Tensor]:
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds] if training else None
+        batches = SharedBatchIterator(data, batch_size, [CPU] * len(seeds), generators, loading)
+        return [part for _ in range(2) for step in batches for batch in step for part in batch]
+
+    alone, helped = epochs(Loading()), epochs(Loading(workers=workers))
+    assert len(alone) == len(helped)
+    assert all(torch.equal(a, b) for a, b in zip(alone, helped, strict=True))
+
+
+def test_a_failing_worker_fails_the_epoch() -> None:
+    data = numbered_images(30, 20)
+    broken = ImageData(data.train_images[:10], data.train_labels, data.val_images, data.val_labels)
+    batches = SharedBatchIterator(broken, 7, [CPU], [torch.Generator()], Loading(workers=2))
+    with pytest.raises(IndexError, match="out of bounds"):
+        list(batches)
+
+
+def test_an_epoch_may_be_left_before_its_end() -> None:
+    batches = SharedBatchIterator(numbered_images(30, 20), 2, [CPU], loading=Loading(workers=3))
+    for (_, targets), *_ in batches:
+        if 5 in targets:
+            break
+    assert sum(len(targets) for [(_, targets)] in batches) == 20
+
+
+def test_preloaded_images_are_as_they_are_unless_they_are_to_be_augmented() -> None:
+    data = numbered_images(30, 5)
+
+    def inputs(loading: Loading | None) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(1)
+        batches = list(SharedBatchIterator(data, 7, [CPU], [generator], loading))
+        assert [len(targets) for [(_, targets)] in batches] == [7, 7, 7, 7, 2]
+        return torch.cat([images for [(images, _)] in batches])
+
+    plain = inputs(Loading(preload=True, augment=False))
+    assert torch.equal(inputs(Loading(preload=True)), inputs(None))
+    assert not torch.equal(plain, inputs(None))
+    mean, std = torch.tensor([0.4914, 0.4822, 0.4465]), torch.tensor([0.2470, 0.2435, 0.2616])
+    restored = ((plain.permute(0, 2, 3, 1) * std + mean) * 255).round().to(torch.uint8)
+    order = torch.randperm(30, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(restored, data.train_images[order][:, 4:36, 4:36])
 
 
 def test_generators_must_match_the_envs() -> None:

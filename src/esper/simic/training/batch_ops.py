@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from esper.leyline.telemetry import HostGradientNorms
@@ -20,6 +19,7 @@ from esper.simic.training.config import TrainingConfig
 from esper.simic.training.counterfactual_eval import choose_configurations, process_fused_val_batch
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.run_state import RoundState
+from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.optimizers import backward, step_optimizers
 from esper.tolaria.runtime import on_stream, synchronise, to_host
 
@@ -59,13 +59,15 @@ def process_train_batch(
             env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
         ):
             logits = env_state.model(inputs)
-        loss = F.cross_entropy(logits.float(), targets)
+        loss = mean_loss(logits, targets)
         backward(loss, optimizers, env_state.scaler)
         if telemetry.wants(TelemetryLevel.DEBUG) and batch_idx % telemetry.gradient_stride == 0:
             env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state))
         step_optimizers(optimizers, env_state.scaler)
-        correct = (logits.argmax(1) == targets).sum()
-        env_state.train_totals += torch.stack([loss.detach().double() * len(targets), correct.double()])
+        correct = count_correct(logits, targets)
+        env_state.train_totals += torch.stack(
+            [loss.detach().double() * targets.numel(), correct.double()]
+        )
 
 
 def process_val_batch(
@@ -82,8 +84,8 @@ def process_val_batch(
             env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
         ):
             logits = env_state.model(inputs)
-        loss = F.cross_entropy(logits.float(), targets, reduction="sum")
-        correct = (logits.argmax(1) == targets).sum()
+        loss = summed_loss(logits, targets)
+        correct = count_correct(logits, targets)
         env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from esper.leyline import DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD, SlotConfig
 from esper.leyline.errors import InputError
+from esper.leyline.task import Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,9 @@ EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 RewardModeName = Literal["shaped", "escrow", "simplified", "basic", "minimal", "sparse"]
 _PPO = ("ppo",)
+
+
+Workers = Annotated[int, Field(ge=0, le=256)]
 
 
 class TrainingConfig(BaseModel):
@@ -93,8 +97,19 @@ class TrainingConfig(BaseModel):
         Flag("folder with CIFAR-10 in its python format; default: synthetic images", outcome=False),
     ] = None
     download: Annotated[bool, Flag("fetch CIFAR-10 into --data-dir first", outcome=False)] = False
-    train_images: Annotated[Count | None, Flag("use only the first so many training images")] = None
-    val_images: Annotated[Count | None, Flag("use only the first so many validation images")] = None
+    train_images: Annotated[
+        Count | None, Flag("use only the first so many training images, or sequences of a text")
+    ] = None
+    val_images: Annotated[
+        Count | None, Flag("use only the first so many validation images, or sequences of a text")
+    ] = None
+    num_workers: Annotated[
+        Workers, Flag("threads that make batches ahead; any number gives the same bits", outcome=False)
+    ] = 0
+    gpu_preload: Annotated[
+        bool, Flag("keep the data on the hosts' devices, as it is: no crops and flips")
+    ] = False
+    gpu_preload_augment: Annotated[bool, Flag("crop and flip preloaded data, on the device")] = False
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
     telemetry_outputs: Annotated[
         Names | None,
@@ -198,12 +213,28 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def resolve_slots(config: TrainingConfig, slot_config: SlotConfig) -> tuple[str, ...]:
     """The slots that seeds may grow in, in the host's order. Raises InputError for one that the host
-    lacks.
+    lacks or that repeats, and for more seeds than these slots can hold.
     """
     try:
-        return slot_config.require(config.slots or slot_config.slot_ids)
+        slots = slot_config.require(config.slots or slot_config.slot_ids)
     except ValueError as error:
         raise InputError(f"--slots: {error}") from error
+    if config.max_seeds is not None and config.max_seeds > len(slots):
+        raise InputError(
+            f"--max-seeds {config.max_seeds}: a slot holds one seed, and seeds may grow in "
+            f"{len(slots)} ({', '.join(slots)}); give at most {len(slots)}"
+        )
+    return slots
+
+
+def resolve_loading(config: TrainingConfig) -> Loading:
+    """How batches are made. Raises InputError where augmentation of preloaded data is asked for without
+    preloading.
+    """
+    if config.gpu_preload_augment and not config.gpu_preload:
+        raise InputError("--gpu-preload-augment: needs --gpu-preload")
+    augment = config.gpu_preload_augment or not config.gpu_preload
+    return Loading(preload=config.gpu_preload, augment=augment, workers=config.num_workers)
 
 
 def check_writable(path: Path) -> None:

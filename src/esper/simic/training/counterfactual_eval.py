@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from esper.simic.attribution import Comparison, CounterfactualMatrix
 from esper.simic.training.config import TrainingConfig
 from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.tolaria.losses import count_correct, summed_loss
 from esper.tolaria.runtime import on_stream
 from esper.tolaria.seeding import derive_generator
 
@@ -30,8 +30,8 @@ def process_fused_val_batch(
             env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
         ):
             logits = env_state.model.fused_forward(inputs, configurations)
-        loss = F.cross_entropy(logits[0].float(), targets, reduction="sum")
-        correct = (logits.argmax(2) == targets).sum(1)
+        loss = summed_loss(logits[0], targets)
+        correct = count_correct(logits, targets)
         env_state.val_totals[: 1 + len(configurations)] += torch.cat(
             [loss.double()[None], correct.double()]
         )

@@ -132,6 +132,7 @@ def begin_round(
             subject.task_spec.batch_size,
             placement.env_devices,
             [env_state.data_generator for env_state in env_states],
+            placement.loading,
         ),
         buffer=RolloutBuffer(
             config.envs, config.episode_length, subject.slot_config, placement.policy_device

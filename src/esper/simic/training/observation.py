@@ -76,15 +76,15 @@ def observe_host(
 ) -> EnvObservation:
     """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
     data, model = subject.data, env_state.model
-    accuracies = [correct / data.val_size for correct in val_totals[1:]]
+    accuracies = [correct / data.val_targets for correct in val_totals[1:]]
     matrix = measure_contributions(env_state, accuracies)
     metrics = EpochCompleted(
-        train_loss=train_totals[0] / data.train_size,
-        train_accuracy=train_totals[1] / data.train_size,
-        val_loss=val_totals[0] / data.val_size,
+        train_loss=train_totals[0] / data.train_targets,
+        train_accuracy=train_totals[1] / data.train_targets,
+        val_loss=val_totals[0] / data.val_targets,
         val_accuracy=accuracies[0],
-        train_samples=data.train_size,
-        val_samples=data.val_size,
+        train_samples=data.train_targets,
+        val_samples=data.val_targets,
         seeds={slot_id: report.stage.name for slot_id, report in model.slot_reports().items()},
         total_params=model.total_parameters,
     )

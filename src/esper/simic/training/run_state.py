@@ -10,7 +10,7 @@ import torch
 
 from esper.kasmina import GateConfig
 from esper.leyline import SeedStateReport, SlotConfig, TrainingSignals
-from esper.leyline.task import TaskSpec
+from esper.leyline.task import Loading, TaskSpec
 from esper.leyline.telemetry import AnomalyDetected, EpochCompleted, ImprovementDetected, PlateauDetected
 from esper.nissa import TelemetryHub
 from esper.simic.agent import RolloutBuffer
@@ -19,7 +19,7 @@ from esper.simic.control import RewardNormalizer
 from esper.simic.telemetry import AnomalyDetector, TelemetryConfig
 from esper.simic.training.result import RoundResult
 from esper.tamiyo import ActionMasks, Hidden
-from esper.tolaria.data import ImageData, SharedBatchIterator
+from esper.tolaria.data import SharedBatchIterator, TrainingData
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState
@@ -36,7 +36,7 @@ class Subject:
     slot_config: SlotConfig
     slots: tuple[str, ...]
     host_params: int
-    data: ImageData
+    data: TrainingData
     gates: GateConfig
 
     @property
@@ -47,11 +47,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the policy and each env's host compute, and the lower precision of the hosts, if any."""
+    """Where the policy and each env's host compute, the lower precision of the hosts, if any, and how batches
+    reach them.
+    """
 
     policy_device: torch.device
     env_devices: tuple[torch.device, ...]
     amp_dtype: torch.dtype | None
+    loading: Loading
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.amp as torch_amp
-import torch.nn.functional as F
 from torch import Tensor
 
 from esper.kasmina import GateConfig, ModelSnapshot, MorphogeneticModel, gate_config
@@ -45,7 +44,7 @@ from esper.leyline import (
     SlotConfig,
     TrainingSignals,
 )
-from esper.leyline.task import TaskSpec
+from esper.leyline.task import Loading, TaskSpec
 from esper.leyline.telemetry import (
     ActionDistribution,
     AnomalyDetected,
@@ -112,7 +111,7 @@ from esper.simic.telemetry import (
     split_gradient_norms,
 )
 from esper.simic.training.checkpoint import TrainingProgress, read_progress
-from esper.simic.training.config import TrainingConfig, resolve_slots
+from esper.simic.training.config import TrainingConfig, resolve_loading, resolve_slots
 from esper.simic.training.result import RoundResult, TrainingResult
 from esper.tamiyo import (
     ActionMasks,
@@ -124,8 +123,9 @@ from esper.tamiyo import (
     compute_action_masks,
     stack_action_masks,
 )
-from esper.tolaria.data import ImageData, SharedBatchIterator, load_images
+from esper.tolaria.data import SharedBatchIterator, TrainingData, load_data
 from esper.tolaria.governor import Governor, GovernorConfig, Healthy
+from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import backward, create_optimizer, reset_momentum, step_optimizers
 from esper.tolaria.runtime import (
@@ -209,15 +209,17 @@ def train_ppo_vectorized(
     run_started = time.perf_counter()
     device = resolve_device(config.device)
     env_devices = resolve_env_devices(config.devices, device, config.envs)
-    placement = Placement(device, env_devices, resolve_amp_dtype(config.amp, config.amp_dtype, env_devices))
+    amp_dtype = resolve_amp_dtype(config.amp, config.amp_dtype, env_devices)
+    placement = Placement(device, env_devices, amp_dtype, resolve_loading(config))
     if telemetry_config is None:
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
         )
     reporter = Reporter(get_hub(), telemetry_config, AnomalyDetector())
-    slot_config = SlotConfig(task_spec.slots)
+    slot_config = SlotConfig(task_spec.slots, task_spec.topology)
     slots = resolve_slots(config, slot_config)
-    data = load_images(
+    data = load_data(
+        task_spec,
         config.data_dir,
         download=config.download,
         train_images=config.train_images,
@@ -259,7 +261,7 @@ def train_ppo_vectorized(
         reporter.detector.load_state_dict(checkpoint.anomaly_detector)
     if agent is not None and config.compile_mode != "off":
         agent.compile(config.compile_mode)
-    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices)
+    val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices, loading=placement.loading)
 
     # --- helpers ---
     reporter.hub.emit(
