@@ -92,7 +92,10 @@ def test_without_tensorboard_its_output_is_one_clear_line(
 
 def test_numbers_become_curves_over_env_steps_and_rounds() -> None:
     contributions = TelemetryEvent(
-        CounterfactualComputed(accuracies={}, contributions={"r0c0": 0.1}), round=2, epoch=3, env=1
+        CounterfactualComputed(accuracies={}, contributions={"r0c0": 0.1}, interactions={}),
+        round=2,
+        epoch=3,
+        env=1,
     )
     assert list(scalars(contributions, 8)) == [("env1/contribution/r0c0", 0.1, 19)]
     update = PPOUpdateCompleted(
@@ -114,7 +117,10 @@ def test_tensorboard_reads_what_was_written(tmp_path: Path) -> None:
     output = make_output("tensorboard", tmp_path / "run")
     output.emit(
         TelemetryEvent(
-            CounterfactualComputed(accuracies={}, contributions={"a": 0.5}), round=0, epoch=1, env=0
+            CounterfactualComputed(accuracies={}, contributions={"a": 0.5}, interactions={}),
+            round=0,
+            epoch=1,
+            env=0,
         )
     )
     output.emit(
