@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ci import gate
+from ci import gate, init
 
-_USAGE = (
-    "usage: golden-gate run [OPTIONS]\n\n  run   every check of a repository: one table, one exit status\n"
-)
+_USAGE = """\
+usage: golden-gate COMMAND [OPTIONS]
+
+  run   every check of a repository: one table, one exit status
+  init  a first configuration, golden run and baseline for a repository that has none
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     match arguments:
         case ["run", *rest]:
             return gate.main(rest)
+        case ["init", *rest]:
+            return init.main(rest)
         case ["-h" | "--help", *_]:
             sys.stdout.write(_USAGE)
             return 0

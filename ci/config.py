@@ -18,7 +18,12 @@ class _Table(BaseModel):
 
 
 class Isolation(_Table):
-    """A module whose import, in a fresh interpreter, must load none of some other modules."""
+    """A module whose import, in a fresh interpreter, must load none of some other modules.
+
+    Attributes:
+        module: the module that is imported.
+        without: modules that must not be loaded then, they and what is in them.
+    """
 
     module: Annotated[str, Field(min_length=1)]
     without: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -27,7 +32,10 @@ class Isolation(_Table):
 class Seams(_Table):
     """A file whose names tests replace, and where those tests are.
 
-    ``names`` are seams beside those that are found in the tests' text.
+    Attributes:
+        file: the file of the module, relative to the repository.
+        tests: folders of tests to search.
+        names: seams beside those that are found in the tests' text.
     """
 
     file: str
@@ -36,21 +44,37 @@ class Seams(_Table):
 
 
 class Fences(_Table):
-    """A function whose order of device synchronisations and batched transfers must stay as at the base."""
+    """A function whose order of device synchronisations and batched transfers must stay as at the base.
+
+    Attributes:
+        file: the file of the function, relative to the repository.
+        function: its qualified name.
+    """
 
     file: str
     function: str
 
 
 class HotPath(_Table):
-    """What the static checker of per-env loops reads; its baseline counts when no base is given."""
+    """What the static checker of per-env loops reads.
+
+    Attributes:
+        paths: files and folders.
+        baseline: findings that are known; they count when no base is given.
+    """
 
     paths: Annotated[tuple[str, ...], Field(min_length=1)]
     baseline: str | None = None
 
 
 class Throughput(_Table):
-    """A run that is timed against the base, in turns; ``bound`` is the head's time over the base's."""
+    """A run that is timed against the base, in turns.
+
+    Attributes:
+        run: the golden run.
+        bound: the check fails if the median of head's time over base's is above it.
+        repeats: how many pairs are timed.
+    """
 
     run: str
     bound: Annotated[float, Field(gt=1.0, allow_inf_nan=False)]
@@ -58,7 +82,12 @@ class Throughput(_Table):
 
 
 class Tests(_Table):
-    """The command that runs the tests; ``python`` in it is the interpreter that runs the gate."""
+    """The command that runs the tests.
+
+    Attributes:
+        command: its words; ``python`` is the interpreter that runs the gate.
+        timeout: seconds after which it is stopped.
+    """
 
     command: Annotated[tuple[str, ...], Field(min_length=1)]
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 _COMMANDS = {
     "extract": "lift helpers to module level, or say why not",
     "audit": "report what helpers capture, who calls and patches their function",
+    "hotpath": "find what stalls the device in loops over environments",
 }
 
 

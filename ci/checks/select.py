@@ -7,8 +7,10 @@ from functools import partial
 
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
+from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import plan
+from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
 from ci.checks.tests import tests
@@ -40,10 +42,14 @@ def _checks(context: Context) -> Iterator[Check]:
             yield Check(f"plan {path.stem}", partial(plan, context, path), runs="in turn")
     for seam in config.seams:
         yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
+    if config.hotpath:
+        yield Check("hot path", partial(hotpath, context, config.hotpath), runs="in turn")
     for name in config.counts:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:
         yield Check(f"golden {name}", partial(golden, context, name))
+    for name in config.reads:
+        yield Check(f"reads {name}", partial(reads, context, name), runs="in turn")
     if config.tests:
         yield Check("tests", partial(tests, context, config.tests))
     if config.throughput and context.base:

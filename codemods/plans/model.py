@@ -29,7 +29,20 @@ def _below(value: str) -> str:
 
 
 class Move(_Strict):
-    """Helpers and module-level names that go to one file; ``*`` is every helper not in ``except``."""
+    """Helpers, which are lifted, and module-level names, which are moved, that go to one file.
+
+    Attributes:
+        to: the file, relative to the plan's ``root``; made if it is not there.
+        names: what goes there; ``*`` is every helper of the plan's function that is not in ``except``.
+        docstring: of the file, if it is made.
+        captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
+            frozen object, the ``context``.
+        rename: what names are called afterwards; every call site in the repository follows.
+        residual: helpers of which a one-line closure stays that forwards to the lifted function.
+        box: helpers whose rebound captures go to an object that they share with the outer function.
+        reexport: whether the names stay importable from the source.
+        except: helpers that ``*`` leaves where they are.
+    """
 
     to: str
     names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
@@ -58,8 +71,14 @@ class Move(_Strict):
 class Loop(_Strict):
     """The main loop of the plan's function, which becomes a method of a class.
 
-    ``at`` says which, counted from 1 among the function's statements that hold a loop; ``state`` groups
-    fields into classes of their own.
+    Attributes:
+        class: the name of the class.
+        to: the file of the class, relative to the plan's ``root``.
+        method: the method that the loop becomes.
+        docstring: of the class.
+        at: which loop, counted from 1 among the function's statements that hold one; not needed if there is
+            one.
+        state: names that travel together, by the small class that holds them.
     """
 
     class_: Annotated[str, Field(alias="class")]
@@ -94,14 +113,31 @@ def _plain_name(value: str) -> str:
 
 
 class Seams(_Strict):
-    """Names that tests replace in the source module, and where the tests are."""
+    """Names that tests replace in the source module, and that must go on working.
+
+    Attributes:
+        keep: names beside those that are found in the tests.
+        tests: folders of tests to search.
+    """
 
     keep: Annotated[tuple[str, ...], Field(strict=False)] = ()
     tests: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class Plan(_Strict):
-    """What becomes of one source module."""
+    """What becomes of one source module.
+
+    Attributes:
+        version: the version of the format, 1.
+        source: the module, relative to the repository.
+        function: the function whose helpers are lifted and whose loop is taken out.
+        root: the folder to which all targets are relative, itself relative to the repository.
+        rest: where what is left of the source goes; without it the source itself is rewritten.
+        after: plans, beside this one, whose outcome this one begins with.
+        move: what goes to which file.
+        loop: the loop that becomes a class.
+        seams: names that tests replace.
+    """
 
     version: Literal[1]
     source: str

@@ -71,6 +71,7 @@ class Observer:
         self._finals: dict[int, Callable[[], None]] = {}
         self._optimizers = self._layouts = self._steps = 0
         self._losses: list[torch.Tensor] = []
+        self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
         self._seconds = 0.0
         self._begun, self._cpu = time.perf_counter(), time.process_time()
@@ -131,12 +132,12 @@ class Observer:
     def _on_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if self._finished:
             return
-        begun = time.perf_counter()
+        begun = time.thread_time()
         self._stop_log()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
         self._start_log()
-        self._seconds += time.perf_counter() - begun
+        self._seconds += time.thread_time() - begun
 
     def _start_log(self) -> None:
         if self._steps == self._spec["operations"] and os.getpid() == self._pid:
@@ -188,9 +189,13 @@ class Observer:
         losses, self._losses = self._losses, []
         if not losses:
             return []
+        forms = tuple((loss.dtype, loss.device) for loss in losses)
+        flat = self._flats.get(forms)
+        if flat is None:
+            flat = self._flats[forms] = Flat(losses)
         return [
             exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
-            for raw, loss in zip(Flat(losses).views(losses), losses, strict=True)
+            for raw, loss in zip(flat.views(losses), losses, strict=True)
         ]
 
     def _take_reads(self) -> list[tuple[int, int]] | None:

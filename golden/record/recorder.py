@@ -38,7 +38,8 @@ def record_run(
     operation is logged. The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
     """
-    root = root.resolve()
+    # The program runs in ``root``, where a relative path would be another folder.
+    root, out = root.resolve(), out.absolute()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
     _, _, index = run.device.partition(":")

@@ -39,7 +39,13 @@ Part = Literal["events", "counts", "steps", "rng", "reads"]
 
 
 class Events(_Table):
-    """Where a run writes telemetry events: JSON-lines files in its {out} folder."""
+    """Where a run writes telemetry events.
+
+    Attributes:
+        files: JSON-lines files in its {out} folder, as a glob.
+        type: the field that names the kind of event.
+        unstable: fields, as patterns, that can't repeat: times, ids, durations.
+    """
 
     files: str
     type: str = "type"
@@ -47,7 +53,12 @@ class Events(_Table):
 
 
 class Everywhere(_Table):
-    """What holds on every machine beside counts, order and shapes: payload fields whose values do."""
+    """What holds on every machine, beside the shapes of models.
+
+    Attributes:
+        events: whether the number and order of events and of optimizer steps do.
+        fields: payload fields whose values do.
+    """
 
     events: bool = True
     fields: tuple[str, ...] = ()
@@ -56,7 +67,9 @@ class Everywhere(_Table):
 class Data(_Table):
     """A folder handed to the program as an option value, so that one run works on several data sets.
 
-    The folder comes from ``--data`` or from ``variable``; with neither, the option is left out.
+    Attributes:
+        option: the program's option; left out if no folder is given.
+        variable: the environment variable that names the folder, where ``--data`` does not.
     """
 
     option: str
@@ -64,10 +77,14 @@ class Data(_Table):
 
 
 class Env(_Table):
-    """How to recognise an environment: a field of its events, and the class of its model.
+    """How to recognise an environment: by a field of its events, and by the class of its model.
 
-    The k-th module of class ``module`` that a process creates belongs to env k modulo ``count``. The first
-    ``skip`` ones are not counted and belong to none: a model that is only built to be measured, say.
+    Attributes:
+        field: the field of an event that holds the env's number.
+        module: the class of an env's model; the k-th one that a process creates belongs to env k modulo
+            ``count``.
+        count: how many envs there are.
+        skip: how many of the first such models belong to none: one that is only built to be measured, say.
     """
 
     field: str | None = None
@@ -83,7 +100,13 @@ class Env(_Table):
 
 
 class Observe(_Table):
-    """What must have been seen, what is counted, and how much of the final state is kept (in MiB)."""
+    """What must have been seen, what is counted, and how much is kept.
+
+    Attributes:
+        steps: whether a run without an optimizer step is an error.
+        syncs: whether host reads are counted.
+        state_mib: how much of the final state is kept, in MiB.
+    """
 
     steps: bool = True
     syncs: bool = True
@@ -91,17 +114,29 @@ class Observe(_Table):
 
 
 class EnvChange(_Table):
-    """What of ``[env]`` is otherwise in a variant."""
+    """What of ``[env]`` is otherwise in a variant.
+
+    Attributes:
+        count: how many envs there are.
+        skip: how many of the first models belong to none.
+    """
 
     count: Annotated[int, Field(ge=1)] | None = None
     skip: Annotated[int, Field(ge=0)] | None = None
 
 
 class Variant(_Table):
-    """What a variant of a run does otherwise; ``args``, ``environment``, ``env`` are merged into the run's.
+    """What a variant of a run does otherwise.
 
-    An argument that is ``false`` leaves a flag out. ``events = false``: it writes none. ``after`` names a
-    variant that runs first, in the same {out}, and is not observed.
+    Attributes:
+        command: instead of the run's.
+        entry: instead of the run's.
+        args: merged into the run's; ``false`` leaves a flag out.
+        environment: merged into the run's.
+        pythonpath: instead of the run's.
+        env: what is otherwise in ``[env]``.
+        events: ``false`` for a variant that writes none.
+        after: a variant that runs first, in the same {out}, and is not observed.
     """
 
     command: tuple[str, ...] | None = None
@@ -115,9 +150,16 @@ class Variant(_Table):
 
 
 class Same(_Table):
-    """A property: what ``variants`` have in common with the run, or with the variant ``of``.
+    """A property: what variants have in common with the run, or with another variant.
 
-    ``says`` is the property in words. The other keys are those of a `Scope`.
+    Attributes:
+        says: the property in words.
+        variants: what is compared, one by one.
+        of: the variant that they are compared with; without it the run itself.
+        what: what is compared.
+        env: only the events and steps of this env.
+        where: only events whose fields have these values.
+        overlap: only the part that both have, counted from the ``start`` or from the ``end``.
     """
 
     says: str
@@ -130,7 +172,33 @@ class Same(_Table):
 
 
 class Run(_Table):
-    """One run file. Placeholders {out}, {seed} and {device} are replaced in ``command`` and ``args``."""
+    """One run file.
+
+    Attributes:
+        name: what the run is called; the file's name if left out.
+        description: what it shows, for ``golden list``.
+        command: the program and its arguments; ``python`` is the interpreter that runs golden.
+        entry: instead of a command, a function as ``package.module.function``.
+        args: options of the command (``--key value``), or keyword arguments of the entry.
+        seed: of Python's, numpy's and torch's generators before the program begins, and {seed}.
+        device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}.
+        shares_device: whether other runs may use its GPU at the same time.
+        profile: ``exact`` or ``portable``: the determinism settings.
+        deterministic: what torch does about an operation without a deterministic algorithm.
+        threads: of torch.
+        timeout: seconds after which it is stopped.
+        budget: seconds that it should take on two cores; the suite prints planned against spent.
+        output_mib: how much it may write, in MiB.
+        pythonpath: folders of the repository that are put on the import path.
+        environment: environment variables.
+        data: a folder of data for it.
+        events: the telemetry events that it writes.
+        observe: what must be seen of it.
+        env: how its environments are recognised.
+        everywhere: what holds on every machine.
+        variants: what it does otherwise under a name, for comparisons within one tree.
+        same: properties that hold between variants.
+    """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     description: str = ""

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
 
 import torch
 import xxhash
 
 DIGEST_BYTES = 16
-# Above this size the copy into a flat buffer costs more than one more Python call.
-_FLATTEN_BELOW_BYTES = 1 << 18
+_KNOWN_TO_NUMPY = (torch.float32, torch.float64, torch.int64, torch.uint8)
+# Above this size the copy to a buffer costs more than a few Python calls.
+_COPY_BELOW_BYTES = 1 << 14
+# The observer counts calls of the program, not its own.
+_numpy: Any = torch.Tensor.numpy
 
 
 def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
@@ -33,8 +38,9 @@ def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 class Flat:
-    """Reads the bytes of tensors of given form through one flat buffer per device and dtype.
+    """Reads the bytes of tensors of given form, most of them through one flat buffer per device.
 
+    On the CPU small ones are copied to a buffer that is kept: what `views` gives holds until the next call.
     On an accelerator there is one copy to the host per device. Bytes are in logical order, whatever the
     strides. Every tensor must be dense (see `plain`); call under ``torch.no_grad()``.
     """
@@ -42,34 +48,56 @@ class Flat:
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self._count = len(tensors)
         self._alone: list[int] = []
+        self._small: list[int] = []
         groups: dict[torch.device, dict[torch.dtype, list[int]]] = defaultdict(lambda: defaultdict(list))
         sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
         for index, tensor in enumerate(tensors):
-            if tensor.device.type == "cpu" and sizes[index] >= _FLATTEN_BELOW_BYTES:
-                self._alone.append(index)
-            else:
+            if tensor.device.type != "cpu":
                 groups[tensor.device][tensor.dtype].append(index)
-        self._devices = [(device, list(by_type.values())) for device, by_type in groups.items()]
+            elif sizes[index] < _COPY_BELOW_BYTES:
+                self._small.append(index)
+            else:
+                self._alone.append(index)
+        self._devices = [list(by_type.values()) for by_type in groups.values()]
         self._bounds: list[list[tuple[int, int, int]]] = []
-        for _, parts in self._devices:
+        for parts in self._devices:
             start, bounds = 0, []
             for index in (i for part in parts for i in part):
                 bounds.append((index, start, start + sizes[index]))
                 start += sizes[index]
             self._bounds.append(bounds)
+        self._keep(tensors, sizes)
 
-    def views(self, tensors: Sequence[torch.Tensor]) -> list[memoryview]:
-        """The bytes of each tensor."""
-        found: list[memoryview] = [memoryview(b"")] * self._count
+    def _keep(self, tensors: Sequence[torch.Tensor], sizes: Sequence[int]) -> None:
+        """The buffers for small tensors on the CPU: as tensors to copy to, and as bytes to read."""
+        self._small.sort(key=lambda index: str(tensors[index].dtype))
+        self._targets: list[torch.Tensor] = []
+        self._slices: list[memoryview] = []
+        for _, part in groupby(self._small, key=lambda index: tensors[index].dtype):
+            group = [tensors[index] for index in part]
+            buffer = torch.empty(sum(tensor.numel() for tensor in group), dtype=group[0].dtype)
+            self._targets += torch._C._nn.unflatten_dense_tensors(buffer, group)
+            data = memoryview(_bytes(buffer)).cast("B")
+            start = 0
+            for index in self._small[len(self._slices) : len(self._targets)]:
+                self._slices.append(data[start : start + sizes[index]])
+                start += sizes[index]
+
+    def views(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
+        """The bytes of each tensor, in what holds a buffer of them."""
+        found: list[Any] = [b""] * self._count
+        if self._small:
+            torch._foreach_copy_(self._targets, [tensors[i] for i in self._small])
+            for index, data in zip(self._small, self._slices, strict=True):
+                found[index] = data
         for index in self._alone:
-            found[index] = _bytes(tensors[index].contiguous().view(-1))
-        for (device, parts), bounds in zip(self._devices, self._bounds, strict=True):
+            found[index] = _bytes(tensors[index].contiguous())
+        for parts, bounds in zip(self._devices, self._bounds, strict=True):
             flat = [
                 torch._C._nn.flatten_dense_tensors([tensors[i] for i in part]).view(torch.uint8)
                 for part in parts
             ]
-            whole = flat[0] if len(flat) == 1 else torch.cat(flat)
-            data = _bytes(whole if device.type == "cpu" else whole.cpu())
+            data = memoryview(_bytes((flat[0] if len(flat) == 1 else torch.cat(flat)).cpu())).cast("B")
             for index, start, end in bounds:
                 found[index] = data[start:end]
         return found
@@ -84,5 +112,8 @@ def digests(tensors: Sequence[torch.Tensor]) -> bytes:
     return Flat(tensors).digests(tensors)
 
 
-def _bytes(flat: torch.Tensor) -> memoryview:
-    return flat.detach().view(torch.uint8).numpy().data
+def _bytes(tensor: torch.Tensor) -> Any:
+    """The memory of a contiguous tensor, as anything that holds a buffer."""
+    if tensor.dtype in _KNOWN_TO_NUMPY:
+        return _numpy(tensor.detach())
+    return _numpy(tensor.detach().view(-1).view(torch.uint8))

@@ -72,6 +72,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     train(arguments.seed, arguments.out)
 """,
@@ -113,7 +114,7 @@ def test_the_hub_is_told(monkeypatch):
     assert seen == [{"type": "step", "step": 3, "loss": 1.0}]
 """,
     "golden/runs/fit.toml": """\
-command = ["python", "-m", "app.train", "--seed", "{seed}", "--out", "{out}"]
+command = ["python", "-m", "app.train", "--seed", "{seed}", "--out", "{out}", "--device", "{device}"]
 seed = 4
 profile = "portable"
 budget = 5

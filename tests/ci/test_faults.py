@@ -4,22 +4,18 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import change, make
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("stranger"))
+from tests.ci.stranger import change, commit
 
 
 @pytest.fixture
-def repository(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "repository"))
+def repository(stranger: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(stranger, tmp_path / "repository"))
 
 
 def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,3 +124,44 @@ def test_a_check_that_crashes_has_a_name(
     printed = capsys.readouterr().out
     assert "crashed: ZeroDivisionError: one line" in printed
     assert "gate failed: 1 passed, 1 could not run" in printed
+
+
+def test_a_reader_that_moves_with_its_name_is_a_lost_seam(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The module still reads the name somewhere, so only the base tells."""
+    change(repository, "app/train.py", "def train(", "def note(file):\n    emit(file)\n\n\ndef train(")
+    commit(repository, "another reader")
+    lose_a_seam(repository)
+    assert main(["--only", "seams", "--root", str(repository)]) == 0
+    capsys.readouterr()
+    assert main(["--only", "seams", "--root", str(repository), "--base", "HEAD"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "report read emit of app/train.py, which tests replace; now that of app/reporting.py" in printed
+
+
+@pytest.mark.parametrize(("slowdown", "status", "ratio"), [(1.1, 0, "1.10"), (1.6, 1, "1.60")])
+def test_throughput_fails_only_beyond_its_bound(
+    slowdown: float,
+    status: int,
+    ratio: str,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The clock is the test's own: base and head take turns, and who goes first changes."""
+    order = []
+
+    def timed(run: object, *, label: str, **options: object) -> SimpleNamespace:
+        order.append(label)
+        load = len(order)  # the machine gets slower and slower, for both sides alike
+        seconds = (slowdown if label == "head" else 1.0) * (1 + 0.001 * load)
+        return SimpleNamespace(about=SimpleNamespace(seconds=seconds))
+
+    monkeypatch.setattr("ci.checks.throughput.record_run", timed)
+    with (repository / "pyproject.toml").open("a") as file:
+        file.write('[tool.gate.throughput]\nrun = "fit"\nbound = 1.5\nrepeats = 3\n')
+    commit(repository, "timed")
+    assert main(["--only", "throughput", "--root", str(repository), "--base", "HEAD"]) == status
+    assert f"fit takes {ratio} times as long as at HEAD" in " ".join(capsys.readouterr().out.split())
+    assert order == ["base", "head", "head", "base", "base", "head"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from golden.compare import Identical, compare
 from golden.record import load_run, record_run
 from golden.trace.trace import load_trace
@@ -119,3 +121,15 @@ def test_entry_function(project: Project) -> None:
     found = compare(*traces)
     assert isinstance(found, Identical)
     assert found.compared.steps == 3
+
+
+def test_a_relative_folder_is_that_of_the_caller(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.plain()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    result = project.golden("record", "train", "--root", project.root, "-o", "traces")
+    assert result.code == 0, result
+    assert load_trace(elsewhere / "traces" / "train").about.counts == {"step": 3}

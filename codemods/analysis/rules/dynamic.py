@@ -303,7 +303,9 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
             "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
         )
     for use in lifting.analysis.uses(helper):
-        if not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+        # That an augmented assignment reads its target is a matter of what else binds the name.
+        written = use.node in lifting.tree.parents
+        if written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
             return refuse(
                 "not-understood",
                 use.node.lineno,

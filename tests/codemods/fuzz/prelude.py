@@ -1,4 +1,6 @@
-"""What every generated program begins with: printing, fuel that ends it, things to call and enter."""
+"""What every generated program begins with: printing, fuel that ends it, things to call and enter; and what
+some have besides: annotations, and a look at frames or functions.
+"""
 
 PRELUDE = """\
 fuel = [0]
@@ -31,3 +33,42 @@ def attempt(f, *arguments):
         print('returned', result if isinstance(result, (int, str, list, tuple)) else type(result).__name__)
     except BaseException as error: print('raised', type(error).__name__)
 """
+
+HINTS_PRELUDE = """\
+import types
+from typing import Dict, Optional
+class Strict(type):
+    def __or__(cls, other): return missing
+class Odd(metaclass=Strict): pass
+Both = Optional[Note]
+"""
+HINTS = (
+    "int",
+    "'whatever'",
+    "Note",
+    "Note | None",
+    "Both | int",
+    "Optional[Both]",
+    "list[Note, ...]",
+    "Dict[str, Both]",
+    "types.ModuleType | None",
+    "list[types.CodeType]",
+    "n",
+    "Odd | None",
+    "Dict[Note]",
+    "types.Missing",
+)
+"""Annotations of parameters, from surely harmless ones to such as fail."""
+HARMLESS_HINTS = HINTS[:10]
+
+LOOKS = (
+    "def look(f=None): return sum(map(ord, sys._getframe(1).f_globals['__name__']))",
+    "def look(f=None): return f.__code__.co_argcount + len(f.__code__.co_name) if f else 0",
+    "def look(f=None): return len(f.__code__.co_varnames[:f.__code__.co_argcount]) if f else 0",
+    "def look(f=None): return len(f.__closure__ or ()) if f else 0",
+    "def look(f=None): return len(f.__code__.co_cellvars + f.__code__.co_freevars) if f else 0",
+    "def look(f=None): return len(sys._getframe(1).f_locals)",
+    "def look(f=None): return len(sys._getframe(1).f_code.co_name)",
+    "def look(f=None): frame = sys._getframe(1); return len(frame.f_back.f_code.co_filename) if frame else 0",
+)
+"""Functions that look at the frame of their caller, or at a function that they are given."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.codemods.fuzz.choices import Choices, Drawn, Seeded, chance, pick, weighted
 from tests.codemods.fuzz.expressions import HABITS, Author
-from tests.codemods.fuzz.prelude import PRELUDE
+from tests.codemods.fuzz.prelude import HARMLESS_HINTS, HINTS, HINTS_PRELUDE, LOOKS, PRELUDE
 from tests.codemods.fuzz.scopes import HELPERS, NAMES, Kind, Scope, Signature
 
 GLOBALS = ("k", "x", "h")
@@ -34,7 +34,10 @@ class Program:
         module.bound = {line[0] for line in lines} & set(NAMES)
         for number in range(1 if chance(self.choices, 80) else 2):
             lines += ["", *self.entry(module, f"outer{number}")]
-        return PRELUDE + "\n".join(lines) + "\n"
+        extra = HINTS_PRELUDE if "hints" in self.author.habits else ""
+        if "frames" in self.author.habits:
+            extra += f"import sys\n{pick(self.choices, LOOKS)}\n"
+        return PRELUDE + extra + "\n".join(lines) + "\n"
 
     def entry(self, module: Scope, name: str) -> list[str]:
         """Return a module-level function, or a class with a method, that has helpers; and its calls."""
@@ -68,6 +71,8 @@ class Program:
         calls = [f"attempt({', '.join(filter(None, [target, values]))})"]
         if chance(self.choices, 40):
             calls.append(f"attempt({', '.join([target, *['3' for _ in parameters]])})")
+        if self.author.may("frames", 30):
+            calls.append(f"attempt(look, {target})")
         return [*lines, *calls]
 
     def kind(self, percent: int, helper: bool = False) -> Kind:
@@ -122,6 +127,7 @@ class Program:
             "generators": (3, self.suspend),
             "dynamic": (1, self.inspect),
             "attributes": (1, self.inspect),
+            "frames": (3, self.look),
         }
         deep = {"loops", "match"} if self.level >= 3 else set()
         options += [option for habit, option in extra.items() if habit in self.author.habits - deep]
@@ -377,6 +383,12 @@ class Program:
             ]
         return [pick(self.choices, forms)]
 
+    def look(self, scope: Scope) -> list[str]:
+        """Return a look at this frame, or at a function, or at something that is stored."""
+        helpers = [helper.name for helper in scope.callable_helpers()]
+        given = pick(self.choices, ["", "", *helpers, *scope.callbacks])
+        return [f"show({self.author.tag()}, look({given}))"]
+
     def helper(self, scope: Scope) -> list[str]:
         """Return a nested function and, mostly, a call of it."""
         signature = self.signature(scope)
@@ -450,7 +462,10 @@ class Program:
             default = str(self.choices.integer(0, 9))
             if self.author.may("defaults", 40):
                 default = self.author.expression(scope, 1, True)
-            parts.append(name if i < signature.required else f"{name}={default}")
+            hint = ""
+            if self.author.may("hints", 50):
+                hint = f": {pick(self.choices, HARMLESS_HINTS if chance(self.choices, 95) else HINTS)}"
+            parts.append(f"{name}{hint}" if i < signature.required else f"{name}{hint}={default}")
             if signature.positional_only and i == signature.positional_only - 1:
                 parts.append("/")
         if signature.star:

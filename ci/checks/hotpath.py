@@ -1,0 +1,65 @@
+"""Calls that stall the device in per-env loops: those that the base, or the baseline, does not have."""
+
+from __future__ import annotations
+
+from ci.checks.check import Context
+from ci.config import HotPath
+from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
+from codemods.analysis.source import SourceError
+from codemods.hotpath.baseline import Entry, read_baseline
+from codemods.hotpath.check import check, check_commit
+from codemods.hotpath.compare import Comparison, compare
+from codemods.hotpath.config import read_config
+from codemods.hotpath.results import Finding
+
+
+def hotpath(context: Context, wanted: HotPath) -> Verdict:
+    """Check, and compare with the base or the baseline."""
+    try:
+        found = _compared(context, wanted)
+    except SourceError as error:
+        return CouldNotRun(str(error))
+    if found.clean:
+        return _clean(found)
+    places = (*map(_place, found.new), *(_stale(entry, count, wanted) for entry, count in found.stale))
+    parts = [f"{len(found.new)} new"] if found.new else []
+    parts += [f"{len(found.stale)} entries of the baseline match nothing"] if found.stale else []
+    first = places[0]
+    where = f"{first.path}:{first.line}" if first.line else first.path
+    return Failed(f"{', '.join(parts)}; {where}: {first.message}", places)
+
+
+def _compared(context: Context, wanted: HotPath) -> Comparison:
+    paths = [context.root / path for path in wanted.paths]
+    config = read_config(context.root)
+    report = check(paths, config, root=context.root)
+    if context.base is not None:
+        before = check_commit(context.base.ref, paths, config, root=context.root)
+        return compare(report, before, against=context.base.ref)
+    if wanted.baseline is not None:
+        return compare(report, read_baseline(context.root / wanted.baseline))
+    return compare(report)
+
+
+def _clean(found: Comparison) -> Verdict:
+    report = found.report
+    if not report.loops:
+        return CouldNotRun(
+            f"no per-env loop in {report.files} files; say which they are in [tool.codemods.hotpath]"
+        )
+    known = f"{len(found.accepted)} known stalls" if found.accepted else "no stall"
+    return Passed(f"{known} in {len(report.loops)} per-env loops of {report.files} files")
+
+
+def _place(finding: Finding) -> Place:
+    path = " -> ".join(step.function.rpartition(".")[2] for step in finding.steps)
+    way = f" through {path}" if path else ""
+    return Place(
+        f"{finding.code} {finding.message}{way}: {finding.text}", finding.place.path, finding.place.line
+    )
+
+
+def _stale(entry: Entry, count: int, wanted: HotPath) -> Place:
+    key = entry.key
+    message = f"{count} of {key.code} {key.text} in {key.loop} is gone; take it out with --update-baseline"
+    return Place(message, wanted.baseline or "", entry.line)

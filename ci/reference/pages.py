@@ -1,0 +1,120 @@
+"""The pages: each a function that makes its text of the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import codemods.analysis.rules
+import codemods.plans.run  # noqa: F401  (both register refusal codes)
+from ci.config import Fences, GateConfig, HotPath, Isolation, Tests, Throughput
+from ci.config import Seams as GateSeams
+from ci.reference.tables import keys, summary, table
+from codemods.analysis.refusals import RULES
+from codemods.extract import Exit
+from codemods.plans.model import Loop, Move, Plan, Seams
+from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
+from golden.trace.errors import ExitCode
+
+_MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
+
+
+def _tables(title: str, intro: str, models: dict[str, type]) -> str:
+    parts = [_MADE, f"# {title}\n", intro]
+    for header, model in models.items():
+        parts += [f"## `{header}`\n", summary(model) + "\n", table(keys(model))]
+    return "\n".join(parts)
+
+
+def plans() -> str:
+    """Plan files."""
+    intro = (
+        "A plan says what of one module goes where. `codemods extract --plan PLAN.toml` shows what would\n"
+        "change, `--write` does it, `--check` says whether the tree is what the plan makes.\n"
+        "Unknown keys are errors.\n"
+    )
+    return _tables("Plans", intro, {"PLAN.toml": Plan, "[[move]]": Move, "[loop]": Loop, "[seams]": Seams})
+
+
+def runs() -> str:
+    """Run files."""
+    intro = (
+        "`golden/runs/NAME.toml` says what the golden run NAME is. In `command` and `args`, `{out}` is a\n"
+        "fresh folder, `{seed}` and `{device}` are the run's. Unknown keys are errors.\n"
+    )
+    models = {"NAME.toml": Run, "[events]": Events, "[env]": Env, "[data]": Data, "[observe]": Observe}
+    more = {"[everywhere]": Everywhere, "[variants.NAME]": Variant, "[variants.NAME.env]": EnvChange}
+    return _tables("Golden runs", intro, {**models, **more, "[same.NAME]": Same})
+
+
+def gate() -> str:
+    """``[tool.gate]``."""
+    intro = "In `pyproject.toml`; `golden-gate init` writes a first one. Unknown keys are errors.\n"
+    return _tables(
+        "The gate's configuration",
+        intro,
+        {
+            "[tool.gate]": GateConfig,
+            "[[tool.gate.imports]]": Isolation,
+            "[[tool.gate.seams]]": GateSeams,
+            "[tool.gate.hotpath]": HotPath,
+            "[[tool.gate.fences]]": Fences,
+            "[tool.gate.throughput]": Throughput,
+            "[tool.gate.tests]": Tests,
+        },
+    )
+
+
+def codes() -> str:
+    """Refusal codes."""
+    parts = [
+        _MADE,
+        "# Codes\n",
+        "`codemods extract --explain CODE` prints the same.\n",
+        "## Refusals to lift\n",
+    ]
+    for name in sorted(RULES):
+        rule = RULES[name]
+        parts += [
+            f"### `{name}`\n",
+            f"{rule.summary}\n\nWay out: {rule.way_out}\n",
+            f"Refused:\n\n```python\n{rule.refused.rstrip()}\n```\n",
+            f"Lifted:\n\n```python\n{rule.lifted.rstrip()}\n```\n",
+        ]
+    return "\n".join(parts)
+
+
+def statuses() -> str:
+    """Exit statuses."""
+    rows: dict[str, dict[int, str]] = {
+        "codemods": {
+            Exit.DONE: "done, or clean",
+            Exit.FOUND: "something was refused, found, or would be changed",
+            Exit.UNUSABLE: "unusable input: one line says what, where and what to do",
+        },
+        "golden": {
+            ExitCode.IDENTICAL: "identical",
+            ExitCode.DIFFERENT: "different",
+            ExitCode.UNUSABLE: "unusable input",
+            ExitCode.RUN_FAILED: "a run crashed, was killed or ran out of time",
+            ExitCode.NOTHING_COMPARABLE: "nothing comparable: no golden for this machine, no event, no step",
+        },
+        "golden-gate": {
+            0: "every check ran and passed",
+            1: "a check failed, or could not run",
+            2: "unusable input",
+        },
+    }
+    parts = [_MADE, "# Exit statuses\n"]
+    for command, meanings in rows.items():
+        parts += [f"## `{command}`\n", "| status | meaning |\n|---|---|"]
+        parts[-1] += "".join(f"\n| {int(status)} | {text} |" for status, text in meanings.items()) + "\n"
+    return "\n".join([*parts, "An interrupted command ends with 130.\n"])
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "plans.md": plans,
+    "runs.md": runs,
+    "gate.md": gate,
+    "codes.md": codes,
+    "exit-statuses.md": statuses,
+}

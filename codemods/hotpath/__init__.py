@@ -1,0 +1,7 @@
+"""What stalls the device in loops over environments, followed through calls and compared across moves."""
+
+from codemods.hotpath.check import check, check_commit, check_files
+from codemods.hotpath.cli import main
+from codemods.hotpath.compare import Comparison, compare
+
+__all__ = ["Comparison", "check", "check_commit", "check_files", "compare", "main"]

@@ -1,0 +1,58 @@
+"""Check files, or the same files of a git commit; unchanged ones are answered from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from codemods.hotpath.cache import Cache
+from codemods.hotpath.config import Config, read_config
+from codemods.hotpath.results import Report
+from codemods.hotpath.trees import File, read_commit, read_files, root_of
+
+
+def check(
+    paths: Sequence[Path],
+    config: Config | None = None,
+    *,
+    root: Path | None = None,
+    cache: Path | None = None,
+) -> Report:
+    """Find what stalls the device in the loops over environments of some files and folders.
+
+    Without a configuration that of the project's ``pyproject.toml`` counts; without ``cache``, a folder,
+    nothing is kept.
+
+    Raises:
+        SourceError: for a path that is not there, a file that is not Python, a wrong configuration.
+    """
+    base = root_of(paths) if root is None else root
+    settings = read_config(base) if config is None else config
+    return check_files(read_files(paths, base, settings.exclude), settings, cache=cache)
+
+
+def check_commit(
+    reference: str,
+    paths: Sequence[Path],
+    config: Config | None = None,
+    *,
+    root: Path | None = None,
+    cache: Path | None = None,
+) -> Report:
+    """The same of the files that a git commit has at these paths; raises as `check`."""
+    base = root_of(paths) if root is None else root
+    settings = read_config(base) if config is None else config
+    return check_files(read_commit(reference, paths, base, settings.exclude), settings, cache=cache)
+
+
+def check_files(files: Sequence[File], config: Config, *, cache: Path | None = None) -> Report:
+    """The same of files that were read."""
+    kept = None if cache is None else Cache(cache, files, config)
+    report = None if kept is None else kept.load()
+    if report is None:
+        from codemods.hotpath.engine import analyse
+
+        report = analyse(files, config)
+        if kept is not None:
+            kept.store(report)
+    return report

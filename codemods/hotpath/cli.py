@@ -1,0 +1,275 @@
+"""The command line of the hot path checker."""
+
+from __future__ import annotations
+
+import atexit
+import enum
+import gc
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from codemods.analysis.source import SourceError
+from codemods.hotpath.codes import CODES
+
+if TYPE_CHECKING:
+    from codemods.hotpath.baseline import Baseline
+    from codemods.hotpath.compare import Comparison
+    from codemods.hotpath.config import Config
+    from codemods.hotpath.results import Report
+    from codemods.hotpath.text import Lines
+
+FORMATS = ("concise", "full", "json", "github", "sarif", "junit")
+CACHE = ".hotpath_cache"
+
+
+class Exit(enum.IntEnum):
+    """Exit statuses."""
+
+    CLEAN = 0
+    FOUND = 1
+    UNUSABLE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m codemods.hotpath`` and give its exit status.
+
+    0: nothing (new) stalls, or ``--exit-zero``; 1: something does, or the baseline is stale; 2: unusable
+    input.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
+    atexit.register(gc.freeze)
+    try:
+        status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"codemods hotpath: {error.format_message()}", err=True)
+        return Exit.UNUSABLE
+    except SourceError as error:
+        click.echo(f"codemods hotpath: {error}", err=True)
+        return Exit.UNUSABLE
+    except click.Abort:
+        return 130
+    finally:
+        if enabled:
+            gc.enable()
+    return status if isinstance(status, int) else Exit.CLEAN
+
+
+@click.command(
+    name="hotpath",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find what stalls the device in loops over environments, also in functions called from them.",
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--base", metavar="REF", help="Report only what is new since this git commit.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), help="Report only what this file does not accept."
+)
+@click.option("--update-baseline", is_flag=True, help="Bring the baseline up to date, and list what changed.")
+@click.option("--reason", metavar="TEXT", help="With --update-baseline: why what is added is accepted.")
+@click.option("--owner", metavar="NAME", help="With --update-baseline: who answers for what is added.")
+@click.option("--add-allow", metavar="REASON", help="Write `# hotpath: allow[...] REASON` at every finding.")
+@click.option(
+    "--reads",
+    type=click.Path(path_type=Path),
+    help="A file of reads seen at run time: report those in loops that the checker missed.",
+)
+@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result to a file.")
+@click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
+@click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found.")
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="The project (default: that of the first PATH)."
+)
+@click.option("--cache-dir", type=click.Path(path_type=Path), help=f"Default: {CACHE} in the project.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--explain", "code", metavar="CODE", help="Explain a code and exit.")
+def command(
+    paths: tuple[Path, ...],
+    base: str | None,
+    baseline: Path | None,
+    update_baseline: bool,
+    reason: str | None,
+    owner: str | None,
+    add_allow: str | None,
+    reads: Path | None,
+    output_format: str,
+    output: Path | None,
+    statistics: bool,
+    quiet: bool,
+    exit_zero: bool,
+    root: Path | None,
+    cache_dir: Path | None,
+    no_cache: bool,
+    code: str | None,
+) -> int:
+    """The options, turned into a check and its rendering."""
+    if code is not None:
+        return _explain(code)
+    if not paths:
+        raise click.UsageError("no PATH given; name the files or folders to check")
+    if base is not None and (baseline is not None or update_baseline):
+        raise click.UsageError("--base and --baseline exclude each other; compare with one of them")
+    if (reason is not None or owner is not None) and not update_baseline:
+        raise click.UsageError("--reason and --owner are for --update-baseline")
+
+    from codemods.hotpath.check import check, check_commit
+    from codemods.hotpath.compare import compare
+    from codemods.hotpath.config import read_config
+    from codemods.hotpath.trees import root_of
+
+    if root is not None and not root.is_dir():
+        raise click.UsageError(f"--root {root}: no such folder")
+    project = root_of(paths) if root is None else root
+    config = read_config(project)
+    cache = None if no_cache else cache_dir or project / CACHE
+    report = check(paths, config, root=project, cache=cache)
+    if reads is not None:
+        return _missed(report, reads, exit_zero=exit_zero)
+    if update_baseline:
+        return _update(report, _baseline_path(baseline, config, project), reason, owner)
+    if base is not None:
+        comparison = compare(
+            report, check_commit(base, paths, config, root=project, cache=cache), against=base
+        )
+    else:
+        comparison = compare(report, _read_baseline(baseline, config, project))
+    if add_allow is not None:
+        return _allow(comparison, project, add_allow)
+    text = _render(comparison, project, output_format, statistics=statistics, quiet=quiet)
+    _write(text, output)
+    return Exit.CLEAN if comparison.clean or exit_zero else Exit.FOUND
+
+
+def _explain(code: str) -> int:
+    from codemods.hotpath.text import explain
+
+    if code.upper() not in CODES:
+        raise click.UsageError(f"no code {code}; known are {', '.join(CODES)}")
+    click.echo(explain(code.upper()), nl=False)
+    return Exit.CLEAN
+
+
+def _baseline_path(given: Path | None, config: Config, project: Path) -> Path:
+    from codemods.hotpath.baseline import NAME
+
+    return given if given is not None else project / (config.baseline or NAME)
+
+
+def _read_baseline(given: Path | None, config: Config, project: Path) -> Baseline | None:
+    from codemods.hotpath.baseline import read_baseline
+
+    if given is None and config.baseline is None:
+        return None
+    return read_baseline(_baseline_path(given, config, project))
+
+
+def _update(report: Report, path: Path, reason: str | None, owner: str | None) -> int:
+    from codemods.hotpath.baseline import Baseline, read_baseline, render_baseline, update_baseline
+    from codemods.hotpath.text import one_line
+
+    before = read_baseline(path) if path.exists() else Baseline((), str(path))
+    update = update_baseline(report, before, reason=reason or "", owner=owner or "")
+    if update.added and not (reason and owner):
+        number = len(update.added)
+        noun = "finding is" if number == 1 else "findings are"
+        raise click.UsageError(
+            f"{number} {noun} not in {path} yet; to accept, say --reason TEXT --owner NAME"
+        )
+    try:
+        path.write_text(render_baseline(update.baseline.entries), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{path}: can't be written: {error.strerror}") from None
+    for finding in update.added:
+        click.echo(f"added: {one_line(finding)}")
+    for entry, count in update.pruned:
+        click.echo(f"pruned: {count} of {entry.key.code} `{entry.key.text}` in `{entry.key.loop}`")
+    click.echo(f"{path}: {len(update.added)} added, {sum(n for _, n in update.pruned)} pruned")
+    return Exit.CLEAN
+
+
+def _allow(comparison: Comparison, project: Path, reason: str) -> int:
+    from codemods.hotpath.allow import add_pragmas
+
+    if not reason.strip():
+        raise click.UsageError("--add-allow: a reason is required; say why the stalls are worth it")
+    changed = add_pragmas(comparison.new, project, reason)
+    for path, number in changed:
+        click.echo(f"{path}: {number} comment{'' if number == 1 else 's'}")
+    if not changed:
+        click.echo("nothing to allow")
+    return Exit.CLEAN
+
+
+def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
+    from codemods.hotpath.crosscheck import crosscheck, read_sites
+
+    sites = read_sites(path)
+    verdicts = [item for item in crosscheck(report, sites) if item.verdict == "missed"]
+    for item in verdicts:
+        site = item.site
+        times = "" if site.count is None else f", {site.count} times"
+        click.echo(f"{site.path}:{site.line}: {site.read or 'a read'} seen at run time{times}; {item.why}")
+    ending = (
+        "is in a loop over environments and was"
+        if len(verdicts) == 1
+        else "are in loops over environments and were"
+    )
+    click.echo(f"hotpath: {len(verdicts)} of {len(sites)} sites read at run time {ending} missed")
+    return Exit.FOUND if verdicts and not exit_zero else Exit.CLEAN
+
+
+def _render(
+    comparison: Comparison, project: Path, output_format: str, *, statistics: bool, quiet: bool
+) -> str:
+    if output_format in ("json", "github", "junit", "sarif"):
+        from codemods.hotpath import formats, sarif
+
+        if output_format == "github":
+            return "".join(f"{line}\n" for line in formats.render_github(comparison))
+        render = {"json": formats.render_json, "junit": formats.render_junit, "sarif": sarif.render_sarif}
+        return render[output_format](comparison)
+    from codemods.hotpath import text
+
+    lines: list[str] = []
+    if not (quiet and statistics):
+        if output_format == "concise" or quiet:
+            lines += text.render_concise(comparison)
+        else:
+            lines += text.render_full(comparison, _lines(project))
+    if statistics:
+        lines += text.render_statistics(comparison)
+    elif not quiet:
+        lines.append(text.render_summary(comparison))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(project: Path) -> Lines:
+    """A reader of single lines of the project's files."""
+    read: dict[str, list[str]] = {}
+
+    def line(path: str, number: int) -> str:
+        if path not in read:
+            try:
+                read[path] = (project / path).read_text("utf-8", "replace").splitlines()
+            except OSError:
+                read[path] = []
+        return read[path][number - 1] if number <= len(read[path]) else ""
+
+    return line
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{output}: can't be written: {error.strerror}") from None

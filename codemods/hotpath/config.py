@@ -1,0 +1,143 @@
+"""Which loops are over environments, and what else is configured in ``[tool.codemods.hotpath]``."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+from codemods.analysis.source import SourceError
+from codemods.hotpath.codes import CODES, DEFAULT_OFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What is checked, and how.
+
+    Patterns are globs (``*``, ``?``, ``[…]``) on whole names.
+
+    Attributes:
+        loop_variables: a loop is over environments if it binds such a name.
+        iterables: or if what it goes through, or counts to, is called so: ``envs`` covers
+            ``for s in self.envs``, ``zip(envs, …)`` and ``range(len(envs))``.
+        annotations: or if it goes through elements whose class is called so.
+        exclude_iterables: never over environments, whatever the loop's variable is called.
+        exclude: globs on paths, relative to the project, that are not looked at.
+        ignore: codes that are not reported.
+        select: codes that are reported although they are off by default.
+        follow_unknown: how many methods of the program may share a name for a call of it on a value of
+            unknown class to be followed into all of them; 0 follows none.
+        baseline: the baseline file, where the command line names none.
+    """
+
+    loop_variables: tuple[str, ...] = (
+        "env",
+        "env_i",
+        "env_id",
+        "env_idx",
+        "env_index",
+        "env_num",
+        "env_state",
+        "environment",
+        "i_env",
+        "ienv",
+        "*_env",
+        "*_env_id",
+        "*_env_idx",
+        "*_env_state",
+    )
+    iterables: tuple[str, ...] = (
+        "envs",
+        "*_envs",
+        "dones",
+        "infos",
+        "nenvs",
+        "env_ids",
+        "*_env_ids",
+        "env_idxs",
+        "env_indices",
+        "env_list",
+        "env_states",
+        "*_env_states",
+        "environments",
+        "num_environments",
+        "n_environments",
+    )
+    annotations: tuple[str, ...] = ("*EnvState",)
+    exclude_iterables: tuple[str, ...] = ("environ", "env_vars", "*_environ")
+    exclude: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    follow_unknown: int = 2
+    baseline: str | None = None
+
+    @property
+    def reported(self) -> frozenset[str]:
+        """The codes that are reported."""
+        return frozenset(CODES) - (DEFAULT_OFF - set(self.select)) - set(self.ignore)
+
+
+def read_config(root: Path) -> Config:
+    """The configuration in a project's ``pyproject.toml``; the defaults where it has none.
+
+    Raises:
+        SourceError: for a file that is not TOML, an unknown key, a value of the wrong type, an unknown code.
+    """
+    path = root / "pyproject.toml"
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return Config()
+    except OSError as error:
+        raise SourceError(f"{path.name}: can't be read: {error.strerror}") from None
+    if b"hotpath" not in data:
+        return Config()
+    return parse_config(data, path.name)
+
+
+def parse_config(data: bytes, shown: str) -> Config:
+    """The configuration in the bytes of a ``pyproject.toml``; raises as `read_config`."""
+    import tomllib
+
+    try:
+        text = data.decode()
+        table = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SourceError(f"{shown}: not valid TOML: {error}") from None
+    settings = table.get("tool", {}).get("codemods", {}).get("hotpath", {})
+    values: dict[str, object] = {}
+    fields = {field.name: field for field in dataclasses.fields(Config)}
+    for key, value in settings.items():
+        where = f"{shown}:{_line(text, key)}: [tool.codemods.hotpath] {key}"
+        name = key.replace("-", "_")
+        if name not in fields:
+            raise SourceError(f"{where}: unknown key; known are {', '.join(sorted(fields))}")
+        default = fields[name].default
+        if isinstance(default, tuple):
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise SourceError(f"{where}: must be a list of strings")
+            values[name] = tuple(value)
+        elif isinstance(default, int):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise SourceError(f"{where}: must be a number, 0 or more")
+            values[name] = value
+        else:
+            if not isinstance(value, str):
+                raise SourceError(f"{where}: must be a string")
+            values[name] = value
+        if name in ("ignore", "select"):
+            for code in value:
+                if code not in CODES:
+                    raise SourceError(f"{where}: no such code {code}; known are {', '.join(CODES)}")
+    return Config(**values)  # type: ignore[arg-type]
+
+
+def _line(text: str, key: str) -> int:
+    """The line of a key in the table, else that of the table's head."""
+    head = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip().startswith("[tool.codemods.hotpath"):
+            head = number
+        elif head and line.split("=")[0].strip().strip("\"'") == key:
+            return number
+    return head or 1

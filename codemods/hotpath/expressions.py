@@ -1,0 +1,363 @@
+"""How each sort of expression is evaluated, calls left aside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from codemods.analysis.waits import READS
+from codemods.hotpath.frame import Frame, expression
+from codemods.hotpath.kinds import (
+    BOTTOM,
+    CPU,
+    EMPTY,
+    HOST,
+    MASK,
+    TENSOR,
+    UNKNOWN,
+    Kind,
+    element,
+    holds_tensor,
+    is_host,
+    is_tensor,
+    join,
+    mapping,
+    seq,
+    tup,
+)
+from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
+
+HOST_ATTRIBUTES = frozenset(
+    {
+        "device",
+        "dtype",
+        "grad_fn",
+        "is_cuda",
+        "is_leaf",
+        "is_sparse",
+        "itemsize",
+        "layout",
+        "names",
+        "ndim",
+        "requires_grad",
+        "shape",
+    }
+)
+"""What a tensor knows without asking the device."""
+
+_SAME = frozenset({"data", "grad", "T", "mT", "H", "real", "imag"})
+_LOGIC = (ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
+@expression(ast.Constant)
+def _constant(frame: Frame, node: ast.Constant) -> Kind:
+    return Kind("text", node.value) if isinstance(node.value, str) else HOST
+
+
+@expression(ast.Name)
+def _name(frame: Frame, node: ast.Name) -> Kind:
+    return frame.lookup(node.id)
+
+
+@expression(ast.Attribute)
+def _attribute(frame: Frame, node: ast.Attribute) -> Kind:
+    return attribute(frame, frame.evaluate(node.value), node.attr, node)
+
+
+def attribute(frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
+    """The kind of an attribute; a property is called."""
+    if owner.tag == "obj":
+        return _of_object(frame, owner, name, node)
+    if owner.tag == "cls":
+        for cls in owner.of:
+            method = frame.machine.program.method(cls, name)
+            if method is not None:
+                bound = owner if "classmethod" in method.decorators else None
+                return Kind("fn", ((method, bound, None),))
+        return frame.machine.field(owner.of[0], name)
+    if owner.tag == "mod":
+        member = frame.machine.program.member(owner.of, name)
+        return UNKNOWN if member is None else frame.machine.definition_kind(member)
+    if owner.tag == "ext":
+        return Kind("ext", f"{owner.of}.{name}")
+    if owner.tag in ("tensor", "mask", "cpu"):
+        if name in HOST_ATTRIBUTES:
+            return HOST if name != "device" or owner.tag != "cpu" else Kind("device", "cpu")
+        return (
+            owner
+            if name in ("data", "grad", "T", "mT", "H", "real", "imag")
+            else Kind("bound", (owner, name))
+        )
+    if owner.tag == "unknown":
+        if name in HOST_ATTRIBUTES:
+            return Kind("device") if name == "device" else HOST
+        return Kind("bound", (owner, name)) if name in READS else UNKNOWN
+    if owner.tag in ("seq", "map", "tup", "inst", "stream", "event", "text"):
+        if owner.tag == "inst" and owner.of.startswith("torch.nn.") and name in ("weight", "bias"):
+            return TENSOR
+        return Kind("bound", (owner, name))
+    return HOST if owner.tag in ("host", "device") else UNKNOWN
+
+
+def _of_object(frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
+    result = BOTTOM
+    machine = frame.machine
+    for cls in owner.of:
+        method = machine.program.method(cls, name)
+        this = Kind("obj", (cls,))
+        if method is None:
+            result = join(result, machine.field(cls, name))
+        elif "property" in method.decorators or "cached_property" in method.decorators:
+            result = join(result, machine.call(frame, node, method, this))
+        else:
+            found = [method]
+            if is_abstract(method.node):
+                found = machine.program.overrides(cls, name) or found
+            for function in found:
+                bound = this if function is method or function.cls is None else Kind("obj", (function.cls,))
+                result = join(result, Kind("fn", ((function, bound, None),)))
+    return result
+
+
+def is_abstract(node: ast.AST) -> bool:
+    """Whether a method does nothing, or only says that it is for others to do."""
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return False
+    rest = [
+        item
+        for item in body
+        if not isinstance(item, (ast.Pass, ast.Raise))
+        and not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
+    ]
+    return not rest
+
+
+@expression(ast.Subscript)
+def _subscript(frame: Frame, node: ast.Subscript) -> Kind:
+    owner = frame.evaluate(node.value)
+    index = frame.evaluate(node.slice)
+    if is_tensor(owner) or owner.tag == "cpu":
+        if index.tag == "mask" or (index.tag == "tup" and any(part.tag == "mask" for part in index.of)):
+            if is_tensor(owner):
+                frame.report("HP006", node)
+            frame.fenced = False
+        return owner
+    if is_tensor(index) and owner.tag in ("seq", "tup", "map", "host", "text"):
+        if owner.tag != "map":
+            frame.report("HP007", node)
+        return element(owner)
+    if owner.tag == "tup":
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+            at = node.slice.value
+            return owner.of[at] if -len(owner.of) <= at < len(owner.of) else UNKNOWN
+        if isinstance(node.slice, ast.Slice):
+            return seq(element(owner))
+        return element(owner)
+    if owner.tag == "seq":
+        return owner if isinstance(node.slice, ast.Slice) else element(owner)
+    if owner.tag == "map":
+        return owner.of if owner.of.tag != "bottom" else UNKNOWN
+    if owner.tag == "obj":
+        for cls in owner.of:
+            method = frame.machine.program.method(cls, "__getitem__")
+            if method is not None:
+                return frame.machine.call(frame, node, method, Kind("obj", (cls,)), (index,))
+        return UNKNOWN
+    if owner.tag == "cls":
+        return owner
+    if owner.tag == "inst" and owner.of.startswith("torch.nn."):
+        return Kind("inst", "torch.nn.Module")
+    return HOST if is_host(owner) else UNKNOWN
+
+
+@expression(ast.Slice)
+def _slice(frame: Frame, node: ast.Slice) -> Kind:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None and is_tensor(frame.evaluate(part)):
+            frame.report("HP007", part)
+    return HOST
+
+
+@expression(ast.BinOp)
+def _binary(frame: Frame, node: ast.BinOp) -> Kind:
+    left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+    if isinstance(node.op, ast.Mod) and left.tag == "text":
+        if holds_tensor(right):
+            frame.report("HP009", node)
+        return HOST
+    if is_tensor(left) or is_tensor(right):
+        frame.fenced = False
+        return MASK if isinstance(node.op, _LOGIC) and "mask" in (left.tag, right.tag) else TENSOR
+    if isinstance(node.op, (ast.Add, ast.Mult)) and (
+        left.tag in ("seq", "tup") or right.tag in ("seq", "tup")
+    ):
+        if isinstance(node.op, ast.Mult):
+            return seq(element(left if left.tag in ("seq", "tup") else right))
+        return tup((*left.of, *right.of)) if left.tag == right.tag == "tup" else join(left, right)
+    if "cpu" in (left.tag, right.tag):
+        return CPU
+    if left.tag in ("text", "host", "device", "ext") and right.tag in ("text", "host", "device", "ext"):
+        return HOST
+    return HOST if is_host(left) and is_host(right) else UNKNOWN
+
+
+@expression(ast.UnaryOp)
+def _unary(frame: Frame, node: ast.UnaryOp) -> Kind:
+    if isinstance(node.op, ast.Not):
+        condition(frame, node.operand)
+        return HOST
+    kind = frame.evaluate(node.operand)
+    if is_tensor(kind):
+        frame.fenced = False
+    return kind
+
+
+@expression(ast.BoolOp)
+def _bool_op(frame: Frame, node: ast.BoolOp) -> Kind:
+    result = BOTTOM
+    for value in node.values[:-1]:
+        kind = frame.evaluate(value)
+        if is_tensor(kind):
+            frame.report("HP008", value)
+        result = join(result, kind)
+    return join(result, frame.evaluate(node.values[-1]))
+
+
+@expression(ast.Compare)
+def _compare(frame: Frame, node: ast.Compare) -> Kind:
+    left = frame.evaluate(node.left)
+    kinds = [left, *map(frame.evaluate, node.comparators)]
+    if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+        return HOST
+    if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+        if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or (
+            kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
+        ):  # fmt: skip
+            frame.report("HP008", node)
+        return HOST
+    if any(map(is_tensor, kinds)):
+        frame.fenced = False
+        if len(node.ops) > 1:
+            frame.report("HP008", node)  # `a < x < b` asks for the truth of `a < x`
+        return MASK
+    if any(kind.tag == "cpu" for kind in kinds):
+        return CPU
+    return HOST if all(kind.tag not in ("unknown", "bound", "inst") for kind in kinds) else UNKNOWN
+
+
+@expression(ast.IfExp)
+def _if_exp(frame: Frame, node: ast.IfExp) -> Kind:
+    condition(frame, node.test)
+    return join(frame.evaluate(node.body), frame.evaluate(node.orelse))
+
+
+@expression(ast.NamedExpr)
+def _walrus(frame: Frame, node: ast.NamedExpr) -> Kind:
+    kind = frame.evaluate(node.value)
+    assign(frame, node.target, kind)
+    return kind
+
+
+@expression(ast.Tuple)
+def _tuple(frame: Frame, node: ast.Tuple) -> Kind:
+    if any(isinstance(item, ast.Starred) for item in node.elts):
+        return seq(_joined(frame, node.elts))
+    return tup(tuple(map(frame.evaluate, node.elts)))
+
+
+@expression(ast.List, ast.Set)
+def _list(frame: Frame, node: ast.List | ast.Set) -> Kind:
+    return seq(_joined(frame, node.elts)) if node.elts else EMPTY
+
+
+def _joined(frame: Frame, nodes: Sequence[ast.expr]) -> Kind:
+    result = BOTTOM
+    for node in nodes:
+        kind = frame.evaluate(node)
+        result = join(result, element(kind) if isinstance(node, ast.Starred) else kind)
+    return result
+
+
+@expression(ast.Dict)
+def _dict(frame: Frame, node: ast.Dict) -> Kind:
+    result = BOTTOM
+    for key, value in zip(node.keys, node.values, strict=True):
+        kind = frame.evaluate(value)
+        if key is None:
+            kind = kind.of if kind.tag == "map" else UNKNOWN
+        else:
+            frame.evaluate(key)
+        result = join(result, kind)
+    return mapping(result)
+
+
+@expression(ast.ListComp, ast.SetComp, ast.GeneratorExp)
+def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Kind:
+    outer = frame.env
+    frame.env = dict(outer)
+    try:
+        return seq(_clauses(frame, node.generators, node.elt))
+    finally:
+        frame.env = outer
+
+
+@expression(ast.DictComp)
+def _dict_comp(frame: Frame, node: ast.DictComp) -> Kind:
+    outer = frame.env
+    frame.env = dict(outer)
+    try:
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return mapping(_clauses(frame, node.generators, pair).of[1])
+    finally:
+        frame.env = outer
+
+
+def _clauses(frame: Frame, generators: list[ast.comprehension], result: ast.expr) -> Kind:
+    """Evaluate what a comprehension gives, inside its loops."""
+    if not generators:
+        return frame.evaluate(result)
+    first = generators[0]
+    item = element(frame.evaluate(first.iter))
+    per_env = frame.machine.rules.over_envs(first.target, first.iter) or elements_are_envs(frame, item)
+    with loop(frame, first, per_env):
+        assign(frame, first.target, item)
+        for test in first.ifs:
+            condition(frame, test)
+        return _clauses(frame, generators[1:], result)
+
+
+@expression(ast.JoinedStr)
+def _joined_str(frame: Frame, node: ast.JoinedStr) -> Kind:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue) and holds_tensor(frame.evaluate(part.value)):
+            frame.report("HP009", part.value)
+    return HOST
+
+
+@expression(ast.FormattedValue)
+def _formatted(frame: Frame, node: ast.FormattedValue) -> Kind:
+    frame.evaluate(node.value)
+    return HOST
+
+
+@expression(ast.Lambda)
+def _lambda(frame: Frame, node: ast.Lambda) -> Kind:
+    return Kind("fn", ((frame.machine.function(frame, node), None, frame),))
+
+
+@expression(ast.Starred, ast.Await)
+def _inner(frame: Frame, node: ast.Starred | ast.Await) -> Kind:
+    return frame.evaluate(node.value)
+
+
+@expression(ast.Yield)
+def _yield(frame: Frame, node: ast.Yield) -> Kind:
+    frame.yielded = join(frame.yielded, HOST if node.value is None else frame.evaluate(node.value))
+    return UNKNOWN
+
+
+@expression(ast.YieldFrom)
+def _yield_from(frame: Frame, node: ast.YieldFrom) -> Kind:
+    frame.yielded = join(frame.yielded, element(frame.evaluate(node.value)))
+    return UNKNOWN

@@ -1,0 +1,167 @@
+"""Results for other programs: JSON, GitHub annotations, JUnit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from codemods.hotpath.codes import CODES
+from codemods.hotpath.compare import Comparison
+from codemods.hotpath.results import Finding, Place
+from codemods.hotpath.text import one_line, way
+
+
+def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None]]:
+    """Every finding with its state (new, unchanged, accepted, allowed), reason and owner."""
+    for finding in comparison.new:
+        yield finding, "new", None, None
+    for accepted in comparison.accepted:
+        entry = accepted.entry
+        if entry is None:
+            yield accepted.finding, "unchanged", None, None
+        else:
+            yield accepted.finding, "accepted", entry.reason, entry.owner
+    for allowed in comparison.allowed:
+        yield allowed.finding, "allowed", allowed.reason, None
+
+
+def fingerprints(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None, str]]:
+    """The same with a fingerprint that stays when code is moved; the second of one key has a 2, and so on."""
+    seen: Counter[str] = Counter()
+    for finding, state, reason, owner in sorted(states(comparison), key=lambda item: item[0].order):
+        digest = finding.key.digest()
+        seen[digest] += 1
+        yield finding, state, reason, owner, f"{digest}:{seen[digest]}"
+
+
+def render_json(comparison: Comparison) -> str:
+    """One object with every finding, also those that are accepted or allowed."""
+    report = comparison.report
+    document = {
+        "version": 1,
+        "files": report.files,
+        "lines": report.lines,
+        "loops": len(report.loops),
+        "against": comparison.against,
+        "findings": [_finding(*item) for item in fingerprints(comparison)],
+        "gone": [_finding(finding, "gone", None, None, finding.key.digest()) for finding in comparison.gone],
+        "stale": [
+            {
+                "line": entry.line,
+                "code": entry.key.code,
+                "text": entry.key.text,
+                "loop": entry.key.loop,
+                "calls": list(entry.key.calls),
+                "count": count,
+                "reason": entry.reason,
+                "owner": entry.owner,
+            }
+            for entry, count in comparison.stale
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _finding(
+    finding: Finding, state: str, reason: str | None, owner: str | None, fingerprint: str
+) -> dict[str, Any]:
+    loop = finding.loop
+    return {
+        "code": finding.code,
+        "name": CODES[finding.code].name,
+        "message": finding.message,
+        **_where(finding.place),
+        "function": finding.function,
+        "text": finding.text,
+        "state": state,
+        "reason": reason,
+        "owner": owner,
+        "fingerprint": fingerprint,
+        "loop": None
+        if loop is None
+        else {**_where(loop.place), "header": loop.header, "function": loop.function},
+        "calls": [{**_where(step.place), "function": step.function} for step in finding.steps],
+    }
+
+
+def _where(place: Place) -> dict[str, Any]:
+    return {
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+    }
+
+
+def render_github(comparison: Comparison) -> Iterator[str]:
+    """Workflow commands that annotate a pull request."""
+    for finding in comparison.new:
+        place = finding.place
+        body = finding.message if finding.loop is None else f"{finding.message}\n{way(finding)}"
+        yield (
+            f"::error title={_property(f'{finding.code} {CODES[finding.code].name}')},"
+            f"file={_property(place.path)},line={place.line},endLine={place.end_line},col={place.column},endColumn={place.end_column}"
+            f"::{_data(body)}"
+        )
+    for entry, _ in comparison.stale:
+        body = f"stale baseline entry: {entry.key.code} `{entry.key.text}`; run with --update-baseline"
+        path = _property(comparison.against or "")
+        yield f"::error title=HP902 stale-baseline,file={path},line={entry.line}::{_data(body)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def render_junit(comparison: Comparison) -> str:
+    """A test case for each finding; a single one that passes where there is none."""
+    cases = []
+    for finding in comparison.new:
+        name = f"{finding.code} {finding.place.path}:{finding.place.line}"
+        cases.append(_failure(finding.place.path, name, finding.code, finding.message, one_line(finding)))
+    for entry, _ in comparison.stale:
+        message = f"stale baseline entry: {entry.key.code} {entry.key.text}"
+        name = f"HP902 {comparison.against}:{entry.line}"
+        cases.append(_failure(comparison.against or "", name, "HP902", message, message))
+    failures = len(cases)
+    passed = [item.finding for item in comparison.accepted] + [item.finding for item in comparison.allowed]
+    for finding in passed:
+        place = finding.place
+        name = f"{finding.code} {place.path}:{place.line}"
+        cases.append(
+            f"    <testcase classname={_quoted(place.path)} name={_quoted(name)}><skipped/></testcase>"
+        )
+    skipped = len(cases) - failures
+    if not cases:
+        cases.append('    <testcase classname="hotpath" name="no stalls in loops over environments"/>')
+    head = f'tests="{len(cases)}" failures="{failures}" skipped="{skipped}" errors="0"'
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            f"<testsuites {head}>",
+            f'  <testsuite name="hotpath" {head}>',
+            *cases,
+            "  </testsuite>",
+            "</testsuites>",
+            "",
+        ]
+    )
+
+
+def _failure(classname: str, name: str, code: str, message: str, body: str) -> str:
+    return (
+        f"    <testcase classname={_quoted(classname)} name={_quoted(name)}>"
+        f"<failure type={_quoted(code)} message={_quoted(message)}>{escape(body)}</failure></testcase>"
+    )
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(text)

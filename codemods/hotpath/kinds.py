@@ -1,0 +1,147 @@
+"""What is known of a value: whether reading it waits for the device.
+
+A kind is a tag and what it is a kind of. Kinds form a join semilattice in which a tensor on the device wins:
+what may be one on some path is one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Kind(NamedTuple):
+    """One abstract value.
+
+    Attributes:
+        tag: which sort of value.
+        of: by the tag: the kind of the elements (``seq``, ``map``), a tuple of kinds (``tup``), classes of
+            the program (``obj``, ``cls``), functions with what they are bound to (``fn``), a dotted name
+            outside the program (``ext``, ``inst``), a module of it (``mod``), a string (``text``,
+            ``device``), a receiver with a name (``bound``), a callable with arguments (``partial``).
+    """
+
+    tag: str
+    of: Any = None
+
+
+BOTTOM = Kind("bottom")
+"""No value at all yet, as the elements of an empty list."""
+UNKNOWN = Kind("unknown")
+HOST = Kind("host")
+"""Something that is on the host, with everything in it: a number, a string, an array, a file."""
+CPU = Kind("cpu")
+"""A tensor in host memory."""
+TENSOR = Kind("tensor")
+"""A tensor that may be on the device."""
+MASK = Kind("mask")
+"""A boolean one."""
+STREAM = Kind("stream")
+EVENT = Kind("event")
+EMPTY = Kind("seq", BOTTOM)
+
+_TENSORS = frozenset({"tensor", "mask"})
+_HOSTS = frozenset({"host", "text", "device"})
+_DEEPEST = 6
+
+
+def seq(element: Kind) -> Kind:
+    """A list, set, iterator…, of elements of one kind."""
+    return Kind("seq", element) if depth(element) < _DEEPEST else UNKNOWN
+
+
+def tup(parts: tuple[Kind, ...]) -> Kind:
+    """A tuple whose elements are known one by one."""
+    return Kind("tup", parts) if max(map(depth, parts), default=0) < _DEEPEST else UNKNOWN
+
+
+def mapping(value: Kind) -> Kind:
+    """A dict; its keys are on the host."""
+    return Kind("map", value) if depth(value) < _DEEPEST else UNKNOWN
+
+
+def depth(kind: Kind) -> int:
+    """How deeply containers are nested in a kind."""
+    if kind.tag in ("seq", "map"):
+        return 1 + depth(kind.of)
+    if kind.tag == "tup":
+        return 1 + max(map(depth, kind.of), default=0)
+    return 0
+
+
+def is_tensor(kind: Kind) -> bool:
+    """Whether a value is a tensor that may be on the device."""
+    return kind.tag in _TENSORS
+
+
+def is_host(kind: Kind) -> bool:
+    """Whether a value is on the host, with all that is in it; tensors in host memory included."""
+    if kind.tag in _HOSTS or kind.tag == "cpu":
+        return True
+    if kind.tag in ("seq", "map"):
+        return kind.of.tag != "bottom" and is_host(kind.of)
+    return kind.tag == "tup" and all(map(is_host, kind.of))
+
+
+def holds_tensor(kind: Kind) -> bool:
+    """Whether a value is, or contains, a tensor that may be on the device."""
+    if kind.tag in _TENSORS:
+        return True
+    if kind.tag in ("seq", "map"):
+        return holds_tensor(kind.of)
+    return kind.tag == "tup" and any(map(holds_tensor, kind.of))
+
+
+def element(kind: Kind) -> Kind:
+    """What iterating over a value gives."""
+    if kind.tag == "seq":
+        return UNKNOWN if kind.of.tag == "bottom" else kind.of
+    if kind.tag == "tup":
+        return join_all(kind.of) if kind.of else UNKNOWN
+    if kind.tag in _TENSORS or kind.tag == "cpu":
+        return kind
+    return HOST if kind.tag in _HOSTS or kind.tag == "map" else UNKNOWN
+
+
+def join_all(kinds: Any) -> Kind:
+    """The join of several kinds."""
+    result = BOTTOM
+    for kind in kinds:
+        result = join(result, kind)
+    return result
+
+
+def join(left: Kind, right: Kind) -> Kind:
+    """What a value is that is one or the other."""
+    if left is right or left == right or right.tag == "bottom":
+        return left
+    if left.tag == "bottom":
+        return right
+    if left.tag in _TENSORS or right.tag in _TENSORS:
+        return TENSOR
+    if left.tag == right.tag:
+        return _join_same(left, right)
+    # None beside a value of some kind says nothing against the kind.
+    for one, other in ((left, right), (right, left)):
+        if one.tag in _HOSTS and other.tag in ("seq", "tup", "map", "obj", "fn", "stream", "event", "cpu"):
+            return other
+        if one.tag in _HOSTS and other.tag in _HOSTS:
+            return HOST
+        if one.tag == "seq" and other.tag == "tup":
+            return seq(join(one.of, join_all(other.of)))
+    return UNKNOWN
+
+
+def _join_same(left: Kind, right: Kind) -> Kind:
+    if left.tag == "seq":
+        return seq(join(left.of, right.of))
+    if left.tag == "map":
+        return mapping(join(left.of, right.of))
+    if left.tag == "tup":
+        if len(left.of) == len(right.of):
+            return tup(tuple(map(join, left.of, right.of)))
+        return seq(join_all((*left.of, *right.of)))
+    if left.tag in ("obj", "cls", "fn"):
+        return Kind(left.tag, tuple(dict.fromkeys((*left.of, *right.of))))
+    if left.tag in _HOSTS:
+        return HOST if left.tag == "text" else Kind(left.tag, None)
+    return UNKNOWN

@@ -1,0 +1,353 @@
+"""Goes through functions with arguments of certain kinds, each combination once, and collects what stalls."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import NamedTuple
+
+from codemods.hotpath.annotated import annotation_kind
+from codemods.hotpath.calls import call_kind, run_arguments
+from codemods.hotpath.config import Config
+from codemods.hotpath.frame import Frame, Stall, one_line
+from codemods.hotpath.kinds import BOTTOM, HOST, UNKNOWN, Kind, join, mapping, seq
+from codemods.hotpath.loops import LoopRules
+from codemods.hotpath.modules import Class, Function, Module
+from codemods.hotpath.program import Program
+from codemods.hotpath.results import Loop, Place
+from codemods.hotpath.statements import run_block
+
+_BUILTINS = frozenset(dir(builtins))
+_MOST_CONTEXTS = 6
+_DEEPEST = 40
+
+
+class Summary(NamedTuple):
+    """What a call does: its result, whether the device is idle after it, and what stalls in it."""
+
+    result: Kind
+    fenced: bool
+    stalls: tuple[Stall, ...]
+
+
+class Machine:
+    """What all functions share while they are gone through.
+
+    Attributes:
+        fields: kinds of attributes, by class, as far as assignments tell.
+        entered: functions that some other function was seen to call.
+        hot: those of them that were called from inside a loop over environments.
+    """
+
+    def __init__(self, program: Program, rules: LoopRules, config: Config) -> None:
+        self.program = program
+        self.rules = rules
+        self.config = config
+        self.reported = config.reported
+        self.fields: dict[tuple[Class, str], Kind] = {}
+        self.loops: dict[Loop, None] = {}
+        self.findings: dict[tuple[Loop, Stall], None] = {}
+        self.truncated: dict[Place, None] = {}
+        self.entered: set[Function] = set()
+        self.hot: set[Function] = set()
+        self.dirty = False
+        self._asked: dict[tuple[Class, str], Kind] = {}
+        self._memo: dict[tuple[object, ...], Summary] = {}
+        self._contexts: dict[Function, int] = {}
+        self._running: set[tuple[object, ...]] = set()
+        self._globals: dict[tuple[Module, str], Kind] = {}
+        self._nested: dict[ast.AST, Function] = {}
+        self._places: dict[ast.AST, Place] = {}
+        self._texts: dict[ast.AST, str] = {}
+        self._initialised: set[Class] = set()
+        self._depth = 0
+        self.call_kind = call_kind
+        self.run_arguments = run_arguments
+
+    def forget(self) -> None:
+        """Start over, but for what was learnt of attributes."""
+        for learnt in (self.findings, self.truncated, self._memo, self._contexts, self._globals, self._asked):
+            learnt.clear()
+        self.entered.clear()
+        self.hot.clear()
+        self.dirty = False
+
+    def enter(self, function: Function) -> None:
+        """Go through a function whose callers are not known."""
+        this = Kind("obj", (function.cls,)) if function.cls is not None else None
+        frame = Frame(self, function.module, function, None)
+        self._bind(frame, function, this, (), {}, known=False)
+        run_body(frame, function)
+
+    def enter_module(self, module: Module) -> None:
+        """Go through the statements of a module outside of functions."""
+        run_block(Frame(self, module, None, None), module.body)
+
+    def found(self, loop: Loop, stall: Stall) -> None:
+        """Note a stall in a loop."""
+        self.findings[loop, stall] = None
+
+    def call(
+        self,
+        caller: Frame,
+        node: ast.AST,
+        function: Function,
+        this: Kind | None,
+        args: tuple[Kind, ...] = (),
+        kwargs: dict[str, Kind] | None = None,
+        outer: Frame | None = None,
+    ) -> Kind:
+        """Call a function: its result; what stalls in it is charged to the caller."""
+        hot = caller.in_loop
+        self.entered.add(function)
+        if hot:
+            self.hot.add(function)
+        frame = Frame(self, function.module, function, outer, fenced=caller.fenced, hot=hot)
+        known = self._contexts.get(function, 0) < _MOST_CONTEXTS
+        self._bind(frame, function, this, args, kwargs or {}, known=known)
+        captured = None if outer is None else _captured(function, outer)
+        key = (function, tuple(frame.env.values()), frame.fenced, hot, captured)
+        summary = self._memo.get(key)
+        if summary is None:
+            if key in self._running or self._depth > _DEEPEST:
+                return self._declared(function)
+            self._contexts[function] = self._contexts.get(function, 0) + 1
+            self._running.add(key)
+            self._depth += 1
+            try:
+                summary = self._memo[key] = run_body(frame, function)
+            finally:
+                self._running.discard(key)
+                self._depth -= 1
+        caller.fenced = summary.fenced
+        caller.called(node, function, summary.stalls)
+        return summary.result
+
+    def function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
+        """The function of a definition inside another one."""
+        found = self._nested.get(node)
+        if found is None:
+            from codemods.hotpath.modules import decorators
+
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            around = frame.qualname
+            qualname = f"{around}.{name}" if around else name
+            names = () if isinstance(node, ast.Lambda) else decorators(node)
+            found = self._nested[node] = Function(frame.module, qualname, node, None, names)
+        return found
+
+    def global_kind(self, module: Module, name: str) -> Kind:
+        """The kind of a name at the level of a module."""
+        key = module, name
+        found = self._globals.get(key)
+        if found is None:
+            self._globals[key] = UNKNOWN
+            found = self._globals[key] = self._global(module, name)
+        return found
+
+    def _global(self, module: Module, name: str) -> Kind:
+        member = self.program.member(module, name)
+        if member is None:
+            return Kind("ext", f"builtins.{name}") if name in _BUILTINS else UNKNOWN
+        return self.definition_kind(member)
+
+    def definition_kind(self, member: object) -> Kind:
+        """The kind of what a dotted name stands for."""
+        if isinstance(member, Function):
+            return Kind("fn", ((member, None, None),))
+        if isinstance(member, Class):
+            return Kind("cls", (member,))
+        if isinstance(member, Module):
+            return Kind("mod", member)
+        if isinstance(member, str):
+            return Kind("ext", member)
+        assert isinstance(member, tuple)
+        module, name = member
+        annotation, value = module.values[name]
+        kind = annotation_kind(annotation, module, self.program)
+        if kind.tag == "unknown" and value is not None:
+            kind = Frame(self, module, None, None).evaluate(value)
+        return kind
+
+    def annotated(self, node: ast.expr | None, module: Module, cls: Class | None = None) -> Kind:
+        """The kind that an annotation states."""
+        return annotation_kind(node, module, self.program, cls)
+
+    def field(self, cls: Class, name: str) -> Kind:
+        """The kind of an attribute: as annotated, else as assigned where that was seen."""
+        for item in self.program.mro(cls):
+            if isinstance(item, Class):
+                if name in item.fields:
+                    kind = self.annotated(item.fields[name], item.module, item)
+                    if not _vague(kind):
+                        return kind
+                if (item, name) in self.fields:
+                    return self._ask(item, name)
+                if name in item.values and name not in item.fields:
+                    return Frame(self, item.module, None, None).evaluate(item.values[name])
+        return self._ask(cls, name)
+
+    def _ask(self, cls: Class, name: str) -> Kind:
+        if cls not in self._initialised:
+            self._initialised.add(cls)
+            init = cls.methods.get("__init__")
+            if init is not None:
+                self.enter(init)
+        kind = self.fields.get((cls, name), UNKNOWN)
+        self._asked[cls, name] = kind
+        return kind
+
+    def set_field(self, cls: Class, name: str, kind: Kind) -> None:
+        """Note an assignment to an attribute."""
+        key = cls, name
+        before = self.fields.get(key, BOTTOM)
+        after = join(before, kind)
+        if after != before:
+            self.fields[key] = after
+            if key in self._asked and self._asked[key] != after:
+                self.dirty = True
+
+    def place(self, module: Module, node: ast.AST) -> Place:
+        """Where a node is."""
+        found = self._places.get(node)
+        if found is None:
+            found = self._places[node] = self._place(module, node)
+        return found
+
+    @staticmethod
+    def _place(module: Module, node: ast.AST) -> Place:
+        if isinstance(node, ast.comprehension):
+            first: ast.expr | ast.stmt = node.target
+            last: ast.expr | ast.stmt = node.iter
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            first, last = node, node.iter
+        elif isinstance(node, ast.While):
+            first, last = node, node.test
+        else:
+            assert isinstance(node, (ast.expr, ast.stmt))
+            first = last = node
+        end = last.end_lineno or last.lineno
+        return Place(
+            module.path,
+            first.lineno,
+            _column(module, first.lineno, first.col_offset),
+            end,
+            _column(module, end, last.end_col_offset or 0),
+        )
+
+    def text(self, node: ast.expr) -> str:
+        """An expression's code on one line."""
+        found = self._texts.get(node)
+        if found is None:
+            found = self._texts[node] = one_line(node)
+        return found
+
+    def _bind(
+        self, frame: Frame, function: Function, this: Kind | None, args: tuple[Kind, ...],
+        kwargs: dict[str, Kind], *, known: bool,
+    ) -> None:  # fmt: skip
+        """Bind the parameters: to what is passed, if that is known, else to what their annotations say."""
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        env = frame.env
+        at = 0
+        if function.cls is not None and "staticmethod" not in function.decorators and positional:
+            first = positional.pop(0)
+            env[first.arg] = this if this is not None else UNKNOWN
+        defaults = len(positional) - len(spec.defaults)
+        for index, parameter in enumerate(positional):
+            passed = args[at] if at < len(args) else kwargs.get(parameter.arg)
+            at += 1
+            default = spec.defaults[index - defaults] if 0 <= index - defaults < len(spec.defaults) else None
+            env[parameter.arg] = self._parameter(function, parameter, passed, default, known)
+        for parameter, keyword in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+            env[parameter.arg] = self._parameter(
+                function, parameter, kwargs.get(parameter.arg), keyword, known
+            )
+        if spec.vararg is not None:
+            rest = BOTTOM
+            for kind in args[at:] if known else ():
+                rest = join(rest, kind)
+            stated = self.annotated(spec.vararg.annotation, function.module)
+            env[spec.vararg.arg] = seq(stated if rest.tag == "bottom" else rest)
+        if spec.kwarg is not None:
+            names = {parameter.arg for parameter in (*positional, *spec.kwonlyargs)}
+            rest = BOTTOM
+            for name, kind in kwargs.items() if known else ():
+                if name not in names:
+                    rest = join(rest, kind)
+            env[spec.kwarg.arg] = mapping(UNKNOWN if rest.tag == "bottom" else rest)
+
+    def _parameter(
+        self,
+        function: Function,
+        parameter: ast.arg,
+        passed: Kind | None,
+        default: ast.expr | None,
+        known: bool,
+    ) -> Kind:
+        if passed is not None and known and not _vague(passed):
+            return passed
+        stated = self.annotated(parameter.annotation, function.module, function.cls)
+        if passed is not None or stated.tag != "unknown" or default is None:
+            return stated
+        if isinstance(default, ast.Constant):
+            return UNKNOWN if default.value is None and not known else HOST
+        return UNKNOWN
+
+    def _declared(self, function: Function) -> Kind:
+        """What a function says that it returns."""
+        node = function.node
+        if isinstance(node, ast.Lambda):
+            return UNKNOWN
+        return self.annotated(node.returns, function.module, function.cls)
+
+
+def run_body(frame: Frame, function: Function) -> Summary:
+    """Go through a function's body."""
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        result = frame.evaluate(node.body)
+    else:
+        falls_through = run_block(frame, node.body)
+        if frame.yielded.tag != "bottom":
+            result = seq(frame.yielded)
+        else:
+            result = join(frame.returned, HOST) if falls_through else frame.returned
+        stated = frame.machine.annotated(node.returns, function.module, function.cls)
+        if (not _vague(stated) and stated.tag not in ("tensor", "mask")) or (
+            stated.tag == "tensor" and result.tag not in ("cpu", "mask")
+        ):
+            result = stated
+        if result.tag == "bottom":
+            result = UNKNOWN
+    return Summary(result, frame.fenced, tuple(frame.stalls))
+
+
+def _vague(kind: Kind) -> bool:
+    """Whether a kind says nothing, or only that something is a container."""
+    if kind.tag in ("seq", "map"):
+        return _vague(kind.of)
+    if kind.tag == "tup":
+        return not kind.of or any(map(_vague, kind.of))
+    return kind.tag in ("unknown", "bottom")
+
+
+def _column(module: Module, line: int, utf8_column: int) -> int:
+    """A column from 1 in characters, of one in bytes."""
+    text = module.line(line)
+    if text.isascii():
+        return utf8_column + 1
+    return len(text.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "replace")) + 1
+
+
+def _captured(function: Function, outer: Frame) -> tuple[object, ...]:
+    """The kinds of what a function may capture, for telling one call of it from another."""
+    if function.names is None:
+        function.names = frozenset(node.id for node in ast.walk(function.node) if isinstance(node, ast.Name))
+    found: list[object] = []
+    frame: Frame | None = outer
+    while frame is not None:
+        found += [(name, kind) for name, kind in frame.env.items() if name in function.names]
+        frame = frame.outer
+    return tuple(found)

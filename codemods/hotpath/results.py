@@ -1,0 +1,136 @@
+"""What the checker found, as data: findings with their loop and the calls that lead from it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from codemods.hotpath.codes import CODES
+
+State = Literal["new", "unchanged", "allowed"]
+
+
+class Place(NamedTuple):
+    """Where something is: path relative to the project, lines from 1, columns from 1 in characters."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Loop(NamedTuple):
+    """A loop over environments.
+
+    Attributes:
+        place: of its head.
+        header: its code, with ``self.`` left out.
+        function: around it; empty at the level of a module.
+        last_line: of its body.
+    """
+
+    place: Place
+    header: str
+    function: str
+    last_line: int
+
+
+class Step(NamedTuple):
+    """A call on the way from a loop to a finding: where it is, and the function that it enters."""
+
+    place: Place
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a finding is recognised by after code has moved: no path and no line."""
+
+    code: str
+    text: str
+    loop: str
+    calls: tuple[str, ...]
+
+    def digest(self) -> str:
+        """The same as sixteen hexadecimal digits."""
+        parts = "\0".join((self.code, self.text, self.loop, *self.calls))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A stall in a loop over environments, or an allow comment that is wrong.
+
+    Attributes:
+        code: of `codemods.hotpath.codes`.
+        text: the code that stalls, on one line, without ``self.``.
+        place: of it.
+        function: around it; empty at the level of a module.
+        loop: that repeats it; None for what is not about a loop.
+        steps: calls from the loop's body to the function around it, the outermost first.
+    """
+
+    code: str
+    text: str
+    place: Place
+    function: str
+    loop: Loop | None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What it is recognised by."""
+        loop = "" if self.loop is None else self.loop.header
+        return Key(self.code, self.text, loop, tuple(_last(step.function) for step in self.steps))
+
+    @property
+    def message(self) -> str:
+        """What is flagged, in a sentence."""
+        title = CODES[self.code].title
+        if self.loop is None:
+            return title
+        where = f"in `{self.loop.header}`"
+        return f"{title} {where}" if not self.steps else f"{title}, called {where}"
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Sorts findings by where they are."""
+        loop = () if self.loop is None else (self.loop.place,)
+        return (self.place, self.code, *loop, tuple(step.place for step in self.steps))
+
+
+def _last(qualname: str) -> str:
+    return qualname.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A finding that an allow comment covers, with the reason it gives."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of a check.
+
+    Attributes:
+        findings: stalls and wrong comments, by place.
+        allowed: those that a comment allows.
+        loops: loops over environments that were seen.
+        files: how many were read.
+        lines: how many lines they have.
+        reached: functions that run inside loops, with the lines they span, as (path, first, last).
+        truncated: stalls that more call paths lead to than are listed.
+    """
+
+    findings: tuple[Finding, ...]
+    allowed: tuple[Allowed, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    files: int = 0
+    lines: int = 0
+    reached: tuple[tuple[str, int, int], ...] = ()
+    truncated: tuple[Place, ...] = field(default=())

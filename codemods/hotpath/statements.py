@@ -1,0 +1,441 @@
+"""How each sort of statement is gone through."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from codemods.hotpath.frame import Env, Frame
+from codemods.hotpath.kinds import (
+    BOTTOM,
+    HOST,
+    TENSOR,
+    UNKNOWN,
+    Kind,
+    element,
+    holds_tensor,
+    is_host,
+    is_tensor,
+    join,
+    mapping,
+    seq,
+)
+from codemods.hotpath.loops import asks_for_device, header, only_fences
+from codemods.hotpath.modules import Class, imported
+from codemods.hotpath.results import Loop
+
+STATEMENTS: dict[type[ast.stmt], Callable[[Frame, ast.stmt], bool]] = {}
+_MOST_ROUNDS = 3
+
+
+def statement(*types: type[ast.stmt]) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+    """Register how a sort of statement is gone through; the function says if what follows it can run."""
+
+    def register(function: Callable[..., bool]) -> Callable[..., bool]:
+        for type_ in types:
+            STATEMENTS[type_] = function
+        return function
+
+    return register
+
+
+def run_block(frame: Frame, body: list[ast.stmt]) -> bool:
+    """Go through statements; whether what follows them can run."""
+    for node in body:
+        run = STATEMENTS.get(type(node))
+        if run is not None and not run(frame, node):
+            return False
+    return True
+
+
+def join_env(left: Env, right: Env) -> Env:
+    """Variables after two paths; what only one of them binds is bound as there."""
+    if left == right:
+        return left
+    merged = dict(left)
+    for name, kind in right.items():
+        other = merged.get(name)
+        merged[name] = kind if other is None else join(other, kind)
+    return merged
+
+
+def condition(frame: Frame, node: ast.expr) -> None:
+    """Evaluate an expression whose truth is asked."""
+    if isinstance(node, ast.BoolOp):
+        for value in node.values:
+            condition(frame, value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        condition(frame, node.operand)
+    elif is_tensor(frame.evaluate(node)):
+        frame.report("HP008", node)
+
+
+def assign(frame: Frame, target: ast.expr, kind: Kind) -> None:
+    """Bind a target."""
+    if isinstance(target, ast.Name):
+        frame.bind(target.id, kind)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for index, part in enumerate(target.elts):
+            if isinstance(part, ast.Starred):
+                assign(frame, part.value, seq(element(kind)))
+            elif kind.tag == "tup" and index < len(kind.of) and len(kind.of) == len(target.elts):
+                assign(frame, part, kind.of[index])
+            else:
+                assign(frame, part, element(kind))
+    elif isinstance(target, ast.Attribute):
+        owner = frame.evaluate(target.value)
+        if owner.tag == "obj":
+            for cls in owner.of:
+                frame.machine.set_field(cls, target.attr, kind)
+    elif isinstance(target, ast.Subscript):
+        store(frame, target, kind)
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, kind)
+
+
+def store(frame: Frame, target: ast.Subscript, kind: Kind) -> None:
+    """Assign to an element."""
+    owner = frame.evaluate(target.value)
+    index = frame.evaluate(target.slice)
+    if is_tensor(owner) or owner.tag == "unknown":
+        if index.tag == "mask" and holds_tensor(kind):
+            frame.report("HP006", target)
+        if is_tensor(owner):
+            frame.fenced = False
+        return
+    if owner.tag == "cpu" and is_tensor(kind):
+        frame.report("HP005", target)
+        return
+    if owner.tag == "host" and is_tensor(kind):
+        frame.report("HP004", target)  # an array takes the number out of the tensor
+        return
+    grown = put(owner, kind, is_slice=isinstance(target.slice, ast.Slice))
+    if grown is not None:
+        keep(frame, target.value, grown)
+
+
+def put(owner: Kind, kind: Kind, *, is_slice: bool = False) -> Kind | None:
+    """A container after something was put into it; None if that tells nothing."""
+    if owner.tag == "map":
+        return mapping(join(owner.of, kind))
+    if owner.tag == "seq":
+        return seq(join(owner.of, element(kind) if is_slice else kind))
+    return None
+
+
+def keep(frame: Frame, node: ast.expr, kind: Kind) -> None:
+    """Note that what an expression names is of a kind now."""
+    if isinstance(node, ast.Name):
+        frame.merge(node.id, kind)
+    elif isinstance(node, ast.Attribute):
+        owner = frame.evaluate(node.value)
+        for cls in owner.of if owner.tag == "obj" else ():
+            frame.machine.set_field(cls, node.attr, kind)
+
+
+@statement(ast.Expr)
+def _expr(frame: Frame, node: ast.Expr) -> bool:
+    frame.evaluate(node.value)
+    return True
+
+
+@statement(ast.Assign)
+def _assign(frame: Frame, node: ast.Assign) -> bool:
+    kind = frame.evaluate(node.value)
+    for target in node.targets:
+        assign(frame, target, kind)
+    return True
+
+
+@statement(ast.AnnAssign)
+def _ann_assign(frame: Frame, node: ast.AnnAssign) -> bool:
+    stated = frame.machine.annotated(node.annotation, frame.module, frame.cls)
+    if node.value is None:
+        return True
+    kind = frame.evaluate(node.value)
+    if kind.tag in ("unknown", "bottom", "host") or (kind.tag in ("seq", "map") and kind.of.tag == "bottom"):
+        kind = kind if stated.tag == "unknown" else stated
+    assign(frame, node.target, kind)
+    return True
+
+
+@statement(ast.AugAssign)
+def _aug_assign(frame: Frame, node: ast.AugAssign) -> bool:
+    value = frame.evaluate(node.value)
+    before = frame.evaluate(node.target)
+    if isinstance(node.target, ast.Subscript) and is_tensor(value):
+        store(frame, node.target, value)
+        return True
+    if is_tensor(value) or is_tensor(before):
+        frame.fenced = False
+        if is_tensor(before) and isinstance(node.target, ast.Subscript):
+            return True
+        assign(frame, node.target, TENSOR)
+    elif before.tag == "seq":
+        assign(frame, node.target, seq(join(before.of, element(value))))
+    elif before.tag != value.tag:
+        assign(frame, node.target, join(before, value))
+    return True
+
+
+@statement(ast.Return)
+def _return(frame: Frame, node: ast.Return) -> bool:
+    kind = HOST if node.value is None else frame.evaluate(node.value)
+    frame.returned = join(frame.returned, kind)
+    return False
+
+
+@statement(ast.Raise)
+def _raise(frame: Frame, node: ast.Raise) -> bool:
+    # An error ends the loop: what it costs to word it is no stall of a loop that runs.
+    return False
+
+
+@statement(ast.Break, ast.Continue)
+def _exit(frame: Frame, node: ast.stmt) -> bool:
+    frame.exits.append((frame.env, frame.fenced))
+    return False
+
+
+@statement(ast.Assert)
+def _assert(frame: Frame, node: ast.Assert) -> bool:
+    condition(frame, node.test)
+    return True
+
+
+@statement(ast.Delete)
+def _delete(frame: Frame, node: ast.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.env.pop(target.id, None)
+    return True
+
+
+@statement(ast.Nonlocal)
+def _nonlocal(frame: Frame, node: ast.Nonlocal) -> bool:
+    frame.nonlocals.update(node.names)
+    return True
+
+
+@statement(ast.Import, ast.ImportFrom)
+def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> bool:
+    machine = frame.machine
+    for name, dotted in imported(node, frame.module.package):
+        if name != "*":
+            frame.env[name] = machine.definition_kind(machine.program.resolve(dotted))
+    return True
+
+
+@statement(ast.FunctionDef, ast.AsyncFunctionDef)
+def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    frame.env[node.name] = Kind("fn", ((frame.machine.function(frame, node), None, frame),))
+    return True
+
+
+@statement(ast.If)
+def _if(frame: Frame, node: ast.If) -> bool:
+    condition(frame, node.test)
+    before, fenced = frame.env, frame.fenced
+    if only_fences([node]):
+        run_block(frame, node.body)
+        frame.env, frame.fenced = before, True
+        return True
+    inside, outside = _narrowed(frame, node.test)
+    frame.env = {**before, **inside}
+    first = run_block(frame, node.body)
+    env, idle = frame.env, frame.fenced
+    frame.env, frame.fenced = {**before, **outside}, fenced
+    second = run_block(frame, node.orelse)
+    if first and second:
+        if asks_for_device(node.test) and not node.orelse:
+            fenced = idle
+        else:
+            fenced = idle and frame.fenced
+        frame.env, frame.fenced = join_env(env, frame.env), fenced
+    elif first:
+        frame.env, frame.fenced = env, idle
+    return first or second
+
+
+def _narrowed(frame: Frame, test: ast.expr) -> tuple[Env, Env]:
+    """What a test of a type says about a variable, where it holds and where it does not."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            inside, outside = _narrowed(frame, operand)
+            return outside, inside
+        case ast.BoolOp(ast.And(), [*values]):
+            inside = {}
+            for value in values:
+                inside.update(_narrowed(frame, value)[0])
+            return inside, {}
+        case ast.Call(ast.Name("isinstance"), [ast.Name(name), types]):
+            now = frame.lookup(name)
+            kind = _tested(frame, types)
+            if is_tensor(kind):
+                return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
+            return ({name: kind} if now.tag == "unknown" or is_tensor(now) else {}), {}
+        case ast.Call(ast.Attribute(attr="is_tensor"), [ast.Name(name)]):
+            now = frame.lookup(name)
+            return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
+        case ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]):
+            return {name: HOST}, {}
+    return {}, {}
+
+
+def _not_tensor(name: str, now: Kind) -> Env:
+    return {name: HOST} if now.tag == "unknown" or is_tensor(now) else {}
+
+
+def _tested(frame: Frame, types: ast.expr) -> Kind:
+    """The kind of what passes an ``isinstance`` test."""
+    kinds = [
+        frame.machine.annotated(item, frame.module)
+        for item in (types.elts if isinstance(types, ast.Tuple) else [types])
+    ]
+    result = BOTTOM
+    for kind in kinds:
+        result = join(result, kind)
+    return UNKNOWN if result.tag == "bottom" else result
+
+
+@statement(ast.For, ast.AsyncFor)
+def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
+    iterable = frame.evaluate(node.iter)
+    item = element(iterable)
+    assign(frame, node.target, item)
+    per_env = frame.machine.rules.over_envs(node.target, node.iter) or elements_are_envs(frame, item)
+    if only_fences(node.body):
+        # Waiting for each stream in turn takes as long as the slowest: this is the fence itself.
+        before, frame.draining = frame.draining, per_env and not frame.in_loop
+        with loop(frame, node, per_env):
+            run_block(frame, node.body)
+        frame.draining, frame.fenced = before, True
+        return True
+    with loop(frame, node, per_env):
+        _repeat(frame, lambda: _round(frame, node, item))
+    return run_block(frame, node.orelse)
+
+
+def _round(frame: Frame, node: ast.For | ast.AsyncFor, item: Kind) -> bool:
+    assign(frame, node.target, item)
+    return run_block(frame, node.body)
+
+
+@statement(ast.While)
+def _while(frame: Frame, node: ast.While) -> bool:
+    def once() -> bool:
+        condition(frame, node.test)
+        return run_block(frame, node.body)
+
+    with loop(frame, node, frame.machine.rules.while_envs(node.test)):
+        exits = _repeat(frame, once)
+    forever = isinstance(node.test, ast.Constant) and node.test.value is True
+    return run_block(frame, node.orelse) and (exits or not forever)
+
+
+def _repeat(frame: Frame, once: Callable[[], bool]) -> bool:
+    """Run a loop's body until nothing changes any more; whether it was left by a jump."""
+    exits, frame.exits = frame.exits, []
+    start, fenced = frame.env, frame.fenced
+    jumped = False
+    for _ in range(_MOST_ROUNDS):
+        frame.env, frame.fenced = dict(start), fenced
+        falls_through = once()
+        after, idle = (frame.env, frame.fenced) if falls_through else (start, fenced)
+        for env, fence in frame.exits:
+            after, idle = join_env(after, env), idle and fence
+            jumped = True
+        frame.exits = []
+        joined, still = join_env(start, after), fenced and idle
+        if joined == start and still == fenced:
+            break
+        start, fenced = joined, still
+    frame.env, frame.fenced, frame.exits = dict(start), fenced, exits
+    return jumped
+
+
+@contextmanager
+def loop(
+    frame: Frame, node: ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call, per_env: bool
+) -> Iterator[None]:
+    """Be in a loop, if it is one over environments."""
+    if not per_env:
+        yield
+        return
+    last = node.iter if isinstance(node, ast.comprehension) else node
+    found = Loop(frame.place(node), header(node), frame.qualname, last.end_lineno or last.lineno)
+    frame.machine.loops[found] = None
+    frame.loops.append(found)
+    try:
+        yield
+    finally:
+        frame.loops.pop()
+
+
+def elements_are_envs(frame: Frame, item: Kind) -> bool:
+    """Whether something is an environment by its class."""
+    if item.tag == "tup":
+        return any(elements_are_envs(frame, part) for part in item.of)
+    return item.tag == "obj" and any(
+        isinstance(cls, Class) and frame.machine.rules.annotation(cls.name.rpartition(".")[2])
+        for cls in item.of
+    )
+
+
+@statement(ast.Try, ast.TryStar)
+def _try(frame: Frame, node: ast.Try) -> bool:
+    before, fenced = frame.env, frame.fenced
+    frame.env = dict(before)
+    falls = run_block(frame, node.body)
+    broken, idle = join_env(before, frame.env), fenced and frame.fenced
+    if falls:
+        falls = run_block(frame, node.orelse)
+    after, done = frame.env, frame.fenced
+    for handler in node.handlers:
+        frame.env, frame.fenced = dict(broken), idle
+        if handler.name:
+            frame.env[handler.name] = HOST
+        if run_block(frame, handler.body):
+            after = join_env(after, frame.env) if falls else frame.env
+            done = done and frame.fenced if falls else frame.fenced
+            falls = True
+    frame.env, frame.fenced = dict(after), done
+    return run_block(frame, node.finalbody) and falls
+
+
+@statement(ast.With, ast.AsyncWith)
+def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+    for item in node.items:
+        kind = frame.evaluate(item.context_expr)
+        if kind.tag == "obj":
+            for cls in kind.of:
+                enter = frame.machine.program.method(cls, "__enter__")
+                if enter is not None:
+                    kind = frame.machine.call(frame, item.context_expr, enter, kind)
+        elif kind.tag == "seq":
+            kind = element(kind)
+        if item.optional_vars is not None:
+            assign(frame, item.optional_vars, kind)
+    return run_block(frame, node.body)
+
+
+@statement(ast.Match)
+def _match(frame: Frame, node: ast.Match) -> bool:
+    subject = frame.evaluate(node.subject)
+    if is_tensor(subject):
+        frame.report("HP008", node.subject)
+    before, fenced = frame.env, frame.fenced
+    after, idle, falls = before, fenced, True
+    for case in node.cases:
+        frame.env, frame.fenced = dict(before), fenced
+        for part in ast.walk(case.pattern):
+            name = getattr(part, "name", None)
+            if isinstance(part, (ast.MatchAs, ast.MatchStar)) and name:
+                frame.env[name] = element(subject) if is_host(subject) else UNKNOWN
+        if case.guard is not None:
+            condition(frame, case.guard)
+        if run_block(frame, case.body):
+            after, idle = join_env(after, frame.env), idle and frame.fenced
+    frame.env, frame.fenced = dict(after), idle
+    return falls

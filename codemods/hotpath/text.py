@@ -1,0 +1,139 @@
+"""Results for a terminal: a line each, or each with its source and the way to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from codemods.hotpath.codes import CODES
+from codemods.hotpath.compare import Comparison
+from codemods.hotpath.results import Finding, Place
+
+Lines = Callable[[str, int], str]
+"""The text of a line of a file."""
+
+
+def one_line(finding: Finding) -> str:
+    """A finding in a line: place, code, what, and the way from the loop."""
+    place = finding.place
+    head = f"{place.path}:{place.line}:{place.column}: {finding.code}"
+    if finding.loop is None:
+        return f"{head} {CODES[finding.code].title}: {finding.text}"
+    return f"{head} {CODES[finding.code].title}: `{finding.text}`; {way(finding)}"
+
+
+def way(finding: Finding) -> str:
+    """From the loop to the finding: the loop with its place, and each function on the way."""
+    assert finding.loop is not None
+    loop = finding.loop
+    start = f"loop {loop.place.path}:{loop.place.line} `{loop.header}`"
+    return " -> ".join([start, *(f"{s.function} ({s.place.path}:{s.place.line})" for s in finding.steps)])
+
+
+def render_concise(comparison: Comparison) -> Iterator[str]:
+    """A line for each finding to be dealt with."""
+    for finding in comparison.new:
+        yield one_line(finding)
+    yield from _stale(comparison)
+
+
+def _stale(comparison: Comparison) -> Iterator[str]:
+    for entry, count in comparison.stale:
+        way_to = " -> ".join((f"`{entry.key.loop}`", *entry.key.calls))
+        left = f"{count} of {entry.count} match nothing" if count < entry.count else "matches nothing"
+        yield (
+            f"{comparison.against}:{entry.line}:1: HP902 stale baseline entry: {entry.key.code} "
+            f"`{entry.key.text}`, {way_to}: {left}; run with --update-baseline"
+        )
+
+
+def render_full(comparison: Comparison, lines: Lines) -> Iterator[str]:
+    """Each finding with its source, the loop, the calls between them, and what to do instead."""
+    for finding in comparison.new:
+        code = CODES[finding.code]
+        place = finding.place
+        yield f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}"
+        yield from _excerpt(place, lines)
+        if finding.loop is not None:
+            yield from _path(finding, lines)
+        yield f"  = instead: {code.instead}"
+        yield ""
+    stale = list(_stale(comparison))
+    yield from [*stale, ""] if stale else []
+
+
+def _excerpt(place: Place, lines: Lines) -> Iterator[str]:
+    number = str(place.line)
+    text = lines(place.path, place.line)
+    end = place.end_column if place.end_line == place.line else len(text) + 1
+    shown = text.expandtabs(1)
+    yield f"{' ' * len(number)} |"
+    yield f"{number} | {shown}"
+    yield f"{' ' * len(number)} | {' ' * (place.column - 1)}{'^' * max(1, end - place.column)}"
+
+
+def _path(finding: Finding, lines: Lines) -> Iterator[str]:
+    assert finding.loop is not None
+    rows = [("loop", finding.loop.place, finding.loop.function)]
+    inside = finding.loop.function
+    for step in finding.steps:
+        rows.append(("calls", step.place, inside))
+        inside = step.function
+    rows.append(("stalls", finding.place, inside))
+    width = max(len(f"{place.path}:{place.line}") for _, place, _ in rows)
+    for word, place, function in rows:
+        where = f"{place.path}:{place.line}"
+        shown = lines(place.path, place.line).strip()
+        yield f"  {word:6} {where:{width}}  {shown}" + (f"   (in {function})" if function else "")
+
+
+def render_statistics(comparison: Comparison) -> Iterator[str]:
+    """Counts by code, with the codes' titles."""
+    counts = Counter(finding.code for finding in comparison.new)
+    counts.update("HP902" for _ in comparison.stale)
+    for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{count:6}  {code}  {CODES[code].title}"
+    report = comparison.report
+    yield f"{len(report.loops):6}  loops over environments in {_count(report.files, 'file')}"
+    if comparison.accepted:
+        yield f"{len(comparison.accepted):6}  accepted by {comparison.against}"
+    if comparison.allowed:
+        yield f"{len(comparison.allowed):6}  allowed by comments"
+
+
+def render_summary(comparison: Comparison) -> str:
+    """What came of it, in a line."""
+    report = comparison.report
+    seen = f"{_count(len(report.loops), 'loop')} over environments in {_count(report.files, 'file')}"
+    known = []
+    if comparison.accepted:
+        known.append(f"{len(comparison.accepted)} accepted by {comparison.against}")
+    if comparison.allowed:
+        known.append(f"{len(comparison.allowed)} allowed by comments")
+    also = f"; {', '.join(known)}" if known else ""
+    if comparison.clean:
+        fresh = "nothing new stalls" if comparison.against else "nothing stalls"
+        return f"hotpath: {fresh} in {seen}{also}"
+    stale = (
+        f", {_count(len(comparison.stale), 'stale baseline entry', 'stale baseline entries')}"
+        if comparison.stale
+        else ""
+    )
+    fresh = "new " if comparison.against else ""
+    return f"hotpath: {_count(len(comparison.new), f'{fresh}finding')}{stale} in {seen}{also}"
+
+
+def _count(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def explain(code: str) -> str:
+    """A code with its reason, its way out and its examples."""
+    item = CODES[code]
+    flagged = "\n".join(f"    {line}" for line in item.flagged.splitlines())
+    fine = "\n".join(f"    {line}" for line in item.fine.splitlines())
+    off = "" if item.default else "\n\nOff unless `[tool.codemods.hotpath] select` names it."
+    return (
+        f"{item.code} ({item.name}): {item.title}\n\n{item.why}\n\nInstead: {item.instead}{off}\n\n"
+        f"Flagged, in a loop over environments:\n\n{flagged}\n\nNot flagged:\n\n{fine}\n"
+    )

@@ -1,0 +1,150 @@
+"""Python files to check, by their paths in a project: of a folder, or of a git commit."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codemods.analysis.repository import project_root, python_files
+from codemods.analysis.source import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file's bytes, its path relative to the project, and its module's dotted name."""
+
+    path: str
+    data: bytes
+    module: str
+    is_package: bool
+
+
+def root_of(paths: Sequence[Path]) -> Path:
+    """The project that paths belong to: that of the first one."""
+    first = paths[0].resolve() if paths else Path.cwd()
+    return project_root(first / "x" if first.is_dir() else first)
+
+
+def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -> list[File]:
+    """The Python files at some paths, each once.
+
+    Raises:
+        SourceError: for a path that is not there, or a file that can't be read.
+    """
+    patterns = tuple(exclude)
+    base = os.path.realpath(root)
+    data: dict[str, bytes] = {}
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path}: no such file or folder")
+        for file in python_files(path):
+            shown = _relative(file, base)
+            if shown in data or _excluded(shown, patterns):
+                continue
+            try:
+                data[shown] = file.read_bytes()
+            except OSError as error:
+                raise SourceError(f"{shown}: can't be read: {error.strerror}") from None
+    packages: dict[str, bool] = {}
+
+    def is_package(folder: str) -> bool:
+        if folder not in packages:
+            packages[folder] = os.path.isfile(os.path.join(base, folder, "__init__.py"))  # noqa: PTH113, PTH118 (speed)
+        return packages[folder]
+
+    return [name_file(path, content, is_package) for path, content in sorted(data.items())]
+
+
+def _relative(path: Path, base: str) -> str:
+    return os.path.relpath(os.path.realpath(path), base).replace(os.sep, "/")
+
+
+def _excluded(path: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
+
+
+def name_file(path: str, data: bytes, is_package: object) -> File:
+    """A file with its module's name: from the outermost package folder on."""
+    parts = path.removesuffix(".py").split("/")
+    initial = parts[-1] == "__init__"
+    stem = parts[:-1] if initial else parts
+    at = len(parts) - 1
+    while at > 0 and is_package("/".join(parts[:at])):  # type: ignore[operator]
+        at -= 1
+    name = ".".join(part for part in stem[at:] if part != "..") or parts[0]
+    return File(path, data, name, initial)
+
+
+def read_commit(reference: str, paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -> list[File]:
+    """The Python files that a commit has below the same paths.
+
+    Raises:
+        SourceError: if there is no git, no repository or no such commit.
+    """
+    patterns = tuple(exclude)
+    top = Path(_git(root, "rev-parse", "--show-toplevel").decode().strip())
+    commit = (
+        _git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}", what=reference)
+        .decode()
+        .strip()
+    )
+    inside = os.path.relpath(os.path.realpath(root), os.path.realpath(top)).replace(os.sep, "/")
+    prefix = "" if inside == "." else f"{inside}/"
+    wanted = [_relative(path, os.path.realpath(root)) for path in paths] or ["."]
+    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")
+    blobs: dict[str, bytes] = {}
+    packages: set[str] = set()
+    for entry in listed:
+        if not entry:
+            continue
+        meta, _, raw = entry.partition(b"\t")
+        name = raw.decode("utf-8", "surrogateescape")
+        if not name.endswith(".py") or not name.startswith(prefix) or meta.startswith(b"120000"):
+            continue
+        path = name[len(prefix) :]
+        if path.endswith("__init__.py"):
+            packages.add(path.rpartition("/")[0])
+        if any(_below(path, folder) for folder in wanted) and not _excluded(path, patterns):
+            blobs[path] = meta.split()[2]
+    contents = _blobs(top, list(blobs.values()))
+    return [
+        name_file(path, content, packages.__contains__)
+        for (path, _), content in sorted(zip(blobs.items(), contents, strict=True))
+    ]
+
+
+def _below(path: str, folder: str) -> bool:
+    return folder == "." or path == folder or path.startswith(f"{folder}/")
+
+
+def _blobs(top: Path, names: list[bytes]) -> list[bytes]:
+    """The contents of git objects, in order, of one process."""
+    if not names:
+        return []
+    output = _git(top, "cat-file", "--batch", given=b"\n".join(names) + b"\n")
+    found, at = [], 0
+    for _ in names:
+        end = output.index(b"\n", at)
+        size = int(output[at:end].split()[2])
+        found.append(output[end + 1 : end + 1 + size])
+        at = end + 2 + size
+    return found
+
+
+def _git(folder: Path, *arguments: str, given: bytes | None = None, what: str = "") -> bytes:
+    import subprocess
+
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, input=given, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise SourceError("git is not installed; compare with a baseline file (--baseline) instead") from None
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = (
+            f"{what}: no such commit; name a branch, tag or commit" if what else (told or ["git failed"])[0]
+        )
+        raise SourceError(f"--base: {reason}")
+    return done.stdout

@@ -1,0 +1,165 @@
+"""A first configuration for a repository that has none."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ci.__main__ import main as golden_gate
+from ci.config import load_config
+from ci.init import main
+from golden.record import load_run
+
+LOOP = """\
+import argparse
+
+import torch
+
+
+def step(optimizer, loss):
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def fit(envs, optimizers):
+    for env_idx, optimizer in enumerate(optimizers):
+        step(optimizer, envs[env_idx].loss())
+"""
+SCRIPT = """\
+import argparse
+
+from app.loop import fit
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--random-seed", type=int)
+    parser.add_argument("--log-dir")
+    parser.add_argument("--epochs", type=int)
+    fit([], [])
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    for name, text in {
+        "src/app/__init__.py": "",
+        "src/app/loop.py": LOOP,
+        "src/app/train.py": SCRIPT,
+        "src/app/serve.py": "if __name__ == '__main__':\n    print('no training here')\n",
+        "tests/test_app.py": "if __name__ == '__main__':\n    loss.backward(); optimizer.step()\n",
+        "pyproject.toml": "[project]\nname = 'app'\nversion = '1'\n[tool.importlinter]\nroot_package = 'app'",
+    }.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def test_it_writes_a_configuration_a_run_and_a_baseline_and_nothing_else(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(repository)
+    assert golden_gate(["init", "--root", str(repository)]) == 0
+    after = files(repository)
+    assert after.keys() - before.keys() == {"golden/runs/train.toml", "hotpath-baseline.toml"}
+    assert [name for name in before if before[name] != after[name]] == ["pyproject.toml"]
+    assert after["pyproject.toml"].startswith(before["pyproject.toml"])
+    config = load_config(repository)
+    assert config.runs == ("train",)
+    assert config.contracts
+    assert config.tests is not None
+    assert config.hotpath is not None
+    assert config.hotpath.paths == ("src",)
+    run = load_run(repository / "golden/runs/train.toml")
+    assert run.command == ("python", "-m", "app.train", "--random-seed", "{seed}", "--log-dir", "{out}")
+    (finding,) = tomllib.loads(after["hotpath-baseline.toml"].decode())["finding"]
+    assert finding["text"] == "loss.item()"
+    printed = capsys.readouterr().out
+    assert "entry point: src/app/train.py" in printed
+    assert "src/app/loop.py:13 for (env_idx, optimizer) in enumerate(optimizers)" in printed
+    assert "golden doctor train" in printed
+
+
+def test_the_hot_path_check_passes_with_the_baseline_that_it_wrote(repository: Path) -> None:
+    assert main(["--root", str(repository)]) == 0
+    assert golden_gate(["run", "--only", "hot", "--root", str(repository)]) == 0
+
+
+def test_a_dry_run_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = files(repository)
+    assert main(["--root", str(repository), "--dry-run"]) == 0
+    assert files(repository) == before
+    printed = capsys.readouterr().out
+    assert "[tool.gate]" in printed
+    assert "[project]" not in printed
+
+
+def test_twice_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(repository)]) == 0
+    before = files(repository)
+    assert main(["--root", str(repository)]) == 2
+    assert "has a [tool.gate] table already" in capsys.readouterr().err
+    assert files(repository) == before
+
+
+def test_files_of_others_are_not_overwritten(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "hotpath-baseline.toml").write_text("version = 1\n")
+    before = files(repository)
+    assert main(["--root", str(repository)]) == 2
+    assert "hotpath-baseline.toml is there already" in capsys.readouterr().err
+    assert files(repository) == before
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [("nothing.py", "--entry nothing.py: no such file"), ("bad.py", "--entry bad.py: not valid Python")],
+)
+def test_an_entry_that_is_unusable(
+    entry: str, message: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "bad.py").write_text("def\n")
+    assert main(["--root", str(repository), "--entry", entry]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_repository_without_a_training_names_the_way_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "main.py").write_text("if __name__ == '__main__':\n    print(1)\n")
+    assert main(["--root", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "name yours with --entry FILE" in error
+    assert error.count("\n") == 1
+    assert main(["--root", str(tmp_path), "--entry", "main.py"]) == 0
+    assert load_config(tmp_path).hotpath is None
+
+
+def test_a_broken_pyproject_is_one_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "pyproject.toml").write_text("[tool")
+    assert main(["--root", str(repository)]) == 2
+    assert "pyproject.toml: not TOML" in capsys.readouterr().err
+
+
+def test_it_needs_nothing_of_the_current_folder(repository: Path) -> None:
+    """A folder `golden` or `codemods` of the stranger's is not mistaken for ours."""
+    for name in ("golden", "codemods", "ci"):
+        (repository / name).mkdir(exist_ok=True)
+        (repository / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("golden-gate"), "init"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,113 @@
+"""The corpus: programs with stalls marked, and how the checker does on them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from codemods.hotpath.config import Config
+from codemods.hotpath.engine import analyse
+from codemods.hotpath.trees import File
+
+HEADER = """\
+import copy, functools, logging, math, operator, os, pickle
+from dataclasses import dataclass
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+_MARK = re.compile(r"# stall: (HP\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A snippet with the stalls that it has and those that were reported, as (line, code)."""
+
+    way: str
+    name: str
+    missed: str | None
+    code: str
+    stalls: frozenset[tuple[int, str]]
+    found: frozenset[tuple[int, str]]
+
+
+@cache
+def outcomes() -> tuple[Outcome, ...]:
+    """What the checker says of each snippet."""
+    text = Path(__file__).with_name("corpus.toml").read_text("utf-8")
+    return tuple(_check(snippet) for snippet in tomllib.loads(text)["snippet"])
+
+
+def _check(snippet: dict[str, str]) -> Outcome:
+    code = HEADER + snippet["code"]
+    stalls = {
+        (number, match[1])
+        for number, line in enumerate(code.splitlines(), 1)
+        for match in _MARK.finditer(line)
+    }
+    report = analyse([File("snippet.py", code.encode(), "snippet", False)], Config())
+    found = {(finding.place.line, finding.code) for finding in report.findings}
+    return Outcome(
+        snippet["way"],
+        snippet["name"],
+        snippet.get("missed"),
+        snippet["code"],
+        frozenset(stalls),
+        frozenset(found),
+    )
+
+
+_BEGIN, _END = "<!-- corpus -->\n", "<!-- end of corpus -->\n"
+
+
+def render_table() -> str:
+    """The outcomes as Markdown: a row for each way, then precision and recall, then the misses."""
+    ways: dict[str, list[Outcome]] = {}
+    for outcome in outcomes():
+        ways.setdefault(outcome.way, []).append(outcome)
+    lines = ["| way to stall a device | codes | snippets | stalls | seen |", "|---|---|---|---|---|"]
+    for way, group in ways.items():
+        if not way.startswith("look-alike"):
+            stalls = sum(len(outcome.stalls) for outcome in group)
+            seen = sum(len(outcome.stalls & outcome.found) for outcome in group)
+            codes = ", ".join(sorted({code for outcome in group for _, code in outcome.stalls}))
+            lines.append(f"| {_cell(way)} | {codes} | {len(group)} | {stalls} | {seen} |")
+    lines += ["", "| look-alike | snippets | reported |", "|---|---|---|"]
+    for way, group in ways.items():
+        if way.startswith("look-alike"):
+            reported = sum(len(outcome.found) for outcome in group)
+            lines.append(f"| {_cell(way.removeprefix('look-alike: '))} | {len(group)} | {reported} |")
+    stalls = sum(len(outcome.stalls) for outcome in outcomes())
+    found = sum(len(outcome.found) for outcome in outcomes())
+    right = sum(len(outcome.stalls & outcome.found) for outcome in outcomes())
+    lines += [
+        "",
+        f"{len(outcomes())} snippets with {stalls} stalls: {right} seen, {found - right} reported that are "
+        "none. "
+        f"Precision {right / found:.3f}, recall {right / stalls:.3f}.",
+        "",
+        "Missed:",
+        "",
+    ]
+    lines += [f"- {o.way} ({o.name}): {o.missed}." for o in outcomes() if o.missed]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Bring the table in the documentation up to date."""
+    document = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
+    before, _, rest = document.read_text("utf-8").partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    document.write_text(f"{before}{_BEGIN}{render_table()}{_END}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Against a git commit: what is new fails with its way from the loop, what was only moved passes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.hotpath.conftest import Project
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_nothing_changed(repository: Project, capsys: Capture) -> None:
+    assert repository.run("--base", "main") == 0
+    assert (
+        "nothing new stalls in 1 loop over environments in 1 file; 1 accepted by main"
+        in capsys.readouterr().out
+    )
+
+
+def test_one_item_in_a_called_function_fails(repository: Project, capsys: Capture) -> None:
+    text = (repository.root / "train.py").read_text()
+    (repository.root / "train.py").write_text(
+        text.replace("    env_state.losses.append(loss.detach())", "    env_state.total += loss.item()")
+    )
+    assert repository.run("--base", "main") == 1
+    out = capsys.readouterr().out
+    assert "train.py:5:24: HP001" in out
+    assert "loop   train.py:9   for env_idx, env_state in enumerate(env_states):   (in train)" in out
+    assert "calls  train.py:10  step(env_state, losses[env_idx])" in out
+    assert "losses[env_idx].item()" not in out, "the stall that was there is not told again"
+    assert out.rstrip().endswith("1 accepted by main")
+
+
+def test_one_more_of_the_same_text_fails(repository: Project, capsys: Capture) -> None:
+    text = (repository.root / "train.py").read_text()
+    (repository.root / "train.py").write_text(f"{text}        total = losses[env_idx].item()\n")
+    assert repository.run("--base", "main", "--quiet") == 1
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_one_more_call_of_a_function_that_stalls_fails(repository: Project) -> None:
+    repository.write(
+        train="""
+        def step(loss):
+            return loss.item()
+
+
+        def train(envs, losses):
+            for env in envs:
+                step(losses[env.index])
+        """
+    )
+    repository.commit()
+    assert repository.run("--base", "main") == 0
+    text = (repository.root / "train.py").read_text()
+    (repository.root / "train.py").write_text(f"{text}        step(losses[0])\n")
+    assert repository.run("--base", "main") == 1
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(
+            {
+                "train": """
+                from loops import train
+
+
+                def main(env_states, losses):
+                    train(env_states, losses)
+                """,
+                "loops": """
+                # A remark that moves every line.
+                import torch
+
+                from steps import step
+
+
+                def train(env_states, losses: torch.Tensor):
+                    for env_idx, env_state in enumerate(env_states):
+                        step(env_state, losses[env_idx])
+                        print(losses[env_idx].item())
+                """,
+                "steps": """
+                import torch
+
+
+                def step(env_state, loss: torch.Tensor):
+                    env_state.losses.append(loss.detach())
+                """,
+            },
+            id="to other modules",
+        ),
+        pytest.param(
+            {
+                "train": """
+                import torch
+
+
+                class Trainer:
+                    def __init__(self, env_states, losses: torch.Tensor):
+                        self.env_states = env_states
+                        self.losses = losses
+
+                    def run(self):
+                        for env_idx, env_state in enumerate(self.env_states):
+                            env_state.losses.append(self.losses[env_idx].detach())
+                            print(
+                                self.losses[
+                                    env_idx
+                                ].item()
+                            )
+                """
+            },
+            id="to a method, with fields for variables",
+        ),
+        pytest.param(
+            {
+                "train": """
+                import torch
+
+
+                def show(losses: torch.Tensor, env_idx):
+                    print(losses[env_idx].item())
+
+
+                def train(env_states, losses: torch.Tensor):
+                    for env_idx, env_state in enumerate(env_states):
+                        env_state.losses.append(losses[env_idx].detach())
+                        show(losses, env_idx)
+                """
+            },
+            id="into a function that the loop calls",
+        ),
+    ],
+)
+def test_moved_code_passes(repository: Project, files: dict[str, str]) -> None:
+    (repository.root / "train.py").unlink()
+    repository.write(**files)
+    assert repository.run("--base", "main") == 0
+
+
+def test_a_move_with_one_more_fails(repository: Project, capsys: Capture) -> None:
+    text = (repository.root / "train.py").read_text()
+    (repository.root / "train.py").rename(repository.root / "trainer.py")
+    (repository.root / "trainer.py").write_text(f"{text}        env_state.stream.synchronize()\n")
+    assert repository.run("--base", "main", "--quiet") == 1
+    assert "trainer.py:12:9: HP011" in capsys.readouterr().out
+
+
+def test_files_of_the_commit_below_the_paths_only(repository: Project) -> None:
+    repository.write(other="def run(envs):\n    return [env.loss.item() for env in envs]\n")
+    repository.commit()
+    assert repository.run("--base", "HEAD") == 0
+    assert repository.run("--base", "HEAD~1") == 1
+
+
+def test_no_such_commit(repository: Project, capsys: Capture) -> None:
+    assert repository.run("--base", "nowhere") == 2
+    assert capsys.readouterr().err == (
+        "codemods hotpath: --base: nowhere: no such commit; name a branch, tag or commit\n"
+    )
+
+
+def test_no_repository(project: Project, capsys: Capture) -> None:
+    project.write(train="x = 1")
+    assert project.run("--base", "main") == 2
+    assert "not a git repository" in capsys.readouterr().err
+
+
+def test_without_git(
+    repository: Project, monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert repository.run("--base", "main") == 2
+    assert "git is not installed; compare with a baseline file" in capsys.readouterr().err

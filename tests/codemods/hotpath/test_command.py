@@ -1,0 +1,338 @@
+"""The command: what it prints in each format, its exit statuses, its configuration, its cache."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from codemods.__main__ import main as codemods
+from codemods.hotpath import check, main
+from codemods.hotpath.cli import FORMATS
+from codemods.hotpath.config import Config
+from tests.codemods.hotpath.conftest import Project
+
+Capture = pytest.CaptureFixture[str]
+TRAIN = """
+def read(value):
+    return value.item()
+
+
+class Trainer:
+    def run(self):
+        for env_idx in range(self.n_envs):
+            print(read(self.losses[env_idx]))
+"""
+
+
+@pytest.fixture
+def trainer(project: Project) -> Project:
+    project.write(train=TRAIN)
+    return project
+
+
+def test_full(trainer: Project, capsys: Capture) -> None:
+    assert trainer.run() == 1
+    assert capsys.readouterr().out == (
+        "train.py:2:12: HP001 `.item()` reads one element\n"
+        "  |\n"
+        "2 |     return value.item()\n"
+        "  |            ^^^^^^^^^^^^\n"
+        "  loop   train.py:7  for env_idx in range(self.n_envs):   (in Trainer.run)\n"
+        "  calls  train.py:8  print(read(self.losses[env_idx]))   (in Trainer.run)\n"
+        "  stalls train.py:2  return value.item()   (in read)\n"
+        "  = instead: Keep the value on the device in the loop, stack after it, and read all at once after "
+        "the fence.\n"
+        "\n"
+        "hotpath: 1 finding in 1 loop over environments in 1 file\n"
+    )
+
+
+def test_concise(trainer: Project, capsys: Capture) -> None:
+    assert trainer.run("--output-format", "concise") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "train.py:2:12: HP001 `.item()` reads one element: `value.item()`; loop train.py:7 "
+        "`for env_idx in range(n_envs)` -> read (train.py:8)",
+        "hotpath: 1 finding in 1 loop over environments in 1 file",
+    ]
+
+
+def test_quiet_and_statistics(trainer: Project, capsys: Capture) -> None:
+    assert trainer.run("--quiet") == 1
+    assert capsys.readouterr().out.count("\n") == 1
+    assert trainer.run("--quiet", "--statistics") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "     1  HP001  `.item()` reads one element",
+        "     1  loops over environments in 1 file",
+    ]
+
+
+def test_clean(project: Project, capsys: Capture) -> None:
+    project.write(train="def run(envs):\n    return [env.step() for env in envs]\n")
+    assert project.run() == 0
+    assert capsys.readouterr().out == "hotpath: nothing stalls in 1 loop over environments in 1 file\n"
+
+
+def test_exit_zero_and_output(trainer: Project, capsys: Capture, tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    assert trainer.run("--exit-zero", "--output-format", "json", "-o", str(target)) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(target.read_text())["findings"]
+
+
+def test_json(trainer: Project, capsys: Capture) -> None:
+    trainer.run("--output-format", "json")
+    document = json.loads(capsys.readouterr().out)
+    (finding,) = document["findings"]
+    assert (document["version"], document["files"], document["loops"]) == (1, 1, 1)
+    assert finding["code"] == "HP001"
+    assert (finding["path"], finding["line"], finding["column"], finding["end_column"]) == (
+        "train.py",
+        2,
+        12,
+        24,
+    )
+    assert (finding["function"], finding["text"], finding["state"]) == ("read", "value.item()", "new")
+    assert finding["loop"]["header"] == "for env_idx in range(n_envs)"
+    assert [call["function"] for call in finding["calls"]] == ["read"]
+
+
+def test_fingerprints_stay_over_a_move(trainer: Project, capsys: Capture) -> None:
+    trainer.run("--output-format", "json")
+    before = json.loads(capsys.readouterr().out)["findings"]
+    helper, loop = TRAIN.split("\n\n\n")
+    trainer.write(train=f"from helpers import read\n\n\n{loop}", helpers=f"# moved\n{helper}\n")
+    trainer.run("--output-format", "json")
+    after = json.loads(capsys.readouterr().out)["findings"]
+    assert [finding["fingerprint"] for finding in after] == [finding["fingerprint"] for finding in before]
+    assert after[0]["path"] == "helpers.py"
+
+
+def test_github(trainer: Project, capsys: Capture) -> None:
+    trainer.run("--output-format", "github")
+    assert capsys.readouterr().out == (
+        "::error title=HP001 item,file=train.py,line=2,endLine=2,col=12,endColumn=24::`.item()` reads one "
+        "element, called in `for env_idx in range(n_envs)`%0Aloop train.py:7 `for env_idx in range(n_envs)`"
+        " -> read (train.py:8)\n"
+    )
+
+
+def test_junit(trainer: Project, capsys: Capture) -> None:
+    trainer.run("--output-format", "junit")
+    suites = ElementTree.fromstring(capsys.readouterr().out)  # our own output
+    assert (suites.get("tests"), suites.get("failures")) == ("1", "1")
+    failure = suites.find("testsuite/testcase/failure")
+    assert failure is not None
+    assert failure.get("type") == "HP001"
+
+
+def test_junit_of_a_clean_project_has_a_passing_case(project: Project, capsys: Capture) -> None:
+    project.write(train="x = 1\n")
+    project.run("--output-format", "junit")
+    suites = ElementTree.fromstring(capsys.readouterr().out)
+    assert (suites.get("tests"), suites.get("failures")) == ("1", "0")
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_every_format_has_the_same_status(trainer: Project, output_format: str) -> None:
+    assert trainer.run("--output-format", output_format) == 1
+
+
+def test_one_command_for_all(trainer: Project) -> None:
+    assert codemods(["hotpath", str(trainer.root), "--no-cache"]) == 1
+
+
+def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
+    code = (
+        "import sys; from codemods.hotpath import main; status = main([sys.argv[1]]); "
+        "heavy = {'torch', 'libcst', 'rich', 'pydantic', 'numpy', 'grimp'} & set(sys.modules); "
+        "sys.exit(9 if heavy else status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(trainer.root)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no PATH given"),
+        (("missing",), "missing: no such file or folder"),
+        ((".", "--base", "x", "--baseline", "y"), "--base and --baseline exclude each other"),
+        ((".", "--reason", "x"), "--reason and --owner are for --update-baseline"),
+        ((".", "--root", "missing"), "--root missing: no such folder"),
+        ((".", "--nonsense"), "No such option"),
+        ((".", "--reads", "missing.json"), "missing.json: can't be read"),
+    ],
+)
+def test_unusable_arguments(
+    arguments: tuple[str, ...],
+    message: str,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(project.root)
+    assert main([*arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"def f(:\n", "train.py:1: not valid Python"),
+        (b"x = '\xff'\n", "train.py:1: not valid utf-8"),
+        (b"x = " + b"(" * 300 + b")" * 300, "train.py:1: not"),
+    ],
+)
+def test_unusable_file(project: Project, data: bytes, message: str, capsys: Capture) -> None:
+    (project.root / "train.py").write_bytes(data)
+    assert project.run() == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_output_that_cannot_be_written(trainer: Project, capsys: Capture) -> None:
+    assert trainer.run("-o", str(trainer.root / "no" / "folder")) == 2
+    assert "can't be written" in capsys.readouterr().err
+
+
+def test_configured_patterns(project: Project, capsys: Capture) -> None:
+    project.write(train="def run(workers):\n    for worker in workers:\n        worker.loss.item()\n")
+    assert project.run() == 0
+    project.configure('loop_variables = ["worker"]')
+    assert project.run() == 1
+    project.configure('iterables = ["work*"]')
+    assert project.run() == 1
+    project.configure('iterables = ["work*"]\nexclude_iterables = ["workers"]')
+    assert project.run() == 0
+
+
+def test_configured_codes_and_paths(project: Project) -> None:
+    project.write(train="def run(envs):\n    for env in envs:\n        env.loss.item()\n")
+    project.configure('ignore = ["HP001"]')
+    assert project.run() == 0
+    project.configure('exclude = ["tr*.py"]')
+    assert project.run() == 0
+
+
+def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
+    project.write(
+        train="""
+        class Governor:
+            def judge_loss(self, loss):
+                return loss.item()
+
+
+        def run(envs):
+            for env in envs:
+                env.governor.judge_loss(env.loss)
+        """
+    )
+    assert project.run() == 1
+    project.configure("follow_unknown = 0")
+    assert project.run() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('itrables = ["x"]', "pyproject.toml:2: [tool.codemods.hotpath] itrables: unknown key; known are"),
+        ('iterables = "x"', "iterables: must be a list of strings"),
+        ("follow_unknown = true", "follow_unknown: must be a number, 0 or more"),
+        ("baseline = 3", "baseline: must be a string"),
+        ('ignore = ["HP999"]', "ignore: no such code HP999"),
+        ("ignore = [", "pyproject.toml: not valid TOML"),
+    ],
+)
+def test_wrong_configuration(trainer: Project, text: str, message: str, capsys: Capture) -> None:
+    trainer.configure(text)
+    assert trainer.run() == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_knobs() -> None:
+    assert set(Config.__dataclass_fields__) == {
+        "annotations",
+        "baseline",
+        "exclude",
+        "exclude_iterables",
+        "follow_unknown",
+        "ignore",
+        "iterables",
+        "loop_variables",
+        "select",
+    }
+
+
+def test_cache_gives_the_same_and_notices_changes(trainer: Project, capsys: Capture) -> None:
+    run = [str(trainer.root), "--output-format", "json"]
+    outputs = []
+    for _ in range(2):
+        assert main(run) == 1
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    (entry,) = (trainer.root / ".hotpath_cache").glob("*.json")
+    trainer.write(train=TRAIN.replace(".item()", ""))
+    assert main(run) == 0
+    trainer.write(train=TRAIN)
+    entry.write_text("{")
+    assert main(run) == 1
+    trainer.configure('ignore = ["HP001"]')
+    assert main(run) == 0
+
+
+def test_cache_is_used(trainer: Project, capsys: Capture) -> None:
+    run = [str(trainer.root), "--output-format", "concise"]
+    main(run)
+    (entry,) = (trainer.root / ".hotpath_cache").glob("*.json")
+    entry.write_text(entry.read_text().replace("value.item()", "cached.item()"))
+    capsys.readouterr()
+    main(run)
+    assert "`cached.item()`" in capsys.readouterr().out
+
+
+def test_reads_seen_at_run_time(trainer: Project, capsys: Capture, tmp_path: Path) -> None:
+    sites = [
+        {"file": "train.py", "line": 2, "read": "item", "count": 3},
+        {"file": "train.py", "line": 8, "read": "format", "count": 5},
+        {"file": "other.py", "line": 1, "read": "item", "count": 1},
+    ]
+    path = tmp_path / "reads.json"
+    path.write_text(json.dumps({"version": 1, "sites": sites}))
+    assert trainer.run("--reads", str(path)) == 1
+    assert capsys.readouterr().out == (
+        "train.py:8: format seen at run time, 5 times; in `for env_idx in range(n_envs)`, line 7\n"
+        "hotpath: 1 of 3 sites read at run time is in a loop over environments and was missed\n"
+    )
+    path.write_text(json.dumps({"version": 1, "sites": sites[:1]}))
+    assert trainer.run("--reads", str(path)) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "not a file of reads"),
+        ('{"version": 1, "sites": [{}]}', "sites[0] has no"),
+    ],
+)
+def test_unusable_reads(trainer: Project, text: str, message: str, capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "reads.json"
+    path.write_text(text)
+    assert trainer.run("--reads", str(path)) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_as_a_function(trainer: Project) -> None:
+    report = check([trainer.root])
+    assert [finding.code for finding in report.findings] == ["HP001"]
+    assert check([trainer.root], Config(ignore=("HP001",))).findings == ()

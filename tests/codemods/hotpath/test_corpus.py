@@ -1,0 +1,25 @@
+"""The corpus of stalls and look-alikes: what is seen, what is missed, and the document that says so."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.hotpath.corpus import Outcome, outcomes, render_table
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
+
+
+@pytest.mark.parametrize("outcome", outcomes(), ids=lambda outcome: f"{outcome.way}: {outcome.name}")
+def test_snippet(outcome: Outcome) -> None:
+    assert outcome.found == (frozenset() if outcome.missed else outcome.stalls)
+
+
+def test_corpus_is_large_and_has_both_sides() -> None:
+    assert sum(bool(outcome.stalls) for outcome in outcomes()) >= 80
+    assert sum(not outcome.stalls for outcome in outcomes()) >= 40
+
+
+def test_document_has_the_table() -> None:
+    assert render_table() in DOCUMENT.read_text("utf-8"), (
+        "docs/hotpath.md is out of date: python -m tests.codemods.hotpath.corpus"
+    )
