@@ -1,10 +1,11 @@
 """CPU time of the static tools, whole process, on generated files and on the monolith.
 
-    python benchmarks/codemods.py [--lines N]... [--repeat N]
+    python benchmarks/codemods.py [--lines N]... [--repeat N] [--against FOLDER]
 
 Each figure is the least of the repeats, so that a busy machine counts less. The ratio compares with what
 cannot be avoided: an interpreter that parses the same file with libcst and writes it back. `growth` is the
-exponent p in time ~ lines**p between two rows, start-up taken off: 1 is linear.
+exponent p in time ~ lines**p between two rows, start-up taken off: 1 is linear. `--against` names another
+checkout, whose commands take turns with these on the monolith and on a generated one of 4,400 lines.
 """
 
 from __future__ import annotations
@@ -69,6 +70,27 @@ BLOCK = '''
 '''
 
 
+PLAIN = """
+    # What the {n}th block does.
+    weight_{n} = [row * {n} for row in rows if row % {m} != 1]
+    for index, row in enumerate(weight_{n}):
+        if index > limit and row:
+            log.append((index, row))
+            continue
+        try:
+            total += rows[index % len(rows)] * offset
+        except IndexError as error:
+            log.append(str(error))
+    total += sum(weight_{n}, start=offset)
+"""
+
+PLAN = """
+version = 1
+source = "subject.py"
+function = "train"
+"""
+
+
 def many_functions(lines: int) -> str:
     """Return a file of about `lines` lines: one small function with two helpers after the other."""
     return "".join(FUNCTION.format(n=n) for n in range(lines // FUNCTION.count("\n") + 1))
@@ -80,9 +102,27 @@ def one_function(lines: int) -> str:
     return f"def train(rows):\n    total, log = 0, []\n{blocks}\n    return total, log\n"
 
 
-def cpu_seconds(arguments: list[str], folder: Path) -> float:
+def monolith(lines: int) -> str:
+    """Return a file of about `lines` lines: small functions, then one with nine helpers."""
+    count = lines * 2 // 3 // PLAIN.count("\n")
+    blocks = [PLAIN.format(n=n, m=n + 2) for n in range(count)]
+    for n in range(9):
+        blocks[(n + 1) * count // 10] += BLOCK.format(n=n)
+    start = "def train(rows, limit=3):\n    total, log, offset = 0, [], limit * 2\n"
+    return f"{many_functions(lines // 3)}\n\n{start}{''.join(blocks)}\n    return total, log\n"
+
+
+def four_files() -> str:
+    """Return a plan that moves the nine helpers of `monolith` to four files."""
+    moves = [
+        f'[[move]]\nto = "part_{n}.py"\nnames = {[f"step_{h}" for h in range(n, 9, 4)]}\n' for n in range(4)
+    ]
+    return PLAN + "\n".join(moves)
+
+
+def cpu_seconds(arguments: list[str], folder: Path, root: Path = ROOT) -> float:
     """Return the user and system time of a Python process."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONPATH=str(root))
     null = os.open(os.devnull, os.O_WRONLY)
     here = Path.cwd()
     os.chdir(folder)
@@ -147,19 +187,61 @@ def show_growth(title: str, make: Callable[[int], str], sizes: list[int], repeat
         print(f"start-up of extract, on an empty file: {start_up:.2f} s")
 
 
+def show_whole(repeat: int, other: Path | None) -> None:
+    """Print what users wait for, for this checkout and another one, their runs taking turns."""
+    folders = [ROOT] if other is None else [ROOT, other.resolve()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "subject.py").write_text(monolith(4_400), encoding="utf-8")
+        (folder / "plan.toml").write_text(four_files(), encoding="utf-8")
+        lines = monolith(4_400).count("\n")
+        commands = {
+            "start-up": ["-m", "codemods.extract", "--help"],
+            f"audit of one function, {lines} lines": [
+                "-m",
+                "codemods.audit",
+                "subject.py",
+                "--function",
+                "train",
+            ],
+            f"nine helpers in place, {lines} lines": [
+                "-m",
+                "codemods.extract",
+                "subject.py",
+                "--function",
+                "train",
+            ],
+            f"nine helpers to four files, {lines} lines": ["-m", "codemods.extract", "--plan", "plan.toml"],
+            "audit of the monolith": [
+                "-m",
+                "codemods.audit",
+                str(MONOLITH),
+                "--function",
+                "train_ppo_vectorized",
+            ],
+            "every helper of the monolith": ["-m", "codemods.extract", str(MONOLITH)],
+        }
+        print("\n" + "  ".join(f"{folder.name:>10}" for folder in folders))
+        for title, arguments in commands.items():
+            best = dict.fromkeys(folders, math.inf)
+            for _ in range(repeat):
+                for root in folders:
+                    best[root] = min(best[root], cpu_seconds(arguments, folder, root))
+            print("  ".join(f"{best[root]:>8.2f} s" for root in folders), "", title)
+
+
 def main(argv: list[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="CPU time of the static tools.")
     parser.add_argument("--lines", type=int, action="append", help="a size of generated file")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each command; the least counts")
+    parser.add_argument("--against", type=Path, help="another checkout to compare with; no growth then")
     options = parser.parse_args(argv)
     sizes = sorted(options.lines or SIZES)
-    show_growth("many functions, two helpers each", many_functions, sizes, options.repeat)
-    show_growth("one function, a helper every twenty lines", one_function, sizes, options.repeat)
-    if MONOLITH.exists():
-        print(f"\n{MONOLITH.relative_to(ROOT)}, {MONOLITH.read_text(encoding='utf-8').count(chr(10))} lines")
-        for name, seconds in measure(MONOLITH, options.repeat).items():
-            print(f"{name:>12} {seconds:6.2f} s")
+    if options.against is None:
+        show_growth("many functions, two helpers each", many_functions, sizes, options.repeat)
+        show_growth("one function, a helper every twenty lines", one_function, sizes, options.repeat)
+    show_whole(options.repeat, options.against)
     return 0
 
 

@@ -46,7 +46,7 @@ def build(folder: Path, files: int, lines: int, trainers: int) -> tuple[int, int
         text = path.read_text()
         size = text.count("\n")
         # What is left is spread evenly over the files that are left.
-        if 0.5 * (lines - total) / (files - count) <= size <= 2.0 * (lines - total) / (files - count):
+        if 0.9 * (lines - total) / (files - count) <= size <= 2.0 * (lines - total) / (files - count):
             copy = folder / "library" / f"module_{count}.py"
             copy.parent.mkdir(exist_ok=True)
             copy.write_text(text)

@@ -43,18 +43,6 @@ class Seams(_Table):
     names: tuple[str, ...] = ()
 
 
-class Fences(_Table):
-    """A function whose order of device synchronisations and batched transfers must stay as at the base.
-
-    Attributes:
-        file: the file of the function, relative to the repository.
-        function: its qualified name.
-    """
-
-    file: str
-    function: str
-
-
 class HotPath(_Table):
     """What the static checker of per-env loops reads.
 
@@ -102,7 +90,8 @@ class GateConfig(_Table):
         plans: plan files (globs) whose outcome must be what is in the tree.
         seams: names that tests replace.
         hotpath: device stalls in per-env loops.
-        fences: functions whose synchronisations stay in order (needs a base).
+        fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
+            order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.
         counts: golden runs of which only what holds on every machine is compared.
         reads: golden runs whose device-to-host reads in per-env loops the hot-path check must know.
@@ -116,7 +105,7 @@ class GateConfig(_Table):
     plans: tuple[str, ...] = ()
     seams: tuple[Seams, ...] = ()
     hotpath: HotPath | None = None
-    fences: tuple[Fences, ...] = ()
+    fences: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()

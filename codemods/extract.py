@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from codemods.analysis.source import no_collection
+
 if TYPE_CHECKING:
     from codemods.plans.report import Report
 
@@ -208,9 +210,10 @@ def _print(text: str, output: Path | None) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
     try:
-        result = command.main(
-            args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
-        )
+        with no_collection():
+            result = command.main(
+                args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
+            )
     except click.ClickException as error:
         click.echo(f"codemods extract: {error.format_message()}", err=True)
         return error.exit_code

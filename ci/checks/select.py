@@ -7,6 +7,7 @@ from functools import partial
 
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
+from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import plan
@@ -28,7 +29,7 @@ def needing_base(context: Context) -> list[str]:
         return []
     config = context.config
     left = [f"throughput {config.throughput.run}"] if config.throughput else []
-    return [*(f"fences {fence.function}" for fence in config.fences), *left]
+    return [*(["fences"] if config.fences else []), *left]
 
 
 def _checks(context: Context) -> Iterator[Check]:
@@ -44,6 +45,8 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
     if config.hotpath:
         yield Check("hot path", partial(hotpath, context, config.hotpath), runs="in turn")
+    if config.fences and context.base:
+        yield Check("fences", partial(fences, context, config.fences), runs="in turn")
     for name in config.counts:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import codemods.analysis.rules
 import codemods.plans.run  # noqa: F401  (both register refusal codes)
-from ci.config import Fences, GateConfig, HotPath, Isolation, Tests, Throughput
+from ci.config import GateConfig, HotPath, Isolation, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
 from codemods.analysis.refusals import RULES
@@ -57,7 +57,6 @@ def gate() -> str:
             "[[tool.gate.imports]]": Isolation,
             "[[tool.gate.seams]]": GateSeams,
             "[tool.gate.hotpath]": HotPath,
-            "[[tool.gate.fences]]": Fences,
             "[tool.gate.throughput]": Throughput,
             "[tool.gate.tests]": Tests,
         },

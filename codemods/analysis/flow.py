@@ -20,6 +20,7 @@ class Flow:
         self._bit = {name: 1 << index for index, name in enumerate(sorted(graph.names))}
         self._bound = self._forward()
         self._later = self._backward()
+        self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
 
     def _forward(self) -> list[int]:
         """Mask of surely bound names before every event."""
@@ -81,7 +82,7 @@ class Flow:
 
     def unbinds(self, name: str) -> bool:
         """Whether the name is unbound anywhere in the frame."""
-        return any(event.unbind == name for event in self.graph.events)
+        return name in self._unbound
 
     def bound_at_end(self, name: str) -> bool:
         """Whether the name is bound whenever the frame ends normally."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from codemods.analysis.origins import absolute
 from codemods.analysis.repository import package_of
-from codemods.analysis.source import SourceError, read_source
+from codemods.analysis.source import SourceError, read_source, statements_in
 
 HEAVY = frozenset(
     (
@@ -190,7 +190,7 @@ def lazy_imports(
     """Every name imported anywhere inside a function, with the cycle that importing it on top would close."""
     found = []
     anyway = {} if graph is None else graph.chains(module)
-    for node in ast.walk(function):
+    for node in statements_in(function):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         base = absolute(node, package) if isinstance(node, ast.ImportFrom) else None

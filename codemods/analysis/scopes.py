@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeVar, cast
 
-from codemods.analysis.source import Source, SourceError
+from codemods.analysis.source import Source, SourceError, blocks_of, statements_in
 
 T = TypeVar("T")
 Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
@@ -162,6 +162,16 @@ class ScopeTree:
             and not self.star_imports
             and hasattr(builtins, name)
         )
+
+    @cached_property
+    def blocks(self) -> dict[ast.AST, list[ast.stmt]]:
+        """The block in which every statement stands."""
+        return {
+            statement: block
+            for node in statements_in(self.source.tree)
+            for block in blocks_of(node)
+            for statement in block
+        }
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

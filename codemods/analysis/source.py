@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import io
 import re
 import symtable
@@ -15,6 +16,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Module: ("body",),
+    ast.FunctionDef: ("body",),
+    ast.AsyncFunctionDef: ("body",),
+    ast.ClassDef: ("body",),
+    ast.If: ("body", "orelse"),
+    ast.For: ("body", "orelse"),
+    ast.AsyncFor: ("body", "orelse"),
+    ast.While: ("body", "orelse"),
+    ast.With: ("body",),
+    ast.AsyncWith: ("body",),
+    ast.Try: ("body", "handlers", "orelse", "finalbody"),
+    ast.TryStar: ("body", "handlers", "orelse", "finalbody"),
+    ast.ExceptHandler: ("body",),
+    ast.Match: ("cases",),
+    ast.match_case: ("body",),
+}
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BOM = b"\xef\xbb\xbf"
 # Enough for generated expressions of a thousand levels, and far from what the C stack holds.
@@ -174,6 +192,33 @@ def decode_source(data: bytes, name: str) -> Source:
     if plain != "utf-8" and text.encode(plain) != data[len(_BOM) if bom else 0 :]:
         raise SourceError(f"{name}:1: does not survive a round trip through {plain}; save it as UTF-8")
     return parse_source(text, name, encoding=plain, bom=bom)
+
+
+def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
+    """The blocks of a statement, handler or case; a statement's handlers or cases count as one."""
+    return [getattr(node, field) for field in _BLOCKS.get(type(node), ())]
+
+
+def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """A tree and all statements, handlers and cases in it; expressions hold no statement."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in blocks_of(node):
+            waiting.extend(block)
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Leave reference cycles alone during a command, which makes many objects and keeps them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codemods.analysis.waits import is_fence, sync_method
+from codemods.analysis.waits import JOINS, is_fence, sync_method
+
+# Loops and clauses of comprehensions, outermost first.
+_Loops = tuple[ast.AST, ...]
+_BLOCK_FIELDS = frozenset(["body", "orelse", "finalbody", "handlers", "cases"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,7 @@ class SyncCall:
         text: the call, shortened.
         method: what waits (``item``, ``cpu``, ``to``, ``synchronize``).
         is_fence: whether everything queued before it is done after it.
+        batched: whether it brings many values to the host at once, which were stacked or concatenated for it.
         function: qualified name of the function, of those inside the analysed one, that it stands in.
         loops: headers of the loops around it inside that function, outermost first.
         fence: line of the last fence before it in that function, or None; one under a condition (there is a
@@ -31,6 +36,7 @@ class SyncCall:
     text: str
     method: str
     is_fence: bool
+    batched: bool
     function: str
     loops: tuple[str, ...]
     fence: int | None
@@ -38,81 +44,91 @@ class SyncCall:
 
 def find_syncs(function: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> tuple[SyncCall, ...]:
     """Every such call in a function and in the functions inside it, in the order of the text."""
-    return tuple(sorted(_Scan(qualname).body(function.body, (), None)[0], key=lambda call: call.line))
+    found: list[SyncCall] = []
+    _Scan(qualname, found).body(function.body, (), None)
+    return tuple(sorted(found, key=lambda call: call.line))
 
 
 class _Scan:
-    """Walks one function's statements in order, with the loops around and the last fence passed."""
+    """Walks one function's statements in order, with the loops around and the last fence passed; adds to
+    ``found``.
+    """
 
-    def __init__(self, qualname: str) -> None:
+    def __init__(self, qualname: str, found: list[SyncCall]) -> None:
         self.qualname = qualname
+        self.found = found
 
-    def body(
-        self, statements: list[ast.stmt], loops: tuple[str, ...], fence: int | None
-    ) -> tuple[list[SyncCall], int | None]:
-        """The calls in a block, and the last fence that was passed when it is done."""
-        found: list[SyncCall] = []
+    def body(self, statements: list[ast.stmt], loops: _Loops, fence: int | None) -> int | None:
+        """Walk a block; the last fence that was passed when it is done."""
         for statement in statements:
-            calls, fence = self.statement(statement, loops, fence)
-            found += calls
-        return found, fence
+            fence = self.statement(statement, loops, fence)
+        return fence
 
-    def statement(
-        self, node: ast.stmt, loops: tuple[str, ...], fence: int | None
-    ) -> tuple[list[SyncCall], int | None]:
+    def statement(self, node: ast.stmt, loops: _Loops, fence: int | None) -> int | None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            return _Scan(f"{self.qualname}.{node.name}").body(node.body, (), None)[0], fence
-        inner = (*loops, _header(node)) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else loops
-        found: list[SyncCall] = []
-        for expression, repeated in _own_expressions(node):
-            calls, fence = self.expression(expression, inner if repeated else loops, fence)
-            found += calls
+            _Scan(f"{self.qualname}.{node.name}", self.found).body(node.body, (), None)
+            return fence
+        inner = (*loops, node) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else loops
+        own = inner if isinstance(node, ast.While) else loops
+        for name in node._fields:
+            if name not in _BLOCK_FIELDS:
+                fence = self.expressions(getattr(node, name, None), own, fence)
         passed = fence
         for index, block in enumerate(_blocks(node)):
-            calls, after = self.body(block, inner, fence)
-            found += calls
+            after = self.body(block, inner, fence)
             if index == 0:
                 passed = after
-        return found, passed
+        return passed
 
-    def expression(
-        self, node: ast.expr, loops: tuple[str, ...], fence: int | None
-    ) -> tuple[list[SyncCall], int | None]:
-        found: list[SyncCall] = []
+    def expressions(self, node: object, loops: _Loops, fence: int | None) -> int | None:
+        """Walk what a field holds."""
+        if isinstance(node, list):
+            for item in node:
+                fence = self.expressions(item, loops, fence)
+            return fence
+        if isinstance(node, ast.expr):
+            return self.expression(node, loops, fence)
+        if isinstance(node, (ast.withitem, ast.keyword, ast.comprehension, ast.arguments)):
+            for name in node._fields:
+                fence = self.expressions(getattr(node, name, None), loops, fence)
+        return fence
+
+    def expression(self, node: ast.expr, loops: _Loops, fence: int | None) -> int | None:
+        if isinstance(node, (ast.Name, ast.Constant)):
+            return fence
         own = loops
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            own = (*loops, *(_clause(generator) for generator in node.generators))
-        for child in ast.iter_child_nodes(node):
-            for expression in _expressions(child):
-                calls, fence = self.expression(expression, own, fence)
-                found += calls
-        if isinstance(node, ast.Call):
-            method = sync_method(node)
-            if method is not None:
-                fence_here = is_fence(method)
-                line = node.func.end_lineno or node.lineno
-                found.append(SyncCall(line, _short(node), method, fence_here, self.qualname, loops, fence))
-                if fence_here:
-                    fence = line
-        return found, fence
+            own = (*loops, *node.generators)
+        for name in node._fields:
+            fence = self.expressions(getattr(node, name, None), own, fence)
+        method = sync_method(node) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and method is not None:
+            line = node.func.end_lineno or node.lineno
+            self.found.append(
+                SyncCall(
+                    line=line,
+                    text=_short(node),
+                    method=method,
+                    is_fence=is_fence(method),
+                    batched=not is_fence(method) and _is_batch(node.func),
+                    function=self.qualname,
+                    loops=tuple(map(_header, loops)),
+                    fence=fence,
+                )
+            )
+            if is_fence(method):
+                fence = line
+        return fence
 
 
-def _own_expressions(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """The expressions of a statement itself; whether its loop repeats them."""
-    for name, value in ast.iter_fields(node):
-        if name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            continue
-        repeated = isinstance(node, ast.While)
-        for item in value if isinstance(value, list) else [value]:
-            yield from ((expression, repeated) for expression in _expressions(item))
-
-
-def _expressions(node: object) -> Iterator[ast.expr]:
-    if isinstance(node, ast.expr):
-        yield node
-    elif isinstance(node, (ast.withitem, ast.keyword, ast.comprehension, ast.arguments)):
-        for child in ast.iter_child_nodes(node):
-            yield from _expressions(child)
+def _is_batch(function: ast.expr) -> bool:
+    """Whether what is read was put together from many values: ``torch.stack(losses).tolist()``."""
+    return any(
+        isinstance(part, ast.Call)
+        and (part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", ""))
+        in JOINS
+        for part in ast.walk(function)
+    )
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -124,15 +140,11 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _header(node: ast.stmt) -> str:
-    if isinstance(node, (ast.For, ast.AsyncFor)):
+def _header(node: ast.AST) -> str:
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
         return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
     assert isinstance(node, ast.While)
     return f"while {ast.unparse(node.test)}"
-
-
-def _clause(generator: ast.comprehension) -> str:
-    return f"for {ast.unparse(generator.target)} in {ast.unparse(generator.iter)}"
 
 
 def _short(node: ast.Call, limit: int = 60) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from codemods.analysis.events import NotUnderstood
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.scopes import Binder, Scope
+from codemods.analysis.source import blocks_of
 
 
 @dataclass(slots=True)
@@ -77,12 +78,12 @@ class Variables:
     def _frame(self, owner: Scope) -> _Frame:
         if owner not in self._frames:
             frame = self._frames[owner] = _Frame()
-            stack = list(ast.iter_child_nodes(owner.node))
+            stack: list[ast.AST] = [statement for block in blocks_of(owner.node) for statement in block]
             while stack:
                 node = stack.pop()
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                     continue
-                stack.extend(ast.iter_child_nodes(node))
+                stack.extend(statement for block in blocks_of(node) for statement in block)
                 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
                     frame.loops.append((node.lineno, node.end_lineno or node.lineno))
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -109,6 +109,9 @@ TRACKERS = frozenset(
 TRACKER_FUNCTIONS = frozenset({"mlflow.log_metric", "mlflow.log_metrics", "wandb.log"})
 """The same, as functions."""
 
+JOINS = frozenset({"cat", "concat", "concatenate", "hstack", "stack", "vstack"})
+"""Functions that put many tensors into one, so that a single copy brings them all to the host."""
+
 FENCE = "synchroni"
 """How the names of calls begin after which everything queued on streams, events or devices is done."""
 

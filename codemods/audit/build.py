@@ -12,6 +12,7 @@ from codemods.analysis.helpers import Helper
 from codemods.analysis.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.references import Reference, Usage, find_usage
+from codemods.analysis.regions import find_regions
 from codemods.analysis.repository import ModuleName, module_name, package_of, project_root, shown_path
 from codemods.analysis.scopes import FunctionNode, Scope
 from codemods.analysis.seams import ANY_NAME, Seam, find_seams
@@ -110,6 +111,7 @@ class _Context:
         node = scope.node
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         helpers = [helper for helper in self.analysis.helpers if helper.outer.inside(scope)]
+        syncs = find_syncs(node, scope.qualname)
         return FunctionReport(
             name=scope.name,
             qualname=scope.qualname,
@@ -122,7 +124,8 @@ class _Context:
             references=self._references(scope),
             seams=self._seams_of(scope),
             lazy_imports=lazy_imports(node, self.name.name, self.package, self.graph),
-            syncs=find_syncs(node, scope.qualname),
+            syncs=syncs,
+            regions=find_regions(syncs),
         )
 
     def _references(self, scope: Scope) -> tuple[Reference, ...] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from codemods.analysis.source import SourceError, room_for_nesting
+from codemods.analysis.source import SourceError, no_collection, room_for_nesting
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
@@ -20,7 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: every helper can be lifted, or ``--exit-zero``; 1: some are refused; 2: unusable input.
     """
     try:
-        status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+        with no_collection():
+            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"codemods audit: {error.format_message()}", err=True)
         return 2

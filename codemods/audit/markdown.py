@@ -247,6 +247,22 @@ def _syncs(function: FunctionReport) -> Iterator[str]:
             for sync in function.syncs
         ],
     )
+    yield "### Fenced regions"
+    yield ""
+    yield "The order in which each loop waits; a refactoring must keep it."
+    yield ""
+    yield from table(
+        ("loop", "in", "waits", "order"),
+        [
+            (
+                code(region.loop) if region.loop else "none",
+                wording.where(region.function, function),
+                wording.waits(region),
+                ", ".join(f"{step.kind} (line {step.line})" for step in region.steps),
+            )
+            for region in function.regions
+        ],
+    )
 
 
 def _module(report: Report) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Literal
 from codemods.analysis.effects import Mutation
 from codemods.analysis.import_graph import LazyImport, Pulled
 from codemods.analysis.references import Reference, Taken
+from codemods.analysis.regions import Region
 from codemods.analysis.syncs import SyncCall
 
 Bound = Literal["parameter", "local", "import", "helper", "class", "exception", "pattern", "nonlocal"]
@@ -158,6 +159,7 @@ class FunctionReport:
         own_lines: its lines without those of its helpers.
         references: its uses in the repository, outside its own text; None if that was not searched.
         seams: those that the function or its helpers read; None if no tests were searched.
+        regions: the order of its waits, loop by loop.
     """
 
     name: str
@@ -172,6 +174,7 @@ class FunctionReport:
     seams: tuple[SeamReport, ...] | None
     lazy_imports: tuple[LazyImport, ...]
     syncs: tuple[SyncCall, ...]
+    regions: tuple[Region, ...]
 
     @property
     def lines(self) -> int:

@@ -135,6 +135,13 @@ def _surroundings(function: FunctionReport, report: Report) -> Iterator[str]:
         ],
         "    ",
     )
+    yield f"  fenced regions: {len(function.regions)}"
+    for region in function.regions:
+        where = wording.where(region.function, function)
+        yield f"    {region.loop or 'outside of loops'}, in {where}: {wording.waits(region)}"
+        yield from columns(
+            [(str(step.line), step.kind, step.text, *step.inner[-1:]) for step in region.steps], "      "
+        )
 
 
 def _seam(seam: SeamReport) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from codemods.analysis.import_graph import LazyImport
+from codemods.analysis.regions import Region, StepKind
 from codemods.audit.report import (
     Capture,
     FunctionReport,
@@ -155,3 +156,14 @@ def statistics(report: Report) -> list[tuple[str, int]]:
         seams = [*report.other_seams, *(seam for f in functions for seam in f.seams or ())]
         rows.append(("seams", len({seam.name for seam in seams})))
     return rows
+
+
+def waits(region: Region) -> str:
+    """How often a region waits, by kind."""
+    kinds = Counter(step.kind for step in region.steps)
+    nouns: dict[StepKind, str] = {
+        "fence": "synchronisation",
+        "batch": "batched transfer",
+        "read": "single read",
+    }
+    return ", ".join(count(kinds[kind], noun) for kind, noun in nouns.items() if kinds[kind])

@@ -39,6 +39,9 @@ def tensor_method(frame: Frame, node: ast.Call, owner: Kind, name: str, argument
         return _read(frame, node, name)
     if name in ("to", "type", "copy_", "cuda"):
         return _moved(frame, node, owner, name, arguments)
+    if name in ("items", "keys") and not arguments.all():
+        # Annotated as a tensor or a dict of them: here it is the dict.
+        return seq(tup((HOST, owner))) if name == "items" else seq(HOST)
     if name in SHAPES or (name == "repeat_interleave" and _repeats(arguments)):
         frame.report("HP006", node)
         frame.fenced = False

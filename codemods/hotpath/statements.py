@@ -201,6 +201,7 @@ def _exit(frame: Frame, node: ast.stmt) -> bool:
 @statement(ast.Assert)
 def _assert(frame: Frame, node: ast.Assert) -> bool:
     condition(frame, node.test)
+    frame.env.update(_narrowed(frame, node.test)[0])
     return True
 
 

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 
 from codemods.analysis.box import Box, find_boxes
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
+from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.box import BoxNames, box_edits, prove_boxes
 from codemods.transforms.classes import find_imports
 from codemods.transforms.naming import fresh_name
-from codemods.transforms.proof import NotProven
 
 
 def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Box what the chosen helpers share and lift; one that can't be lifted then gets no box."""
-    refused: dict[Helper, Refusal] = {}
-    while True:
-        wanted = [helper for helper in request.wanted if helper not in refused]
-        boxes, unfit = find_boxes(analysis, chosen - refused.keys())
-        if unfit:
-            refused.update(unfit)
-            continue
-        if not boxes:
-            outcome = lift(analysis, replace(request, wanted=wanted))
-            return replace(outcome, refused={**outcome.refused, **refused})
-        members = [helper for box in boxes for helper in box.helpers]
-        try:
-            prepared = _rewritten(analysis, boxes)
-        except NotProven as failure:
-            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
-            continue
-        outcome = lift(prepared.analysis, translated(request, wanted, prepared))
-        failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
-        if not failed:
-            return back(outcome, prepared, refused)
-        refused.update({helper: located(refusal, prepared) for helper, refusal in failed.items()})
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Box]:
+        return Found(*find_boxes(analysis, chosen.difference(refused)), {})
+
+    def rewrite(boxes: Sequence[Box]) -> tuple[Prepared, Explain]:
+        return _rewritten(analysis, boxes), lambda helper, refusal: refusal
+
+    return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
 def _rewritten(analysis: Analysis, boxes: Sequence[Box]) -> Prepared:

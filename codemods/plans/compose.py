@@ -13,7 +13,7 @@ from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.source import Source, SourceError, decode_source, parse_source
+from codemods.analysis.source import Source, SourceError, decode_source, parse_source, statements_in
 from codemods.plans.modules import Layout
 from codemods.plans.targets import Request, TargetError, build_targets, source_imports
 from codemods.transforms.edits import Edit
@@ -85,7 +85,7 @@ def _in_place(analysis: Analysis, layout: Layout, decision: Decision) -> Compose
         insertions.setdefault(at, gap if crowded else "")
         insertions[at] += lifted.function(helper, indent) + gap
     text = lifted.rest([Edit(at, at, new) for at, new in insertions.items()])
-    prove_all(decision, names, reread(source, text).tree, {}, None)
+    prove_all(decision, names, reread(source, text), {}, None)
     return Composed(decision, {layout.rest: text} if decision.lifted else {}, {})
 
 
@@ -112,7 +112,7 @@ def must_compile(source: Source) -> None:
         NotProven: if the compiler finds what the parser does not.
     """
     try:
-        compile_tree(ast.parse(source.text), ())
+        compile_tree(source.tree, ())
     except SyntaxError as error:
         raise NotProven(f"{source.path}:{error.lineno}: does not compile: {error.msg}") from None
 
@@ -138,24 +138,16 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
         made = parse_source(files[target.path], layout.shown(target.path))
         must_compile(made)
         trees[target.path] = made.tree
-    prove_all(decision, names, reread(source, text).tree, {t: trees[t.path] for t in targets}, package)
+    prove_all(decision, names, reread(source, text), {t: trees[t.path] for t in targets}, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
     return Composed(decision, files, {h: t.path for t in targets for h in t.helpers})
 
 
 def _outside(tree: ast.AST, inside: Sequence[ast.AST]) -> list[ast.AST]:
-    """Nodes of a tree that are imports and not inside some of its definitions."""
-    found: list[ast.AST] = []
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
-        if node in inside:
-            continue
-        if isinstance(node, ast.ImportFrom):
-            found.append(node)
-        stack.extend(ast.iter_child_nodes(node))
-    return found
+    """Imports of a tree that are not inside some of its definitions."""
+    gone = {node for definition in inside for node in statements_in(definition)}
+    return [node for node in statements_in(tree) if isinstance(node, ast.ImportFrom) and node not in gone]
 
 
 __all__ = ["Composed", "Request", "TargetError", "compose"]

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 
 from codemods.analysis.context import Context, collect, late
 from codemods.analysis.decide import decide
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
+from codemods.analysis.refusals import Refusal
+from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.classes import find_imports
 from codemods.transforms.context import ContextNames, context_edits, prove_contexts
 from codemods.transforms.naming import fresh_name
-from codemods.transforms.proof import NotProven
 
 
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
-    refused: dict[Helper, Refusal] = {}
-    while True:
-        wanted = [helper for helper in request.wanted if helper not in refused]
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Context]:
         plain = decide(analysis, wanted)
-        takers = sorted((h for h in chosen.intersection(plain.lifted)), key=lambda h: h.node.lineno)
+        takers = sorted(chosen.intersection(plain.lifted), key=lambda h: h.node.lineno)
         contexts, unfit = collect(plain.lifting, takers)
-        if unfit:
-            refused.update(unfit)
-            continue
-        if not contexts:
-            outcome = lift(analysis, replace(request, wanted=wanted))
-            return replace(outcome, refused={**outcome.refused, **refused})
-        members = [helper for context in contexts for helper in context.helpers]
-        try:
-            prepared, variables = _rewritten(analysis, contexts)
-        except NotProven as failure:
-            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
-            continue
-        outcome = lift(prepared.analysis, translated(request, wanted, prepared))
-        failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
-        if not failed:
-            # An object that holds another helper uses it as a value; that is not why it is refused.
-            before = {h: r for h, r in plain.refused.items() if prepared.now[h] in outcome.refused}
-            return back(outcome, prepared, {**before, **refused})
-        for helper, refusal in failed.items():
-            shown = located(refusal, prepared)
-            made = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
-            refused[helper] = late(helper, shown) if made else shown
+        # An object that holds another helper uses it as a value; that is not why it is refused.
+        return Found(contexts, unfit, plain.refused)
+
+    def rewrite(contexts: Sequence[Context]) -> tuple[Prepared, Explain]:
+        prepared, variables = _rewritten(analysis, contexts)
+
+        def explain(helper: Helper, refusal: Refusal) -> Refusal:
+            of_context = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
+            return late(helper, refusal) if of_context else refusal
+
+        return prepared, explain
+
+    return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
 def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepared, list[str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 
@@ -72,3 +74,12 @@ def find_root(start: Path) -> Path:
         if (candidate / "pyproject.toml").is_file() or (candidate / ".git").exists():
             return candidate
     return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
+
+
+def cycle_in(needs: Mapping[str, Collection[str]]) -> list[str]:
+    """Modules that would import each other, sorted; ``needs`` says which modules each one imports."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return sorted(set(error.args[1]))
+    return []

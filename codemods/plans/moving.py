@@ -15,7 +15,7 @@ from codemods.analysis.refusals import Refusal
 from codemods.analysis.source import Source, parse_source
 from codemods.plans.append import Clash, extended_module, made_module
 from codemods.plans.imports import Import, ImportSection, imports_of
-from codemods.plans.modules import Layout
+from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import Moved, follow_references, referenced_elsewhere
 from codemods.transforms.edits import Edit, apply_edits
@@ -153,19 +153,12 @@ class Mover:
         return Import(target.module, new, None if local == new else local)
 
     def _no_cycle(self) -> None:
-        modules = {target.module: target for target in self.files.values()}
-        waiting = {
-            module: {made.module for made in target.imports.runtime if made.module in modules}
-            for module, target in modules.items()
+        needs = {
+            target.module: {made.module for made in target.imports.runtime} for target in self.files.values()
         }
-        while waiting:
-            ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
-            if not ready:
-                raise Clash(
-                    f"{' and '.join(sorted(waiting))} would import each other; move their names to one file"
-                )
-            for module in ready:
-                del waiting[module]
+        cycle = cycle_in(needs)
+        if cycle:
+            raise Clash(f"{' and '.join(cycle)} would import each other; move their names to one file")
 
     def _edits(self, region: tuple[int, int] | None = None) -> list[Edit]:
         edits = name_edits(self.analysis, self.local)

@@ -7,10 +7,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal
+from codemods.analysis.refusals import Refusal, refuse
 from codemods.analysis.source import Source, SourceError, parse_source
 from codemods.plans.compose import Composed
 from codemods.plans.targets import Request
@@ -114,6 +115,64 @@ def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]
         {was[helper]: names for helper, names in outcome.lifted.items()},
         {**{was[h]: located(refusal, prepared) for h, refusal in outcome.refused.items()}, **refused},
     )
+
+
+class Group(Protocol):
+    """Helpers that share one rewrite."""
+
+    @property
+    def helpers(self) -> Sequence[Helper]: ...
+
+
+G = TypeVar("G", bound=Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[G]):
+    """Groups to be rewritten, why some helpers can't be in one, and why others stay without any rewrite."""
+
+    groups: Sequence[G]
+    unfit: Mapping[Helper, Refusal]
+    before: Mapping[Helper, Refusal]
+
+
+Explain = Callable[[Helper, Refusal], Refusal]
+
+
+def lift_rewritten(
+    analysis: Analysis,
+    request: Request,
+    lift: Lift,
+    find: Callable[[Sequence[Helper], Collection[Helper]], Found[G]],
+    rewrite: Callable[[Sequence[G]], tuple[Prepared, Explain]],
+) -> Outcome:
+    """Rewrite groups of helpers, lift, refuse what fails, and again, until nothing does.
+
+    ``find`` gives the groups among the helpers wanted, but for those refused; ``rewrite`` the file rewritten,
+    and how a refusal after it is told of the file as it is.
+    """
+    refused: dict[Helper, Refusal] = {}
+    while True:
+        wanted = [helper for helper in request.wanted if helper not in refused]
+        found = find(wanted, refused)
+        if found.unfit:
+            refused.update(found.unfit)
+            continue
+        if not found.groups:
+            outcome = lift(analysis, replace(request, wanted=wanted))
+            return replace(outcome, refused={**outcome.refused, **refused})
+        members = [helper for group in found.groups for helper in group.helpers]
+        try:
+            prepared, explain = rewrite(found.groups)
+        except NotProven as failure:
+            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
+            continue
+        outcome = lift(prepared.analysis, translated(request, wanted, prepared))
+        failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
+        if not failed:
+            before = {h: r for h, r in found.before.items() if prepared.now[h] in outcome.refused}
+            return back(outcome, prepared, {**before, **refused})
+        refused.update({h: explain(h, located(refusal, prepared)) for h, refusal in failed.items()})
 
 
 def located(refusal: Refusal, prepared: Prepared) -> Refusal:

@@ -13,11 +13,11 @@ from codemods.analysis.decide import Decision
 from codemods.analysis.globals import globals_of
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
-from codemods.analysis.source import Source
+from codemods.analysis.source import Source, statements_in
 from codemods.analysis.walk import all_arguments
 from codemods.plans.append import defined_names, extended_module, made_module
 from codemods.plans.imports import Import, ImportSection, imports_of
-from codemods.plans.modules import Layout
+from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.transforms.edits import Edit
 from codemods.transforms.items import line_limit
@@ -118,7 +118,9 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                         Import(other.module, names.definition, None if alias == names.definition else alias)
                     )
                     target.needs.add(other.module)
-    _no_cycle(layout, made)
+    cycle = cycle_in({target.module: target.needs for target in made})
+    if cycle:
+        raise TargetError(f"{' and '.join(cycle)} would import each other; move their helpers to one file")
     return made
 
 
@@ -132,7 +134,7 @@ def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> N
 def _imported(tree: ast.Module) -> set[str]:
     """Top-level modules that a file imports anywhere, and those of the standard library."""
     imported = set(sys.stdlib_module_names)
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.Import):
             imported.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -218,19 +220,6 @@ def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list
         elif isinstance(node, ast.AnnAssign):
             found.append(node.annotation)
     return [annotation for annotation in found if annotation is not None]
-
-
-def _no_cycle(layout: Layout, targets: Sequence[Target]) -> None:
-    """Targets may import each other only in one direction."""
-    waiting = {target.module: set(target.needs) for target in targets}
-    while waiting:
-        ready = [module for module, needs in waiting.items() if not needs & waiting.keys()]
-        if not ready:
-            raise TargetError(
-                f"{' and '.join(sorted(waiting))} would import each other; move their helpers to one file"
-            )
-        for module in ready:
-            del waiting[module]
 
 
 def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> Edit:

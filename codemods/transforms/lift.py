@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from codemods.analysis.annotations import stated_annotation
 from codemods.analysis.decide import Decision
 from codemods.analysis.helpers import Helper
-from codemods.analysis.source import Source
+from codemods.analysis.source import Source, statements_in
 from codemods.transforms.edits import Edit, apply_edits, reindent
 from codemods.transforms.items import add_items, call_items, header_items, line_limit
 from codemods.transforms.proof import resolve_relative
@@ -106,7 +106,7 @@ class Lifted:
         return reindent(text, indentation(self.source, helper.node.lineno), indent)
 
     def _removal(self, helper: Helper) -> Edit:
-        block = block_of(self.lifting.tree.parents, helper.node)
+        block = self.lifting.tree.blocks[helper.node]
         return removal(self.source, helper, self.regions[helper], block, self._gone)
 
     def rest(self, extra: list[Edit]) -> str:
@@ -118,7 +118,7 @@ class Lifted:
 def absolute_imports(source: Source, tree: ast.AST, package: str) -> list[Edit]:
     """Edits that write the relative imports in a tree as absolute ones."""
     edits = []
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             start, _ = source.span(node)
             match = re.compile(r"from\s*([.\s]+[\w.]*)(?=\s)").match(source.text, start)
@@ -213,14 +213,6 @@ def removal(
     blank_before, blank_after = first - 1 - before, after - last
     keep = max(0, blank_after - blank_before) if blank_before or block[-1] is helper.node else 0
     return Edit(start, source.starts[after], "".join(lines[last : last + keep]))
-
-
-def block_of(parents: Mapping[ast.AST, ast.AST], node: ast.stmt) -> list[ast.stmt]:
-    """The statements among which a statement stands."""
-    for _, value in ast.iter_fields(parents[node]):
-        if isinstance(value, list) and node in value:
-            return value
-    raise AssertionError("a statement outside every block")
 
 
 def _becomes_docstring(helper: Helper, block: list[ast.stmt], left: list[ast.stmt]) -> bool:

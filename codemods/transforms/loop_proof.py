@@ -310,7 +310,7 @@ def _instructions_agree(decision: LoopDecision, made: Made, method: ast.Function
     assert isinstance(old, ast.FunctionDef)
     absolute(old, made.package)
     at = len(decision.parts.setup)
-    end = ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], []))
+    end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
     old.body.insert(at + 1, end)
     place = 1 + len(decision.fields)
     new.body.insert(place + 1, copy.deepcopy(end))

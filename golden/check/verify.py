@@ -176,7 +176,7 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
         (golden_path(root, run.name, trace.about.fingerprint), golden_of(run, trace)),
         (common_path(root, run.name), common_of(run, trace)),
     ]
-    keep_durations(root, {run.name: trace.about.seconds})
+    keep_durations(root, {run.name: trace.about.seconds * run.recordings})
     return Updated(run.name, tuple((path, _write(path, dump(golden))) for path, golden in files))
 
 

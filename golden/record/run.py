@@ -261,6 +261,12 @@ class Run(_Table):
         """What runs before it, in the same {out}, without being observed."""
         return self._first
 
+    @property
+    def recordings(self) -> int:
+        """How many recordings it takes to judge the run and its properties."""
+        named = {name for same in self.same.values() for name in (*same.variants, same.of)}
+        return 1 + len(named - {None})
+
     def data_folder(self, given: Path | None) -> Path | None:
         """The folder named on the command line, else the one that the run's environment variable names."""
         if given is None and self.data is not None and self.data.variable:

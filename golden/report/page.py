@@ -108,6 +108,7 @@ def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
         ("of tensors", size_text(compared.bytes)),
         ("scalars", f"{compared.scalars:,}"),
         ("random states", f"{compared.rng_states:,}"),
+        ("host reads", f"{compared.reads:,}"),
     ]
 
 

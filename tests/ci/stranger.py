@@ -14,6 +14,10 @@ contracts = true
 plans = ["plans/*.toml"]
 runs = ["fit"]
 counts = ["fit"]
+fences = ["app"]
+
+[tool.gate.hotpath]
+paths = ["app"]
 
 [[tool.gate.imports]]
 module = "app.settings"
@@ -82,6 +86,23 @@ def scaled(values, factor):
         return value * factor
 
     return [scale(value) for value in values]
+""",
+    "app/envs.py": """\
+import torch
+
+from app.scores import score
+
+
+def evaluate(envs, stream):
+    losses = []
+    for env in envs:
+        losses.append(score(env))
+    stream.synchronize()
+    return torch.stack(losses).tolist()
+""",
+    "app/scores.py": """\
+def score(env):
+    return env.loss().detach()
 """,
     "app/updates.py": """\
 def update(optimizer, loss):

@@ -23,11 +23,11 @@ def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.Capture
     options = [*("--summary", files["summary.md"]), *("--sarif", files["gate.sarif"])]
     assert main([*map(str, [*options, "--junit", files["gate.xml"]]), "--root", str(repository)]) == 0
     printed = capsys.readouterr().out
-    assert "gate passed: 7 passed" in printed
+    assert "gate passed: 8 passed" in printed
     assert "# gate passed" in files["summary.md"].read_text()
     assert json.loads(files["gate.sarif"].read_text())["runs"][0]["results"] == []
     suite = ElementTree.parse(files["gate.xml"]).getroot()[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("7", "0", "0")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "0", "0")
 
 
 def lose_a_seam(root: Path) -> None:
@@ -77,6 +77,10 @@ def change_a_weight_by_one_ulp(root: Path) -> None:
     )
 
 
+def read_the_device_in_a_called_function(root: Path) -> None:
+    change(root, "app/scores.py", "env.loss().detach()", "env.loss().detach().item()")
+
+
 def break_a_test(root: Path) -> None:
     change(root, "app/train.py", 'type="step", step=step', 'type="step", step=step + 1')
 
@@ -90,6 +94,11 @@ def break_a_test(root: Path) -> None:
         (drift_from_the_plan, "plan", "not what the plan makes: app/scaling.py"),
         (emit_one_more_event, "counts", "different: counts of step: 4 -> 5"),
         (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
+        (
+            read_the_device_in_a_called_function,
+            "hot path",
+            "1 new; app/scores.py:2: HP001",
+        ),
         (break_a_test, "tests", "1 failed"),
     ],
 )
@@ -165,3 +174,29 @@ def test_throughput_fails_only_beyond_its_bound(
     assert main(["--only", "throughput", "--root", str(repository), "--base", "HEAD"]) == status
     assert f"fit takes {ratio} times as long as at HEAD" in " ".join(capsys.readouterr().out.split())
     assert order == ["base", "head", "head", "base", "base", "head"]
+
+
+def test_a_branch_that_adds_a_read_fails_and_one_that_only_moves_code_passes(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--only", "hot path", "--only", "fences", "--root", str(repository), "--base", "HEAD"]
+    (repository / "app/scoring.py").write_text((repository / "app/scores.py").read_text())
+    (repository / "app/scores.py").unlink()
+    change(repository, "app/envs.py", "from app.scores import score", "from app.scoring import score")
+    assert main(options) == 0
+    capsys.readouterr()
+    change(repository, "app/scoring.py", ".detach()", ".detach().item()")
+    assert main(options) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "in `for env in envs` through score: env.loss().detach().item()" in printed
+    assert "app/scoring.py:2" in printed
+
+
+def test_another_order_of_waits_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(repository, "app/envs.py", "    stream.synchronize()\n", "")
+    assert main(["--only", "fences", "--root", str(repository), "--base", "HEAD"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in evaluate waited: fence stream.synchronize(), batch torch.stack(losses).tolist(); now: batch"
+        in printed
+    )

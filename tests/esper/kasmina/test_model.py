@@ -4,9 +4,12 @@ import itertools
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
 from esper.leyline import (
+    TOPOLOGY_BLUEPRINTS,
     BlendMode,
     FactoredAction,
     SeedStage,
@@ -22,6 +25,7 @@ from tests.esper.kasmina.helpers import (
     grow_to_holding,
     grow_to_training,
     new_model,
+    new_text_model,
     perturb,
 )
 
@@ -214,6 +218,48 @@ def test_a_fossil_that_the_snapshot_has_not_seen_is_made_harmless(
             parameter.fill_(float("nan"))
     model.restore(snapshot, "broken")
     assert torch.equal(model.eval()(images), bare)
+
+
+def test_what_is_trained_after_a_rollback_leaves_the_snapshot_alone(
+    model: MorphogeneticModel, images: torch.Tensor
+) -> None:
+    grow_to_holding(model, "r0c0")
+    env_step(model, lambda: model.fossilize("r0c0"))
+    snapshot = model.snapshot()
+    before = model.eval()(images)
+    for _ in range(2):
+        model.restore(snapshot, "broken")
+        assert torch.equal(model.eval()(images), before)
+        model.train()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        model(images).logsumexp(1).sum().backward()
+        optimizer.step()
+        assert not torch.equal(model.eval()(images), before)
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), slots=st.integers(1, 6))
+def test_fused_forward_gives_the_bits_of_separate_passes_whatever_has_grown(
+    data: st.DataObject, slots: int
+) -> None:
+    model = new_text_model(slots=slots)
+    for slot_id in model.slot_config.slot_ids:
+        blueprint = data.draw(st.sampled_from(TOPOLOGY_BLUEPRINTS["transformer"]))
+        mode = data.draw(st.sampled_from(BlendMode))
+        if data.draw(st.booleans()):
+            grow_to_holding(model, slot_id, blueprint=blueprint, blend_mode=mode, target=0.7)
+    model.eval()
+    tokens = torch.randint(0, 42, (3, 16), generator=torch.Generator().manual_seed(0))
+    shares = st.dictionaries(
+        st.sampled_from(model.slot_config.slot_ids), st.sampled_from([0.0, 0.5, 1.0]), max_size=slots
+    )
+    overrides = [{}, *data.draw(st.lists(shares, max_size=7))]
+    with torch.inference_mode():
+        for _ in range(2):
+            fused = model.fused_forward(tokens, overrides)
+            assert torch.equal(fused[0], model(tokens))
+            for logits, override in zip(fused, overrides, strict=True):
+                assert torch.equal(logits, model.fused_forward(tokens, [override])[0])
 
 
 def test_a_snapshot_does_not_follow_the_model(model: MorphogeneticModel) -> None:

@@ -24,7 +24,8 @@ PAGE = REPOSITORY / "docs" / "mutations.md"
     default=REPOSITORY / "build" / "mutations",
     help="Where results are kept, so that an interrupted table goes on.",
 )
-def command(only: tuple[str, ...], workers: int, keep: Path) -> None:
+@click.option("--kept", is_flag=True, help="Try nothing: the table of the results that are kept.")
+def command(only: tuple[str, ...], workers: int, keep: Path, kept: bool) -> None:
     """Plant each change of the corpus in a copy of the trainer and run it through the golden runs.
 
     Exit status: 0 if each is caught, and located where the corpus says, or known to be out of reach; else 1.
@@ -36,7 +37,11 @@ def command(only: tuple[str, ...], workers: int, keep: Path) -> None:
             raise click.BadParameter(f"no planted change is called {name}", param_hint="--only")
     chosen = [mutation for mutation in corpus if not only or mutation.name in only]
     laboratory = Laboratory(keep)
-    for name in dict.fromkeys(mutation.run for mutation in chosen):
+    untried = 0
+    if kept:
+        known = [mutation for mutation in chosen if laboratory.known(mutation)]
+        untried, chosen = len(chosen) - len(known), known
+    for name in dict.fromkeys(mutation.run for mutation in chosen if not laboratory.known(mutation)):
         laboratory.reference(name)
 
     def one(mutation: Mutation) -> Trial:
@@ -44,11 +49,13 @@ def command(only: tuple[str, ...], workers: int, keep: Path) -> None:
         click.echo(line(mutation, trial))
         return trial
 
+    # Those that no run reaches go through all of them: last, so that the others are known early.
+    order = sorted(chosen, key=lambda mutation: mutation.missed is not None)
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        trials = list(pool.map(one, chosen))
-    pairs = list(zip(chosen, trials, strict=True))
+        trials = {trial.name: trial for trial in pool.map(one, order)}
+    pairs = [(mutation, trials[mutation.name]) for mutation in chosen]
     if not only:
-        PAGE.write_text(render(pairs), encoding="utf-8")
+        PAGE.write_text(render(pairs, untried), encoding="utf-8")
         click.echo(f"-> {PAGE.relative_to(REPOSITORY)}")
     odd = [mutation.name for mutation, trial in pairs if unexpected(mutation, trial)]
     click.echo(

@@ -9,7 +9,14 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDER = Path(__file__).resolve().parent / "corpus"
-TRAINER_RUNS = ("ppo_small", "ppo_lifecycle", "ppo_rollback", "ppo_limits", "ppo_properties")
+TRAINER_RUNS = (
+    "ppo_properties",
+    "ppo_small",
+    "ppo_lifecycle",
+    "ppo_rollback",
+    "ppo_limits",
+    "ppo_modes",
+)
 
 
 class CorpusError(Exception):
@@ -33,7 +40,7 @@ class Mutation:
     before: str
     after: str
     imitates: str
-    run: str = "ppo_small"
+    run: str = "ppo_properties"
     step: str | None = None
     event: str | None = None
     crash: str | None = None
@@ -64,16 +71,19 @@ class Mutation:
             raise CorpusError(f"{self.name}: {self.file} has the text to change {count} times, not once")
         return next(path for path in files if counts[path])
 
-    def apply(self, root: Path) -> Path:
-        """Change a tree; the file that was changed. Raises CorpusError if that gives no program."""
-        path = self.place(root)
-        changed = path.read_text(encoding="utf-8").replace(self.before, self.after)
+    def applied(self, text: str) -> str:
+        """The file's text with the change. Raises CorpusError if that is no program."""
+        changed = text.replace(self.before, self.after)
         try:
-            compile(changed, path.name, "exec")
+            compile(changed, self.file, "exec")
         except SyntaxError as error:
             raise CorpusError(f"{self.name}: {self.file} does not compile with the change: {error}") from None
-        path.write_text(changed, encoding="utf-8")
-        return path
+        return changed
+
+    def apply(self, root: Path) -> None:
+        """Change a tree. Raises CorpusError if that can't be done."""
+        path = self.place(root)
+        path.write_text(self.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def load_corpus() -> list[Mutation]:

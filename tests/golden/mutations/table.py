@@ -45,8 +45,8 @@ def line(mutation: Mutation, trial: Trial) -> str:
     return f"{mutation.name}: {trial.caught} in {trial.run}, {mark}: {' | '.join(places)}"
 
 
-def render(pairs: Pairs) -> str:
-    """The page: what was found, then a table per area, then the misses."""
+def render(pairs: Pairs, untried: int = 0) -> str:
+    """The page: what was found, then a table per area, then the misses; `untried` changes are not in it."""
     caught = [(m, t) for m, t in pairs if t.caught]
     located = [(m, t) for m, t in caught if is_located(m, t)]
     missed = [(m, t) for m, t in pairs if not t.caught]
@@ -56,6 +56,8 @@ def render(pairs: Pairs) -> str:
         f"{len(missed)} missed.**",
         "",
     ]
+    if untried:
+        lines += [f"{untried} more are in the corpus and were not tried on this version of the trainer.", ""]
     for area, title in _AREAS.items():
         rows = [(m, t) for m, t in pairs if m.area == area]
         if rows:

@@ -1,0 +1,81 @@
+"""Other versions of a repository: submodules, a dirty tree, a disk without room for a golden."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.golden.project import Project
+from tests.golden.test_commands import git
+
+
+@pytest.fixture
+def versions(project: Project) -> Project:
+    """A repository with one commit, whose run needs no torch."""
+    project.plain()
+    git(project.root, "init", "-q")
+    git(project.root, "add", ".")
+    git(project.root, "commit", "-qm", "before")
+    return project
+
+
+def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
+    common = ("ab", "train", "--base", "HEAD", "--root", versions.root)
+    result = versions.golden(*common)
+    assert (result.code, "uncommitted" in result.err) == (0, False)
+    versions.plain("step += 1")
+    result = versions.golden(*common)
+    assert "the working tree has 1 uncommitted changes" in result.err
+    assert result.code == 0
+    result = versions.golden(*common, "--head", "HEAD")
+    assert (result.code, "uncommitted" in result.err) == (0, False)
+
+
+def test_submodules_are_checked_out_or_refused_in_one_line(
+    versions: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "values.py").write_text("STEPS = 3\n")
+    git(library, "init", "-q")
+    git(library, "add", ".")
+    git(library, "commit", "-qm", "values")
+    git(versions.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "library")
+    text = (versions.root / "train.py").read_text()
+    versions.script(text.replace("range(3)", "range(__import__('library.values').values.STEPS)"))
+    git(versions.root, "commit", "-qam", "with a submodule")
+
+    common = ("ab", "train", "--base", "HEAD", "--root", versions.root)
+    result = versions.golden(*common)
+    assert result.code == 2
+    assert "can't check out the submodules of HEAD: " in result.err
+    assert len([line for line in result.err.splitlines() if line.startswith("golden: ")]) == 1
+
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")
+    result = versions.golden(*common)
+    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train at HEAD and train here")
+
+
+def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "")
+    update = ("record", "train", "--update", "--root", versions.root)
+    assert versions.golden(*update).code == 0
+    folder = versions.root / "golden" / "fixtures"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    versions.plain("step += 1; log.write('{}\\n')")
+    with monkeypatch.context() as disk:
+        disk.setattr("golden.check.fixtures.os.fsync", full)
+        result = versions.golden(*update)
+    assert result.code == 2
+    assert result.err.splitlines()[-1].startswith("golden: can't write ")
+    assert result.err.splitlines()[-1].endswith(": No space left on device")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
