@@ -26,10 +26,12 @@ SEED_GRADIENTS = Swap(
 """,
     between="""\
         with torch_amp.autocast(
-            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            env_state.device.type,
+            dtype=setup.placement.amp_dtype,
+            enabled=setup.placement.amp_dtype is not None,
         ):
             logits = env_state.model(inputs)
-        loss = F.cross_entropy(logits.float(), targets)
+        loss = mean_loss(logits, targets)
 """,
     second="""\
         backward(loss, optimizers, env_state.scaler)

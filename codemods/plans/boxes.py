@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from codemods.analysis.box import Box, find_boxes
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
+from codemods.analysis.rules.frames import looked_at
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.box import BoxNames, box_edits, prove_boxes
@@ -18,6 +19,9 @@ def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], 
     """Box what the chosen helpers share and lift; one that can't be lifted then gets no box."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Box]:
+        # What functions capture changes all over the outer function.
+        if seen := looked_at(analysis, chosen.intersection(wanted)):
+            return Found((), seen, {})
         return Found(*find_boxes(analysis, chosen.difference(refused)), {})
 
     def rewrite(boxes: Sequence[Box]) -> tuple[Prepared, Explain]:

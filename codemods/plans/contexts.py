@@ -9,6 +9,7 @@ from codemods.analysis.decide import decide
 from codemods.analysis.helpers import Helper
 from codemods.analysis.lifting import Analysis
 from codemods.analysis.refusals import Refusal
+from codemods.analysis.rules.frames import looked_at
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.transforms.classes import find_imports
@@ -20,6 +21,9 @@ def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Context]:
+        # Functions in them would capture the object instead of what it holds.
+        if seen := looked_at(analysis, chosen.intersection(wanted)):
+            return Found((), seen, {})
         plain = decide(analysis, wanted)
         takers = sorted(chosen.intersection(plain.lifted), key=lambda h: h.node.lineno)
         contexts, unfit = collect(plain.lifting, takers)

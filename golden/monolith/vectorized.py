@@ -184,6 +184,17 @@ class Reporter:
     detector: AnomalyDetector
 
 
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What a run is made of and what stays as it is from the first round to the last."""
+
+    config: TrainingConfig
+    subject: Subject
+    placement: Placement
+    reporter: Reporter
+    reward_config: RewardConfig
+
+
 @dataclass(slots=True)
 class ParallelEnvState:
     """One env: its host with optimizers, its random state, and what it has counted.
@@ -281,7 +292,7 @@ class ActionExecutionResult:
     """What one step of actions leaves for the end of the episode.
 
     `truncated_bootstrap_targets` are (env, step) of episodes that the time limit cut off: the states after
-    them still have a value. Each list of post-action state has one entry per target.
+    them still have a value. Each list of post-action state has one entry per env.
     """
 
     truncated_bootstrap_targets: list[tuple[int, int]] = field(default_factory=list)
@@ -725,7 +736,8 @@ def train_ppo_vectorized(
     reward_config = RewardConfig(
         family=RewardFamily(config.reward_family), mode=RewardMode(config.reward_mode)
     )
-    progress = RunProgress(RewardNormalizer())
+    setup: RunSetup = RunSetup(config, subject, placement, reporter, reward_config)
+    progress: RunProgress = RunProgress(RewardNormalizer())
     agent: PPOAgent | None = None
     rule_based: HeuristicPolicy | None = None
     if config.policy == "heuristic":
@@ -758,8 +770,8 @@ def train_ppo_vectorized(
 
         def on_telemetry(slot_id: str, payload: Payload) -> None:
             is_gate = isinstance(payload, SeedGateEvaluated)
-            if reporter.telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
-                _emit_with_env_context(reporter.hub, env_state, payload, slot=slot_id)
+            if setup.reporter.telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
+                _emit_with_env_context(setup.reporter.hub, env_state, payload, slot=slot_id)
 
         return on_telemetry
 
@@ -771,17 +783,17 @@ def train_ppo_vectorized(
         """A fresh host with everything that belongs to it; a function of the seed, the round and the
         env's index.
         """
-        env_device = placement.env_devices[env_idx]
+        env_device = setup.placement.env_devices[env_idx]
         model = create_model(
-            subject.task_spec,
-            subject.slot_config,
-            subject.slots,
-            generator=derive_generator(config.seed, round_idx, env_idx, "weights"),
+            setup.subject.task_spec,
+            setup.subject.slot_config,
+            setup.subject.slots,
+            generator=derive_generator(setup.config.seed, round_idx, env_idx, "weights"),
             device=env_device,
-            gates=subject.gates,
+            gates=setup.subject.gates,
         )
         host_optimizer = create_optimizer(
-            model.host_parameters(), subject.task_spec, learning_rate=subject.task_spec.host_lr
+            model.host_parameters(), setup.subject.task_spec, learning_rate=setup.subject.task_spec.host_lr
         )
         env_state = ParallelEnvState(
             env_idx=env_idx,
@@ -789,18 +801,21 @@ def train_ppo_vectorized(
             device=env_device,
             model=model,
             host_optimizer=host_optimizer,
-            scaler=make_scaler(placement.amp_dtype, env_device),
-            signal_tracker=SignalTracker(config.episode_length),
+            scaler=make_scaler(setup.placement.amp_dtype, env_device),
+            signal_tracker=SignalTracker(setup.config.episode_length),
             governor=Governor(
-                subject.task_spec.num_classes, GovernorConfig(absolute_threshold=config.governor_threshold)
+                setup.subject.task_spec.num_classes,
+                GovernorConfig(absolute_threshold=setup.config.governor_threshold),
             ),
-            data_generator=derive_generator(config.seed, round_idx, env_idx, "data"),
-            action_generator=derive_generator(config.seed, round_idx, env_idx, "action"),
+            data_generator=derive_generator(setup.config.seed, round_idx, env_idx, "data"),
+            action_generator=derive_generator(setup.config.seed, round_idx, env_idx, "action"),
             stream=make_stream(env_device),
             train_totals=torch.zeros(2, dtype=torch.float64, device=env_device),
-            val_totals=torch.zeros(1 + subject.max_configurations, dtype=torch.float64, device=env_device),
+            val_totals=torch.zeros(
+                1 + setup.subject.max_configurations, dtype=torch.float64, device=env_device
+            ),
         )
-        chance = 1.0 / subject.task_spec.num_classes
+        chance = 1.0 / setup.subject.task_spec.num_classes
         env_state.governor.keep(model.snapshot, 0, -math.log(chance), chance)
         configure_slot_telemetry(env_state)
         return env_state
@@ -808,36 +823,42 @@ def train_ppo_vectorized(
     def begin_round(round_idx: int) -> RoundState:
         """Fresh hosts, and batches that follow each env's own order."""
         started = time.perf_counter()
-        steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
+        steps = _calculate_entropy_anneal_steps(setup.config.entropy_anneal_episodes, setup.config.envs)
         annealed = min(1.0, round_idx / steps) if steps > 0 else 0.0
-        entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
-        reporter.hub.emit(
+        entropy_coef = setup.config.entropy_start + annealed * (
+            setup.config.entropy_end - setup.config.entropy_start
+        )
+        setup.reporter.hub.emit(
             TelemetryEvent(
                 data=RoundStarted(
                     env_seeds=tuple(
-                        derive_seed(config.seed, round_idx, env_idx) for env_idx in range(config.envs)
+                        derive_seed(setup.config.seed, round_idx, env_idx)
+                        for env_idx in range(setup.config.envs)
                     ),
                     entropy_coef=entropy_coef,
                 ),
                 round=round_idx,
             )
         )
-        env_states = [create_env_state(env_idx, round_idx) for env_idx in range(config.envs)]
+        env_states = [create_env_state(env_idx, round_idx) for env_idx in range(setup.config.envs)]
         return RoundState(
             round_idx=round_idx,
             entropy_coef=entropy_coef,
             env_states=env_states,
             train_batches=SharedBatchIterator(
-                subject.data,
-                subject.task_spec.batch_size,
-                placement.env_devices,
+                setup.subject.data,
+                setup.subject.task_spec.batch_size,
+                setup.placement.env_devices,
                 [env_state.data_generator for env_state in env_states],
-                placement.loading,
+                setup.placement.loading,
             ),
             buffer=RolloutBuffer(
-                config.envs, config.episode_length, subject.slot_config, placement.policy_device
+                setup.config.envs,
+                setup.config.episode_length,
+                setup.subject.slot_config,
+                setup.placement.policy_device,
             ),
-            hidden=None if agent is None else agent.initial_hidden(config.envs),
+            hidden=None if agent is None else agent.initial_hidden(setup.config.envs),
             started=started,
             phase_s=dict.fromkeys(("train", "validate", "decide", "act", "update"), 0.0),
         )
@@ -860,7 +881,7 @@ def train_ppo_vectorized(
         reads.
         """
         op = action.lifecycle_op
-        slot_id, enabled = _resolve_target_slot(action.slot, subject.slot_config, subject.slots)
+        slot_id, enabled = _resolve_target_slot(action.slot, setup.subject.slot_config, setup.subject.slots)
         if op is not OP_WAIT and not enabled:
             raise RuntimeError(
                 f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled"
@@ -884,14 +905,16 @@ def train_ppo_vectorized(
         """Forward, backward and optimizer steps of one env's batch; adds to the env's totals on the
         device.
         """
-        telemetry = reporter.telemetry
+        telemetry = setup.reporter.telemetry
         optimizers = env_state.optimizers
         with on_stream(env_state.stream, inputs, targets):
             env_state.host_optimizer.zero_grad(set_to_none=True)
             for optimizer in env_state.seed_optimizers.values():
                 optimizer.zero_grad(set_to_none=True)
             with torch_amp.autocast(
-                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+                env_state.device.type,
+                dtype=setup.placement.amp_dtype,
+                enabled=setup.placement.amp_dtype is not None,
             ):
                 logits = env_state.model(inputs)
             loss = mean_loss(logits, targets)
@@ -908,7 +931,9 @@ def train_ppo_vectorized(
         """Loss and correct answers of an env's host as it is, on one batch; adds to the env's totals."""
         with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
             with torch_amp.autocast(
-                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+                env_state.device.type,
+                dtype=setup.placement.amp_dtype,
+                enabled=setup.placement.amp_dtype is not None,
             ):
                 logits = env_state.model(inputs)
             loss = summed_loss(logits, targets)
@@ -920,7 +945,9 @@ def train_ppo_vectorized(
         configurations = env_state.comparison.overrides
         with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
             with torch_amp.autocast(
-                env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+                env_state.device.type,
+                dtype=setup.placement.amp_dtype,
+                enabled=setup.placement.amp_dtype is not None,
             ):
                 logits = env_state.model.fused_forward(inputs, configurations)
             loss = summed_loss(logits[0], targets)
@@ -940,23 +967,23 @@ def train_ppo_vectorized(
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
                 process_train_batch(env_state, inputs, targets, batch_idx)
         synchronise([env_state.stream for env_state in env_states])
-        if reporter.telemetry.wants(TelemetryLevel.DEBUG):
+        if setup.reporter.telemetry.wants(TelemetryLevel.DEBUG):
             report_gradient_norms(env_states)
-        round_state.images += len(env_states) * subject.data.train_size
-        return to_host([env_state.train_totals for env_state in env_states], placement.policy_device)
+        round_state.images += len(env_states) * setup.subject.data.train_size
+        return to_host([env_state.train_totals for env_state in env_states], setup.placement.policy_device)
 
     def report_gradient_norms(env_states: Sequence[ParallelEnvState]) -> None:
         """Emit what the batches of an epoch have left, in one transfer for all envs."""
         gradient_norms = split_gradient_norms(
             [
-                torch.stack(env_state.gradient_norms).mean(0).to(placement.policy_device)
+                torch.stack(env_state.gradient_norms).mean(0).to(setup.placement.policy_device)
                 for env_state in env_states
             ],
             [env_state.model.live_slots() for env_state in env_states],
         )
         for env_state, norms in zip(env_states, gradient_norms, strict=True):
             _emit_with_env_context(
-                reporter.hub,
+                setup.reporter.hub,
                 env_state,
                 HostGradientNorms(host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)),
             )
@@ -978,15 +1005,15 @@ def train_ppo_vectorized(
                 else:
                     process_val_batch(env_state, inputs, targets)
         synchronise([env_state.stream for env_state in env_states])
-        round_state.images += len(env_states) * subject.data.val_size
-        return to_host([env_state.val_totals for env_state in env_states], placement.policy_device)
+        round_state.images += len(env_states) * setup.subject.data.val_size
+        return to_host([env_state.val_totals for env_state in env_states], setup.placement.policy_device)
 
     def choose_configurations(env_state: ParallelEnvState) -> Comparison:
         """Which seeds to switch off; in the last epoch of an episode as many as its Shapley values take."""
         contributing = env_state.model.contributing_slots()
-        if env_state.epoch < config.episode_length:
+        if env_state.epoch < setup.config.episode_length:
             return Comparison.of_epoch(contributing)
-        generator = derive_generator(config.seed, env_state.round_idx, env_state.env_idx, "attribution")
+        generator = derive_generator(setup.config.seed, env_state.round_idx, env_state.env_idx, "attribution")
         return Comparison.of_last_epoch(contributing, generator)
 
     def measure_contributions(
@@ -1019,7 +1046,7 @@ def train_ppo_vectorized(
             env_state.governor.rolled_back()
             env_state.rollbacks += 1
             _emit_with_env_context(
-                reporter.hub,
+                setup.reporter.hub,
                 env_state,
                 GovernorRollback(
                     reason=verdict.symptom,
@@ -1037,7 +1064,7 @@ def train_ppo_vectorized(
         env_state: ParallelEnvState, train_totals: Sequence[float], val_totals: Sequence[float]
     ) -> EnvObservation:
         """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
-        data, model = subject.data, env_state.model
+        data, model = setup.subject.data, env_state.model
         accuracies = [correct / data.val_targets for correct in val_totals[1:]]
         matrix = measure_contributions(env_state, accuracies)
         metrics = EpochCompleted(
@@ -1074,7 +1101,7 @@ def train_ppo_vectorized(
             metrics=metrics,
             matrix=matrix,
             turn=detect_progress(before, signals),
-            anomalies=reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
+            anomalies=setup.reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
             penalty=penalty,
             signals=signals,
             reports=reports,
@@ -1084,10 +1111,10 @@ def train_ppo_vectorized(
     def legal_actions(reports: Mapping[str, SeedStateReport]) -> ActionMasks:
         """Which choices an env has."""
         return compute_action_masks(
-            build_slot_states(reports, subject.slot_config),
-            slot_config=subject.slot_config,
-            enabled_slots=subject.slots,
-            max_seeds=config.max_seeds,
+            build_slot_states(reports, setup.subject.slot_config),
+            slot_config=setup.subject.slot_config,
+            enabled_slots=setup.subject.slots,
+            max_seeds=setup.config.max_seeds,
         )
 
     def batch_signals_to_features(
@@ -1097,9 +1124,9 @@ def train_ppo_vectorized(
         return batch_obs_to_features(
             signals,
             reports,
-            subject.slot_config,
-            host_params=subject.host_params,
-            device=placement.policy_device,
+            setup.subject.slot_config,
+            host_params=setup.subject.host_params,
+            device=setup.placement.policy_device,
         )
 
     def choose_actions(round_state: RoundState, observations: Sequence[EnvObservation]) -> HostActions:
@@ -1111,7 +1138,7 @@ def train_ppo_vectorized(
         features = batch_signals_to_features(
             [seen.signals for seen in observations], [seen.reports for seen in observations]
         )
-        masks = stack_action_masks([seen.masks for seen in observations], placement.policy_device)
+        masks = stack_action_masks([seen.masks for seen in observations], setup.placement.policy_device)
         noise = agent.draw_noise([env_state.action_generator for env_state in round_state.env_states])
         decision = agent.get_action(features, masks, round_state.hidden, noise)
         round_state.buffer.add(observations[0].signals.epoch - 1, features, masks, decision)
@@ -1135,8 +1162,8 @@ def train_ppo_vectorized(
             if grown:
                 env_state.seed_optimizers[target_slot] = create_optimizer(
                     model.seed_parameters(target_slot),
-                    subject.task_spec,
-                    learning_rate=subject.task_spec.seed_lr,
+                    setup.subject.task_spec,
+                    learning_rate=setup.subject.task_spec.seed_lr,
                 )
             return grown
         if op is OP_SET_ALPHA_TARGET:
@@ -1180,10 +1207,10 @@ def train_ppo_vectorized(
         rent = compute_rent_and_shock_inputs(after, env_state.alphas)
         env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
         credits = env_state.scaffolds.settle(
-            env_state.epoch, seen.reports, after, seen.signals.val_accuracy, reward_config
+            env_state.epoch, seen.reports, after, seen.signals.val_accuracy, setup.reward_config
         )
-        if reward_config.pays_scaffolds and reporter.telemetry.wants(TelemetryLevel.NORMAL):
-            _emit_scaffold_credits(reporter.hub, env_state, credits)
+        if setup.reward_config.pays_scaffolds and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            _emit_scaffold_credits(setup.reporter.hub, env_state, credits)
         reward_inputs = RewardInputs(
             op=op,
             success=success,
@@ -1191,15 +1218,15 @@ def train_ppo_vectorized(
             before=seen.reports,
             after=after,
             signals=seen.signals,
-            host_params=subject.host_params,
+            host_params=setup.subject.host_params,
             rent=rent,
             escrow=env_state.escrow,
             scaffold_credit=math.fsum(credit.credit for credit in credits),
         )
-        if reward_config.family is RewardFamily.LOSS:
-            breakdown = compute_loss_reward(reward_inputs, reward_config)
+        if setup.reward_config.family is RewardFamily.LOSS:
+            breakdown = compute_loss_reward(reward_inputs, setup.reward_config)
         else:
-            breakdown = compute_reward(reward_inputs, reward_config)
+            breakdown = compute_reward(reward_inputs, setup.reward_config)
         env_state.escrow = dict(breakdown.escrow)
         components = dict(breakdown.components)
         reward = breakdown.total
@@ -1211,14 +1238,14 @@ def train_ppo_vectorized(
     def report_env_step(env_state: ParallelEnvState, seen: EnvObservation) -> None:
         """Emit what an epoch of one env came to, before what was done about it."""
         if seen.matrix is not None:
-            _emit_counterfactual(reporter.hub, env_state, seen.matrix)
+            _emit_counterfactual(setup.reporter.hub, env_state, seen.matrix)
         elif seen.metrics.seeds:
             _emit_cf_unavailable(
-                reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
+                setup.reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
             )
-        _emit_with_env_context(reporter.hub, env_state, seen.metrics)
+        _emit_with_env_context(setup.reporter.hub, env_state, seen.metrics)
         if seen.turn is not None:
-            _emit_with_env_context(reporter.hub, env_state, seen.turn)
+            _emit_with_env_context(setup.reporter.hub, env_state, seen.turn)
 
     def execute_actions(
         round_state: RoundState, observations: Sequence[EnvObservation], host_actions: HostActions
@@ -1226,6 +1253,7 @@ def train_ppo_vectorized(
         """Act, env by env; reward, count and report each; the counts of the round grow in place."""
         step = observations[0].signals.epoch - 1
         normalised: list[float] = []
+        dones: list[bool] = []
         result = ActionExecutionResult()
         for env_idx, env_state in enumerate(round_state.env_states):
             seen = observations[env_idx]
@@ -1242,10 +1270,10 @@ def train_ppo_vectorized(
             round_state.action_counts[op.name] += 1
             round_state.action_successes[op.name] += success
             round_state.mask_hits.update(name for name, hit in seen.masks.masked_heads().items() if hit)
-            if reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
                 report_env_step(env_state, seen)
                 _emit_last_action(
-                    reporter.hub,
+                    setup.reporter.hub,
                     env_state,
                     op=op,
                     target_slot=target_slot,
@@ -1259,13 +1287,16 @@ def train_ppo_vectorized(
                     confidences=host_actions.confidences[env_idx],
                     masks=seen.masks,
                 )
-            if env_state.epoch == config.episode_length:
+            at_end = env_state.epoch == setup.config.episode_length
+            dones.append(at_end and setup.reward_config.pays_at_end)
+            if at_end:
                 reports = env_state.model.slot_reports()
-                result.truncated_bootstrap_targets.append((env_idx, step))
+                if not setup.reward_config.pays_at_end:
+                    result.truncated_bootstrap_targets.append((env_idx, step))
                 result.post_action_signals.append(env_state.signal_tracker.peek())
                 result.post_action_slot_reports.append(reports)
                 result.post_action_masks.append(legal_actions(reports))
-        round_state.buffer.set_rewards(step, normalised)
+        round_state.buffer.set_rewards(step, normalised, dones=dones)
         progress.env_steps += len(normalised)
         return result
 
@@ -1274,11 +1305,11 @@ def train_ppo_vectorized(
         anomalies: list[AnomalyDetected] = []
         for env_state, seen in zip(round_state.env_states, observations, strict=True):
             for anomaly in seen.anomalies:
-                _emit_with_env_context(reporter.hub, env_state, anomaly, severity="warning")
+                _emit_with_env_context(setup.reporter.hub, env_state, anomaly, severity="warning")
                 anomalies.append(anomaly)
         _handle_telemetry_escalation(
-            reporter.hub,
-            reporter.telemetry,
+            setup.reporter.hub,
+            setup.reporter.telemetry,
             anomalies,
             round_idx=round_state.round_idx,
             epoch=observations[0].signals.epoch,
@@ -1289,7 +1320,8 @@ def train_ppo_vectorized(
     ) -> tuple[PPOUpdateResult, float] | None:
         """Learn from the round; None for a policy that does not learn.
 
-        Episodes end by their time limit, so the states after the last actions still have a value.
+        The states after the last actions count where the time limit cut an episode off, and not where its end
+        was paid for.
         """
         if agent is None:
             return None
@@ -1300,7 +1332,7 @@ def train_ppo_vectorized(
             round_state.buffer,
             bootstrap_values,
             entropy_coef=round_state.entropy_coef,
-            timer=CUDATimer(placement.policy_device),
+            timer=CUDATimer(setup.placement.policy_device),
         )
         progress.reward_normalizer.update(round_state.rewards)
         return updated
@@ -1312,18 +1344,18 @@ def train_ppo_vectorized(
         layer_stats = collect_per_layer_gradients(agent.policy)
         stability = check_numerical_stability(agent.policy)
         _emit_ppo_update_event(
-            reporter.hub,
+            setup.reporter.hub,
             round_state.round_idx,
             update,
             entropy_coef=round_state.entropy_coef,
             grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
             duration_s=update_s,
         )
-        anomalies = reporter.detector.check_update(update, stability)
+        anomalies = setup.reporter.detector.check_update(update, stability)
         gradient_health = _aggregate_layer_gradient_health(layer_stats)
-        wanted = bool(anomalies) or reporter.telemetry.wants(TelemetryLevel.DEBUG)
+        wanted = bool(anomalies) or setup.reporter.telemetry.wants(TelemetryLevel.DEBUG)
         if gradient_health is not None and wanted:
-            reporter.hub.emit(
+            setup.reporter.hub.emit(
                 TelemetryEvent(data=gradient_health, round=round_state.round_idx, severity="debug")
             )
         return anomalies
@@ -1331,11 +1363,11 @@ def train_ppo_vectorized(
     def report_episodes(round_state: RoundState) -> dict[str, float]:
         """Emit what every env came to, and the round's means and sums."""
         for env_state in round_state.env_states:
-            if env_state.matrix is not None and reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            if env_state.matrix is not None and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
                 shares = env_state.comparison.shapley(env_state.matrix)
-                _emit_shapley(reporter.hub, env_state, env_state.matrix, shares)
+                _emit_shapley(setup.reporter.hub, env_state, env_state.matrix, shares)
             _emit_with_env_context(
-                reporter.hub,
+                setup.reporter.hub,
                 env_state,
                 EpisodeCompleted(
                     final_accuracy=env_state.val_accuracy,
@@ -1346,14 +1378,14 @@ def train_ppo_vectorized(
                     pruned=env_state.model.pruned,
                     rollbacks=env_state.rollbacks,
                     total_params=env_state.model.total_parameters,
-                    host_params=subject.host_params,
+                    host_params=setup.subject.host_params,
                 ),
             )
         return _aggregate_ticker_metrics(round_state.env_states)
 
     def report_round(round_state: RoundState, updated: tuple[PPOUpdateResult, float] | None) -> None:
         """Emit a finished round, count it, and adapt the level of telemetry to what was found."""
-        hub, round_idx = reporter.hub, round_state.round_idx
+        hub, round_idx = setup.reporter.hub, round_state.round_idx
         env_steps = len(round_state.rewards)
         ticker = report_episodes(round_state)
         progress.final_accuracy = ticker["mean_accuracy"]
@@ -1363,13 +1395,13 @@ def train_ppo_vectorized(
                 hub, round_idx, progress.final_accuracy, statistics.fmean(progress.rolling_accuracies)
             )
         progress.rolling_accuracies.append(progress.final_accuracy)
-        if reporter.telemetry.wants(TelemetryLevel.NORMAL):
+        if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
             _emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
             _emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
             _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
         anomalies = [] if updated is None else report_update(round_state, *updated)
         _emit_anomaly_diagnostics(hub, round_idx, anomalies)
-        _handle_telemetry_escalation(hub, reporter.telemetry, anomalies, round_idx=round_idx)
+        _handle_telemetry_escalation(hub, setup.reporter.telemetry, anomalies, round_idx=round_idx)
         _emit_batch_completed(
             hub, round_idx, ticker, round_state.env_states, statistics.fmean(progress.rolling_accuracies)
         )
@@ -1388,52 +1420,75 @@ def train_ppo_vectorized(
                 policy_metrics={} if updated is None else dict(updated[0].metrics),
             )
         )
+        for env_state in round_state.env_states:
+            # Slots and their env know each other; let go, so that hosts are freed as soon as they are replaced.
+            _apply_slot_telemetry(env_state.model, None)
 
     def save_checkpoint(rounds: int) -> None:
         """Write all that the next round follows from, if that was asked for."""
-        if agent is None or config.save is None:
+        if agent is None or setup.config.save is None:
             return
         agent.save(
-            config.save,
+            setup.config.save,
             TrainingProgress(
-                settings=config.outcome_settings(),
+                settings=setup.config.outcome_settings(),
                 rounds=rounds,
                 reward_normalizer=progress.reward_normalizer.state_dict(),
                 rolling_accuracies=list(progress.rolling_accuracies),
                 best_accuracy=progress.best_accuracy,
-                escalated_epochs=reporter.telemetry.escalated_epochs,
-                anomaly_detector=reporter.detector.state_dict(),
+                escalated_epochs=setup.reporter.telemetry.escalated_epochs,
+                anomaly_detector=setup.reporter.detector.state_dict(),
             ).model_dump(),
         )
 
-    reporter.hub.emit(
-        TelemetryEvent(
-            data=RunStarted(
-                task=task_spec.name,
-                seed=config.seed,
-                first_round=progress.first_round,
-                rounds=config.rounds,
-                envs=config.envs,
-                episode_length=config.episode_length,
-                slots=slots,
-                host_params=subject.host_params,
-                policy_params=0 if agent is None else agent.parameter_count,
-                train_images=data.train_size,
-                val_images=data.val_size,
-                device=", ".join(dict.fromkeys(str(env_device) for env_device in env_devices)),
-                config=config.outcome_settings(),
+    def report_start() -> None:
+        """Emit the run as configured."""
+        setup.reporter.hub.emit(
+            TelemetryEvent(
+                data=RunStarted(
+                    task=setup.subject.task_spec.name,
+                    seed=setup.config.seed,
+                    first_round=progress.first_round,
+                    rounds=setup.config.rounds,
+                    envs=setup.config.envs,
+                    episode_length=setup.config.episode_length,
+                    slots=setup.subject.slots,
+                    host_params=setup.subject.host_params,
+                    policy_params=0 if agent is None else agent.parameter_count,
+                    train_images=setup.subject.data.train_size,
+                    val_images=setup.subject.data.val_size,
+                    device=", ".join(
+                        dict.fromkeys(str(env_device) for env_device in setup.placement.env_devices)
+                    ),
+                    config=setup.config.outcome_settings(),
+                )
             )
         )
-    )
+
+    def report_end() -> None:
+        """Emit what the run came to."""
+        setup.reporter.hub.emit(
+            TelemetryEvent(
+                data=RunCompleted(
+                    rounds=len(progress.rounds),
+                    env_steps=progress.env_steps,
+                    best_accuracy=progress.best_accuracy,
+                    final_accuracy=progress.final_accuracy,
+                    duration_s=time.perf_counter() - run_started,
+                )
+            )
+        )
+
+    report_start()
     # An interrupted run can go on from here, whenever that happens.
     save_checkpoint(progress.first_round)
 
     # --- rounds ---
-    for round_idx in range(progress.first_round, config.rounds):
+    for round_idx in range(progress.first_round, setup.config.rounds):
         round_state = begin_round(round_idx)
         seconds = round_state.phase_s
         last = ActionExecutionResult()
-        for epoch in range(1, config.episode_length + 1):
+        for epoch in range(1, setup.config.episode_length + 1):
             with timed(seconds, "train"):
                 train_totals = train_hosts(round_state, epoch)
             with timed(seconds, "validate"):
@@ -1453,15 +1508,5 @@ def train_ppo_vectorized(
         save_checkpoint(round_idx + 1)
 
     # --- result ---
-    reporter.hub.emit(
-        TelemetryEvent(
-            data=RunCompleted(
-                rounds=len(progress.rounds),
-                env_steps=progress.env_steps,
-                best_accuracy=progress.best_accuracy,
-                final_accuracy=progress.final_accuracy,
-                duration_s=time.perf_counter() - run_started,
-            )
-        )
-    )
+    report_end()
     return TrainingResult(agent=agent, rounds=tuple(progress.rounds))

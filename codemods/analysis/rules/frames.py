@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from codemods.analysis.handed import asks_by_name, is_handed
 from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Lifting
+from codemods.analysis.lifting import Analysis, Lifting
 from codemods.analysis.meanings import package_around
 from codemods.analysis.names import dotted
 from codemods.analysis.refusals import Refusal, refuse, rule
@@ -131,8 +131,18 @@ def nothing_looks(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
+def looked_at(analysis: Analysis, helpers: Iterable[Helper]) -> dict[Helper, Refusal]:
+    """The refusals by `nothing_looks` of some helpers."""
+    lifting = Lifting(analysis, set(), {})
+    found = ((helper, nothing_looks(lifting, helper)) for helper in helpers)
+    return {helper: refusal for helper, refusal in found if refusal is not None}
+
+
 def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
     """Whether some function that stays captures something else after the lift."""
+    # What moves is handed globals, which the functions in it then capture.
+    if helper in lifting.foreign and any(_functions_in(helper.scope)):
+        return True
     for scope in helper.outer.ancestors():
         if scope.kind in ("function", "lambda") and scope.free and not _is_lifted(lifting, scope):
             return True
@@ -150,6 +160,7 @@ def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
 def _changes_values(lifting: Lifting, helper: Helper) -> bool:
     """Whether the lift changes the code of a function that stays and that the file hands around."""
     changed = {scope for scope in _around(lifting, helper) if scope.deferred}
+    changed.update(_functions_in(helper.scope))
     return any(is_handed(lifting.tree, scope) for scope in changed if not _is_lifted(lifting, scope))
 
 
@@ -165,6 +176,14 @@ def _around(lifting: Lifting, helper: Helper) -> set[Scope]:
     """The scopes around a helper and around its calls."""
     places = [helper.outer, *(use.scope for use in lifting.analysis.uses(helper))]
     return {scope for place in places for scope in place.ancestors()}
+
+
+def _functions_in(scope: Scope) -> Iterator[Scope]:
+    """Functions, lambdas and generators inside a function."""
+    for inner in scope.children:
+        if inner.deferred:
+            yield inner
+        yield from _functions_in(inner)
 
 
 def _is_lifted(lifting: Lifting, scope: Scope) -> bool:

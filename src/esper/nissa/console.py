@@ -104,7 +104,7 @@ def env_table(view: RunView) -> Table:
         table.add_column(name, justify="right")
     table.add_column("did")
     for slot in slots:
-        table.add_column(slot)
+        table.add_column(slot, no_wrap=True)
     for index in sorted(view.envs)[:SHOWN_ENVS]:
         env = view.envs[index]
         table.add_row(
@@ -129,7 +129,7 @@ def _seed(env: EnvView, slot: str) -> Text:
         return Text("-", style="dim")
     if stage not in STAGE_STYLES:
         return Text(stage.lower(), style="dim")
-    return Text(f"{env.blueprints.get(slot, '')} {stage.lower()}".strip(), style=STAGE_STYLES[stage])
+    return Text(f"{stage.lower()} {env.blueprints.get(slot, '')}".rstrip(), style=STAGE_STYLES[stage])
 
 
 def round_table(view: RunView) -> Table:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from esper.leyline.telemetry import TelemetryEvent
@@ -47,15 +47,13 @@ class TelemetryHub:
 
     @contextmanager
     def attached(self, *outputs: TelemetryOutput) -> Iterator["TelemetryHub"]:
-        """Send events to outputs inside the block; close them at its end, also when it fails."""
-        for output in outputs:
-            self.add_output(output)
-        try:
-            yield self
-        finally:
+        """Send events to outputs inside the block; close each at its end, also when it or another fails."""
+        with ExitStack() as stack:
             for output in outputs:
-                self.remove_output(output)
-                output.close()
+                self.add_output(output)
+                stack.callback(output.close)
+                stack.callback(self.remove_output, output)
+            yield self
 
 
 _hub = TelemetryHub()

@@ -25,12 +25,15 @@ class Guard:
     def __enter__(self): return show('enter', self.value)
     def __exit__(self, kind, *_): return bool(show('exit', kind.__name__ if kind else 0) and self.swallow)
 def mark(f): show('mark'); return f
+def plain(value):
+    if isinstance(value, (list, tuple)): return [plain(item) for item in value]
+    return value if isinstance(value, (int, str)) else type(value).__name__
 def attempt(f, *arguments):
     fuel[0] = 150
     try:
         result = f(*arguments)
         if hasattr(result, 'send'): result = list(result) if hasattr(result, '__next__') else drive(result)
-        print('returned', result if isinstance(result, (int, str, list, tuple)) else type(result).__name__)
+        print('returned', plain(result))
     except BaseException as error: print('raised', type(error).__name__)
 """
 

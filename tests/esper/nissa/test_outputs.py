@@ -67,6 +67,19 @@ def test_outputs_are_closed_and_detached_also_when_the_run_fails() -> None:
     assert output.events == []
 
 
+def test_an_output_that_cannot_be_closed_does_not_keep_the_others_open() -> None:
+    class Broken(Collected):
+        def close(self) -> None:
+            raise OSError("disk full")
+
+    hub, outputs = TelemetryHub(), [Collected(), Broken(), Collected()]
+    with pytest.raises(OSError, match="disk full"), hub.attached(*outputs):
+        pass
+    assert [output.closed for output in outputs] == [True, False, True]
+    hub.emit(germinated(1))
+    assert outputs[0].events == []
+
+
 def test_there_is_one_hub() -> None:
     assert get_hub() is get_hub()
 
@@ -190,9 +203,9 @@ def test_the_live_display_shows_envs_with_their_seeds_and_goes_away() -> None:
         console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
     console.close()
     text = stream.getvalue()
-    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "norm training"):
+    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "training norm"):
         assert shown in text
-    assert text.rindex("norm training") < text.index("Rounds")
+    assert text.rindex("training norm") < text.index("Rounds")
 
 
 def test_a_display_of_many_envs_stays_short() -> None:

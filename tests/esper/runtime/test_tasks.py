@@ -1,7 +1,4 @@
-"""Tasks and presets; looking one up loads no training loop."""
-
-import subprocess
-import sys
+"""Tasks and presets."""
 
 import pytest
 
@@ -28,12 +25,3 @@ def test_unknown_names_list_the_known_ones() -> None:
         get_task_spec("chess")
     with pytest.raises(InputError, match="--preset chess: no such preset; known are cifar_baseline"):
         preset_settings("chess")
-
-
-def test_importing_the_presets_loads_neither_the_training_loop_nor_torch() -> None:
-    program = (
-        "import sys, esper.runtime as r; r.get_task_spec('cifar_baseline'); "
-        "print([m for m in sys.modules if m == 'torch' or m.startswith('esper.simic')])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

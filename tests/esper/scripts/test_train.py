@@ -12,7 +12,7 @@ import pytest
 from esper.leyline.errors import InputError
 from esper.leyline.task import TaskSpec
 from esper.leyline.telemetry import RoundStarted, TelemetryEvent
-from esper.nissa import get_hub
+from esper.nissa import get_hub, read_events
 from esper.scripts.train import main
 from esper.simic.training.config import TrainingConfig, flag_name, flags
 from golden.monolith.vectorized import train_ppo_vectorized
@@ -188,6 +188,49 @@ def test_a_run_writes_events_and_prints_a_table(tmp_path: Path, capsys: pytest.C
     assert events[0]["event_type"] == "RUN_STARTED"
     assert events[-1]["event_type"] == "RUN_COMPLETED"
     assert "best validation accuracy" in capsys.readouterr().out
+
+
+def test_events_of_an_earlier_run_are_refused_and_resuming_adds_to_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--quiet", "--telemetry-dir", str(tmp_path / "run"), "--save", str(tmp_path / "p.pt")]
+    assert main([*TINY, *where], train=train_ppo_vectorized) == 0
+    before = (tmp_path / "run" / "events.jsonl").read_text()
+    assert main([*TINY, *where], train=train_ppo_vectorized) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        f"error: --telemetry-dir {tmp_path / 'run'}: has the events.jsonl of an earlier run"
+    )
+    assert (tmp_path / "run" / "events.jsonl").read_text() == before
+    again = [*TINY, *where, "--rounds", "2", "--resume", str(tmp_path / "p.pt")]
+    assert main(again, train=train_ppo_vectorized) == 0
+    events = list(read_events(tmp_path / "run" / "events.jsonl"))
+    starts = [event.data.first_round for event in events if event.event_type == "RUN_STARTED"]
+    assert starts == [0, 1]
+    assert (tmp_path / "run" / "events.jsonl").read_text().startswith(before)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (
+            ["tensorboard"],
+            "error: --telemetry-outputs tensorboard: needs a folder to write to; pass --telemetry-dir",
+        ),
+        (
+            ["mine", "--telemetry-dir", "run"],
+            "error: --telemetry-outputs mine: no such output; known are tensorboard",
+        ),
+    ],
+)
+def test_an_output_that_cannot_be_had_is_one_line(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = Recorded()
+    assert main(["ppo", "--quiet", "--telemetry-outputs", *argv], train=train) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(message)
+    assert train.calls == []
 
 
 def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

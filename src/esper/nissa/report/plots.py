@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from esper.nissa.report.data import Episode, Round, RunData
@@ -170,8 +171,8 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> str:
 _MARKS = {"grown": "|", "kept": "*", "pruned": "x"}
 
 
-def _mark(axes: object, epoch: float, row: int, kind: str) -> None:
-    axes.plot([epoch], [row], marker=_MARKS[kind], color=INK, markersize=7, clip_on=False)  # type: ignore[attr-defined]
+def _mark(axes: Axes, epoch: float, row: int, kind: str) -> None:
+    axes.plot([epoch], [row], marker=_MARKS[kind], color=INK, markersize=7, clip_on=False)
 
 
 def contributions(run: RunData, round_idx: int, env: int, episode: Episode) -> str | None:

@@ -51,6 +51,13 @@ class RewardConfig:
     max_loss_delta: float = 2.0
 
     @property
+    def pays_at_end(self) -> bool:
+        """Whether the last step of an episode is paid for what was reached: then the episode is over, and
+        no value of a state after it may be added to that.
+        """
+        return self.family is RewardFamily.CONTRIBUTION and self.mode is not RewardMode.BASIC
+
+    @property
     def pays_scaffolds(self) -> bool:
         """Whether credit in hindsight is a part of this reward."""
         shaping = (RewardMode.SHAPED, RewardMode.ESCROW)

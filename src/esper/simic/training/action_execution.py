@@ -41,13 +41,18 @@ from esper.simic.telemetry.emitters import (
     _emit_scaffold_credits,
     _emit_with_env_context,
 )
-from esper.simic.training.config import TrainingConfig
 from esper.simic.training.helpers import _handle_telemetry_escalation
 from esper.kasmina.lifecycle import advance_active_seed
 from esper.kasmina.lifecycle import resolve_target_slot
 from esper.simic.training.observation import legal_actions
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.run_state import ActionExecutionResult, EnvObservation, RoundState
+from esper.simic.training.run_state import (
+    ActionExecutionResult,
+    EnvObservation,
+    RoundState,
+    RunProgress,
+    RunSetup,
+)
 from esper.tolaria.optimizers import create_optimizer
 
 
@@ -55,13 +60,13 @@ def _parse_sampled_action(
     env_state: ParallelEnvState,
     action: FactoredAction,
     *,
-    subject,
+    setup: RunSetup,
 ) -> tuple[LifecycleOp, str | None, dict[str, str]]:
     """The operation, the slot that it acts on (None for a wait), and the choices of the heads it
     reads.
     """
     op = action.lifecycle_op
-    slot_id, enabled = resolve_target_slot(action.slot, subject.slot_config, subject.slots)
+    slot_id, enabled = resolve_target_slot(action.slot, setup.subject.slot_config, setup.subject.slots)
     if op is not OP_WAIT and not enabled:
         raise RuntimeError(
             f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled"
@@ -87,7 +92,7 @@ def execute_action(
     action: FactoredAction,
     val_accuracy: float,
     *,
-    subject,
+    setup: RunSetup,
 ) -> bool:
     """Do to a slot what was chosen; whether that had an effect."""
     model = env_state.model
@@ -99,8 +104,8 @@ def execute_action(
         if grown:
             env_state.seed_optimizers[target_slot] = create_optimizer(
                 model.seed_parameters(target_slot),
-                subject.task_spec,
-                learning_rate=subject.task_spec.seed_lr,
+                setup.subject.task_spec,
+                learning_rate=setup.subject.task_spec.seed_lr,
             )
         return grown
     if op is OP_SET_ALPHA_TARGET:
@@ -141,19 +146,17 @@ def reward_step(
     target_slot: str | None,
     success: bool,
     *,
-    reward_config,
-    reporter,
-    subject,
+    setup: RunSetup,
 ) -> tuple[float, dict[str, float]]:
     """The raw reward of one env-step, and the parts that sum to it."""
     after = env_state.model.slot_reports()
     rent = compute_rent_and_shock_inputs(after, env_state.alphas)
     env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
     credits = env_state.scaffolds.settle(
-        env_state.epoch, seen.reports, after, seen.signals.val_accuracy, reward_config
+        env_state.epoch, seen.reports, after, seen.signals.val_accuracy, setup.reward_config
     )
-    if reward_config.pays_scaffolds and reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        _emit_scaffold_credits(reporter.hub, env_state, credits)
+    if setup.reward_config.pays_scaffolds and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
+        _emit_scaffold_credits(setup.reporter.hub, env_state, credits)
     reward_inputs = RewardInputs(
         op=op,
         success=success,
@@ -161,15 +164,15 @@ def reward_step(
         before=seen.reports,
         after=after,
         signals=seen.signals,
-        host_params=subject.host_params,
+        host_params=setup.subject.host_params,
         rent=rent,
         escrow=env_state.escrow,
         scaffold_credit=math.fsum(credit.credit for credit in credits),
     )
-    if reward_config.family is RewardFamily.LOSS:
-        breakdown = compute_loss_reward(reward_inputs, reward_config)
+    if setup.reward_config.family is RewardFamily.LOSS:
+        breakdown = compute_loss_reward(reward_inputs, setup.reward_config)
     else:
-        breakdown = compute_reward(reward_inputs, reward_config)
+        breakdown = compute_reward(reward_inputs, setup.reward_config)
     env_state.escrow = dict(breakdown.escrow)
     components = dict(breakdown.components)
     reward = breakdown.total
@@ -179,17 +182,17 @@ def reward_step(
     return reward, components
 
 
-def report_env_step(env_state: ParallelEnvState, seen: EnvObservation, *, reporter) -> None:
+def report_env_step(env_state: ParallelEnvState, seen: EnvObservation, *, setup: RunSetup) -> None:
     """Emit what an epoch of one env came to, before what was done about it."""
     if seen.matrix is not None:
-        _emit_counterfactual(reporter.hub, env_state, seen.matrix)
+        _emit_counterfactual(setup.reporter.hub, env_state, seen.matrix)
     elif seen.metrics.seeds:
         _emit_cf_unavailable(
-            reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
+            setup.reporter.hub, env_state, "no seed changes the output", tuple(seen.metrics.seeds)
         )
-    _emit_with_env_context(reporter.hub, env_state, seen.metrics)
+    _emit_with_env_context(setup.reporter.hub, env_state, seen.metrics)
     if seen.turn is not None:
-        _emit_with_env_context(reporter.hub, env_state, seen.turn)
+        _emit_with_env_context(setup.reporter.hub, env_state, seen.turn)
 
 
 def execute_actions(
@@ -197,39 +200,21 @@ def execute_actions(
     observations: Sequence[EnvObservation],
     host_actions: HostActions,
     *,
-    subject,
-    reward_config,
-    reporter,
-    progress,
-    config: TrainingConfig,
+    setup: RunSetup,
+    progress: RunProgress,
 ) -> ActionExecutionResult:
     """Act, env by env; reward, count and report each; the counts of the round grow in place."""
     step = observations[0].signals.epoch - 1
     normalised: list[float] = []
+    dones: list[bool] = []
     result = ActionExecutionResult()
     for env_idx, env_state in enumerate(round_state.env_states):
         seen = observations[env_idx]
         action = host_actions.actions[env_idx]
-        op, target_slot, choices = _parse_sampled_action(env_state, action, subject=subject)
-        success = execute_action(
-            env_state,
-            op,
-            target_slot,
-            action,
-            seen.signals.val_accuracy,
-            subject=subject,
-        )
+        op, target_slot, choices = _parse_sampled_action(env_state, action, setup=setup)
+        success = execute_action(env_state, op, target_slot, action, seen.signals.val_accuracy, setup=setup)
         end_env_step(env_state)
-        reward, components = reward_step(
-            env_state,
-            seen,
-            op,
-            target_slot,
-            success,
-            reward_config=reward_config,
-            reporter=reporter,
-            subject=subject,
-        )
+        reward, components = reward_step(env_state, seen, op, target_slot, success, setup=setup)
         normalised.append(progress.reward_normalizer.normalize(reward))
         env_state.rewards.append(reward)
         round_state.rewards.append(reward)
@@ -238,10 +223,10 @@ def execute_actions(
         round_state.action_counts[op.name] += 1
         round_state.action_successes[op.name] += success
         round_state.mask_hits.update(name for name, hit in seen.masks.masked_heads().items() if hit)
-        if reporter.telemetry.wants(TelemetryLevel.NORMAL):
-            report_env_step(env_state, seen, reporter=reporter)
+        if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
+            report_env_step(env_state, seen, setup=setup)
             _emit_last_action(
-                reporter.hub,
+                setup.reporter.hub,
                 env_state,
                 op=op,
                 target_slot=target_slot,
@@ -255,27 +240,30 @@ def execute_actions(
                 confidences=host_actions.confidences[env_idx],
                 masks=seen.masks,
             )
-        if env_state.epoch == config.episode_length:
+        at_end = env_state.epoch == setup.config.episode_length
+        dones.append(at_end and setup.reward_config.pays_at_end)
+        if at_end:
             reports = env_state.model.slot_reports()
-            result.truncated_bootstrap_targets.append((env_idx, step))
+            if not setup.reward_config.pays_at_end:
+                result.truncated_bootstrap_targets.append((env_idx, step))
             result.post_action_signals.append(env_state.signal_tracker.peek())
             result.post_action_slot_reports.append(reports)
-            result.post_action_masks.append(legal_actions(reports, subject=subject, config=config))
-    round_state.buffer.set_rewards(step, normalised)
+            result.post_action_masks.append(legal_actions(reports, setup=setup))
+    round_state.buffer.set_rewards(step, normalised, dones=dones)
     progress.env_steps += len(normalised)
     return result
 
 
-def watch_hosts(round_state: RoundState, observations: Sequence[EnvObservation], *, reporter) -> None:
+def watch_hosts(round_state: RoundState, observations: Sequence[EnvObservation], *, setup: RunSetup) -> None:
     """Emit what is wrong with hosts after an epoch, and adapt the level of telemetry to it."""
     anomalies: list[AnomalyDetected] = []
     for env_state, seen in zip(round_state.env_states, observations, strict=True):
         for anomaly in seen.anomalies:
-            _emit_with_env_context(reporter.hub, env_state, anomaly, severity="warning")
+            _emit_with_env_context(setup.reporter.hub, env_state, anomaly, severity="warning")
             anomalies.append(anomaly)
     _handle_telemetry_escalation(
-        reporter.hub,
-        reporter.telemetry,
+        setup.reporter.hub,
+        setup.reporter.telemetry,
         anomalies,
         round_idx=round_state.round_idx,
         epoch=observations[0].signals.epoch,

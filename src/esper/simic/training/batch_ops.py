@@ -15,10 +15,9 @@ from esper.simic.telemetry import (
     split_gradient_norms,
 )
 from esper.simic.telemetry.emitters import _emit_with_env_context
-from esper.simic.training.config import TrainingConfig
 from esper.simic.training.counterfactual_eval import choose_configurations, process_fused_val_batch
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.run_state import RoundState
+from esper.simic.training.run_state import RoundState, RunSetup
 from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.optimizers import backward, step_optimizers
 from esper.tolaria.runtime import on_stream, synchronise, to_host
@@ -42,21 +41,22 @@ def process_train_batch(
     targets: Tensor,
     batch_idx: int,
     *,
-    reporter,
+    setup: RunSetup,
     torch_amp,
-    placement,
 ) -> None:
     """Forward, backward and optimizer steps of one env's batch; adds to the env's totals on the
     device.
     """
-    telemetry = reporter.telemetry
+    telemetry = setup.reporter.telemetry
     optimizers = env_state.optimizers
     with on_stream(env_state.stream, inputs, targets):
         env_state.host_optimizer.zero_grad(set_to_none=True)
         for optimizer in env_state.seed_optimizers.values():
             optimizer.zero_grad(set_to_none=True)
         with torch_amp.autocast(
-            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            env_state.device.type,
+            dtype=setup.placement.amp_dtype,
+            enabled=setup.placement.amp_dtype is not None,
         ):
             logits = env_state.model(inputs)
         loss = mean_loss(logits, targets)
@@ -76,12 +76,14 @@ def process_val_batch(
     targets: Tensor,
     *,
     torch_amp,
-    placement,
+    setup: RunSetup,
 ) -> None:
     """Loss and correct answers of an env's host as it is, on one batch; adds to the env's totals."""
     with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
         with torch_amp.autocast(
-            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            env_state.device.type,
+            dtype=setup.placement.amp_dtype,
+            enabled=setup.placement.amp_dtype is not None,
         ):
             logits = env_state.model(inputs)
         loss = summed_loss(logits, targets)
@@ -89,15 +91,7 @@ def process_val_batch(
         env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
 
 
-def train_hosts(
-    round_state: RoundState,
-    epoch: int,
-    *,
-    reporter,
-    torch_amp,
-    placement,
-    subject,
-) -> list[list[float]]:
+def train_hosts(round_state: RoundState, epoch: int, *, setup: RunSetup, torch_amp) -> list[list[float]]:
     """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2]."""
     env_states = round_state.env_states
     for env_state in env_states:
@@ -106,49 +100,33 @@ def train_hosts(
         env_state.train_totals.zero_()
     for batch_idx, env_batches in enumerate(round_state.train_batches):
         for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
-            process_train_batch(
-                env_state,
-                inputs,
-                targets,
-                batch_idx,
-                reporter=reporter,
-                torch_amp=torch_amp,
-                placement=placement,
-            )
+            process_train_batch(env_state, inputs, targets, batch_idx, setup=setup, torch_amp=torch_amp)
     synchronise([env_state.stream for env_state in env_states])
-    if reporter.telemetry.wants(TelemetryLevel.DEBUG):
-        report_gradient_norms(env_states, placement=placement, reporter=reporter)
-    round_state.images += len(env_states) * subject.data.train_size
-    return to_host([env_state.train_totals for env_state in env_states], placement.policy_device)
+    if setup.reporter.telemetry.wants(TelemetryLevel.DEBUG):
+        report_gradient_norms(env_states, setup=setup)
+    round_state.images += len(env_states) * setup.subject.data.train_size
+    return to_host([env_state.train_totals for env_state in env_states], setup.placement.policy_device)
 
 
-def report_gradient_norms(env_states: Sequence[ParallelEnvState], *, placement, reporter) -> None:
+def report_gradient_norms(env_states: Sequence[ParallelEnvState], *, setup: RunSetup) -> None:
     """Emit what the batches of an epoch have left, in one transfer for all envs."""
     gradient_norms = split_gradient_norms(
         [
-            torch.stack(env_state.gradient_norms).mean(0).to(placement.policy_device)
+            torch.stack(env_state.gradient_norms).mean(0).to(setup.placement.policy_device)
             for env_state in env_states
         ],
         [env_state.model.live_slots() for env_state in env_states],
     )
     for env_state, norms in zip(env_states, gradient_norms, strict=True):
         _emit_with_env_context(
-            reporter.hub,
+            setup.reporter.hub,
             env_state,
             HostGradientNorms(host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)),
         )
         env_state.gradient_norms.clear()
 
 
-def validate_hosts(
-    round_state: RoundState,
-    *,
-    config: TrainingConfig,
-    val_batches,
-    torch_amp,
-    placement,
-    subject,
-) -> list[list[float]]:
+def validate_hosts(round_state: RoundState, *, setup: RunSetup, val_batches, torch_amp) -> list[list[float]]:
     """Every host as it is and, in the same pass, without some of the seeds that change its output; summed
     loss, then correct answers by configuration [envs][1 + C].
     """
@@ -156,13 +134,13 @@ def validate_hosts(
     for env_state in env_states:
         env_state.model.eval()
         env_state.val_totals.zero_()
-        env_state.comparison = choose_configurations(env_state, config=config)
+        env_state.comparison = choose_configurations(env_state, setup=setup)
     for env_batches in val_batches:
         for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
             if env_state.comparison.slots:
-                process_fused_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)
+                process_fused_val_batch(env_state, inputs, targets, torch_amp=torch_amp, setup=setup)
             else:
-                process_val_batch(env_state, inputs, targets, torch_amp=torch_amp, placement=placement)
+                process_val_batch(env_state, inputs, targets, torch_amp=torch_amp, setup=setup)
     synchronise([env_state.stream for env_state in env_states])
-    round_state.images += len(env_states) * subject.data.val_size
-    return to_host([env_state.val_totals for env_state in env_states], placement.policy_device)
+    round_state.images += len(env_states) * setup.subject.data.val_size
+    return to_host([env_state.val_totals for env_state in env_states], setup.placement.policy_device)

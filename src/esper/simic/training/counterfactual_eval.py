@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from esper.simic.attribution import Comparison, CounterfactualMatrix
-from esper.simic.training.config import TrainingConfig
 from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.simic.training.run_state import RunSetup
 from esper.tolaria.losses import count_correct, summed_loss
 from esper.tolaria.runtime import on_stream
 from esper.tolaria.seeding import derive_generator
@@ -21,13 +21,15 @@ def process_fused_val_batch(
     targets: Tensor,
     *,
     torch_amp,
-    placement,
+    setup: RunSetup,
 ) -> None:
     """Loss of an env's host as it is, and correct answers of all its configurations, in one pass."""
     configurations = env_state.comparison.overrides
     with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
         with torch_amp.autocast(
-            env_state.device.type, dtype=placement.amp_dtype, enabled=placement.amp_dtype is not None
+            env_state.device.type,
+            dtype=setup.placement.amp_dtype,
+            enabled=setup.placement.amp_dtype is not None,
         ):
             logits = env_state.model.fused_forward(inputs, configurations)
         loss = summed_loss(logits[0], targets)
@@ -37,12 +39,12 @@ def process_fused_val_batch(
         )
 
 
-def choose_configurations(env_state: ParallelEnvState, *, config: TrainingConfig) -> Comparison:
+def choose_configurations(env_state: ParallelEnvState, *, setup: RunSetup) -> Comparison:
     """Which seeds to switch off; in the last epoch of an episode as many as its Shapley values take."""
     contributing = env_state.model.contributing_slots()
-    if env_state.epoch < config.episode_length:
+    if env_state.epoch < setup.config.episode_length:
         return Comparison.of_epoch(contributing)
-    generator = derive_generator(config.seed, env_state.round_idx, env_state.env_idx, "attribution")
+    generator = derive_generator(setup.config.seed, env_state.round_idx, env_state.env_idx, "attribution")
     return Comparison.of_last_epoch(contributing, generator)
 
 

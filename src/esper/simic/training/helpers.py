@@ -16,6 +16,7 @@ from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOAgent, PPOUpdateResult, RolloutBuffer
 from esper.simic.telemetry import TelemetryConfig
 from esper.tolaria.runtime import CUDATimer
+from esper.kasmina.lifecycle import advance_active_seed
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState

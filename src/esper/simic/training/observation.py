@@ -12,10 +12,9 @@ from esper.leyline.telemetry import EpochCompleted, GovernorRollback
 from esper.simic.agent import HostActions
 from esper.simic.telemetry import detect_progress
 from esper.simic.telemetry.emitters import _emit_with_env_context
-from esper.simic.training.config import TrainingConfig
 from esper.simic.training.counterfactual_eval import measure_contributions
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.run_state import EnvObservation, RoundState
+from esper.simic.training.run_state import EnvObservation, RoundState, RunSetup
 from esper.tamiyo import (
     ActionMasks,
     batch_obs_to_features,
@@ -31,7 +30,7 @@ def watch_host(
     env_state: ParallelEnvState,
     metrics: EpochCompleted,
     *,
-    reporter,
+    setup: RunSetup,
 ) -> Healthy[ModelSnapshot] | None:
     """Keep a healthy host; put the last healthy one back in place of one that broke, and give what
     was put back.
@@ -50,7 +49,7 @@ def watch_host(
         env_state.governor.rolled_back()
         env_state.rollbacks += 1
         _emit_with_env_context(
-            reporter.hub,
+            setup.reporter.hub,
             env_state,
             GovernorRollback(
                 reason=verdict.symptom,
@@ -70,12 +69,10 @@ def observe_host(
     train_totals: Sequence[float],
     val_totals: Sequence[float],
     *,
-    subject,
-    reporter,
-    config: TrainingConfig,
+    setup: RunSetup,
 ) -> EnvObservation:
     """What an epoch of one env came to: metrics, contributions, the watchdog's word, signals and masks."""
-    data, model = subject.data, env_state.model
+    data, model = setup.subject.data, env_state.model
     accuracies = [correct / data.val_targets for correct in val_totals[1:]]
     matrix = measure_contributions(env_state, accuracies)
     metrics = EpochCompleted(
@@ -91,7 +88,7 @@ def observe_host(
     train_loss, train_accuracy = metrics.train_loss, metrics.train_accuracy
     val_loss, val_accuracy = metrics.val_loss, metrics.val_accuracy
     penalty = 0.0
-    restored = watch_host(env_state, metrics, reporter=reporter)
+    restored = watch_host(env_state, metrics, setup=setup)
     if restored is not None:
         # The policy is to see the host that it has now, not the one that broke.
         train_loss = val_loss = restored.loss
@@ -112,21 +109,21 @@ def observe_host(
         metrics=metrics,
         matrix=matrix,
         turn=detect_progress(before, signals),
-        anomalies=reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
+        anomalies=setup.reporter.detector.check_host(metrics.train_loss, metrics.val_loss),
         penalty=penalty,
         signals=signals,
         reports=reports,
-        masks=legal_actions(reports, subject=subject, config=config),
+        masks=legal_actions(reports, setup=setup),
     )
 
 
-def legal_actions(reports: Mapping[str, SeedStateReport], *, subject, config: TrainingConfig) -> ActionMasks:
+def legal_actions(reports: Mapping[str, SeedStateReport], *, setup: RunSetup) -> ActionMasks:
     """Which choices an env has."""
     return compute_action_masks(
-        build_slot_states(reports, subject.slot_config),
-        slot_config=subject.slot_config,
-        enabled_slots=subject.slots,
-        max_seeds=config.max_seeds,
+        build_slot_states(reports, setup.subject.slot_config),
+        slot_config=setup.subject.slot_config,
+        enabled_slots=setup.subject.slots,
+        max_seeds=setup.config.max_seeds,
     )
 
 
@@ -134,16 +131,15 @@ def batch_signals_to_features(
     signals: Sequence[TrainingSignals],
     reports: Sequence[Mapping[str, SeedStateReport]],
     *,
-    subject,
-    placement,
+    setup: RunSetup,
 ) -> Tensor:
     """Observation features [envs, features] of all envs."""
     return batch_obs_to_features(
         signals,
         reports,
-        subject.slot_config,
-        host_params=subject.host_params,
-        device=placement.policy_device,
+        setup.subject.slot_config,
+        host_params=setup.subject.host_params,
+        device=setup.placement.policy_device,
     )
 
 
@@ -153,8 +149,7 @@ def choose_actions(
     *,
     agent,
     rule_based,
-    subject,
-    placement,
+    setup: RunSetup,
 ) -> HostActions:
     """One batched policy call and one transfer of all heads; or what the rules say."""
     if agent is None:
@@ -164,10 +159,9 @@ def choose_actions(
     features = batch_signals_to_features(
         [seen.signals for seen in observations],
         [seen.reports for seen in observations],
-        subject=subject,
-        placement=placement,
+        setup=setup,
     )
-    masks = stack_action_masks([seen.masks for seen in observations], placement.policy_device)
+    masks = stack_action_masks([seen.masks for seen in observations], setup.placement.policy_device)
     noise = agent.draw_noise([env_state.action_generator for env_state in round_state.env_states])
     decision = agent.get_action(features, masks, round_state.hidden, noise)
     round_state.buffer.add(observations[0].signals.epoch - 1, features, masks, decision)

@@ -16,7 +16,9 @@ from esper.nissa import TelemetryHub
 from esper.simic.agent import RolloutBuffer
 from esper.simic.attribution import SAMPLED_ORDERS, CounterfactualMatrix, most_coalitions
 from esper.simic.control import RewardNormalizer
+from esper.simic.rewards import RewardConfig
 from esper.simic.telemetry import AnomalyDetector, TelemetryConfig
+from esper.simic.training.config import TrainingConfig
 from esper.simic.training.result import RoundResult
 from esper.tamiyo import ActionMasks, Hidden
 from esper.tolaria.data import SharedBatchIterator, TrainingData
@@ -64,6 +66,17 @@ class Reporter:
     hub: TelemetryHub
     telemetry: TelemetryConfig
     detector: AnomalyDetector
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What a run is made of and what stays as it is from the first round to the last."""
+
+    config: TrainingConfig
+    subject: Subject
+    placement: Placement
+    reporter: Reporter
+    reward_config: RewardConfig
 
 
 @dataclass(slots=True)
@@ -122,7 +135,7 @@ class ActionExecutionResult:
     """What one step of actions leaves for the end of the episode.
 
     `truncated_bootstrap_targets` are (env, step) of episodes that the time limit cut off: the states after
-    them still have a value. Each list of post-action state has one entry per target.
+    them still have a value. Each list of post-action state has one entry per env.
     """
 
     truncated_bootstrap_targets: list[tuple[int, int]] = field(default_factory=list)

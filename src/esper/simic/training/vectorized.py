@@ -172,13 +172,20 @@ from esper.simic.training.run_state import (
     Reporter,
     RoundState,
     RunProgress,
+    RunSetup,
     Subject,
 )
 from esper.simic.training.action_execution import execute_actions, watch_hosts
 from esper.simic.training.batch_ops import train_hosts, validate_hosts
 from esper.simic.training.env_factory import begin_round
 from esper.simic.training.observation import choose_actions, observe_host
-from esper.simic.training.round_end import report_round, save_checkpoint, update_policy
+from esper.simic.training.round_end import (
+    report_end,
+    report_round,
+    report_start,
+    save_checkpoint,
+    update_policy,
+)
 from esper.simic.training.vectorized_trainer import Seams, VectorizedPPOTrainer
 
 
@@ -238,7 +245,8 @@ def train_ppo_vectorized(
     reward_config = RewardConfig(
         family=RewardFamily(config.reward_family), mode=RewardMode(config.reward_mode)
     )
-    progress = RunProgress(RewardNormalizer())
+    setup: RunSetup = RunSetup(config, subject, placement, reporter, reward_config)
+    progress: RunProgress = RunProgress(RewardNormalizer())
     agent: PPOAgent | None = None
     rule_based: HeuristicPolicy | None = None
     if config.policy == "heuristic":
@@ -264,27 +272,9 @@ def train_ppo_vectorized(
     val_batches = SharedBatchIterator(data, task_spec.batch_size, env_devices, loading=placement.loading)
 
     # --- helpers ---
-    reporter.hub.emit(
-        TelemetryEvent(
-            data=RunStarted(
-                task=task_spec.name,
-                seed=config.seed,
-                first_round=progress.first_round,
-                rounds=config.rounds,
-                envs=config.envs,
-                episode_length=config.episode_length,
-                slots=slots,
-                host_params=subject.host_params,
-                policy_params=0 if agent is None else agent.parameter_count,
-                train_images=data.train_size,
-                val_images=data.val_size,
-                device=", ".join(dict.fromkeys(str(env_device) for env_device in env_devices)),
-                config=config.outcome_settings(),
-            )
-        )
-    )
+    report_start(setup=setup, progress=progress, agent=agent)
     # An interrupted run can go on from here, whenever that happens.
-    save_checkpoint(progress.first_round, agent=agent, config=config, progress=progress, reporter=reporter)
+    save_checkpoint(progress.first_round, agent=agent, setup=setup, progress=progress)
 
     # --- rounds ---
     VectorizedPPOTrainer(
@@ -295,26 +285,12 @@ def train_ppo_vectorized(
             check_numerical_stability=check_numerical_stability,
         ),
         progress=progress,
-        config=config,
-        reporter=reporter,
-        placement=placement,
-        subject=subject,
+        setup=setup,
         agent=agent,
         val_batches=val_batches,
         rule_based=rule_based,
-        reward_config=reward_config,
     ).run()
 
     # --- result ---
-    reporter.hub.emit(
-        TelemetryEvent(
-            data=RunCompleted(
-                rounds=len(progress.rounds),
-                env_steps=progress.env_steps,
-                best_accuracy=progress.best_accuracy,
-                final_accuracy=progress.final_accuracy,
-                duration_s=time.perf_counter() - run_started,
-            )
-        )
-    )
+    report_end(setup=setup, progress=progress, run_started=run_started)
     return TrainingResult(agent=agent, rounds=tuple(progress.rounds))

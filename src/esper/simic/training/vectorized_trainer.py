@@ -14,7 +14,7 @@ from esper.simic.training.run_state import ActionExecutionResult
 from esper.tolaria.runtime import timed
 
 if TYPE_CHECKING:
-    from esper.simic.training.config import TrainingConfig
+    from esper.simic.training.run_state import RunProgress, RunSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,66 +32,41 @@ class VectorizedPPOTrainer:
     """Rounds of training: fresh hosts, their epochs in lockstep, and one update of the policy."""
 
     seams: Seams
-    progress: Any
-    config: TrainingConfig
-    reporter: Any
-    placement: Any
-    subject: Any
+    progress: RunProgress
+    setup: RunSetup
     agent: Any
     val_batches: Any
     rule_based: Any
-    reward_config: Any
 
     def run(self) -> None:
         """Run the loop."""
         progress = self.progress
-        config = self.config
-        reporter = self.reporter
-        placement = self.placement
-        subject = self.subject
+        setup = self.setup
         agent = self.agent
         val_batches = self.val_batches
         rule_based = self.rule_based
-        reward_config = self.reward_config
         SharedBatchIterator = self.seams.SharedBatchIterator
         torch_amp = self.seams.torch_amp
         collect_per_layer_gradients = self.seams.collect_per_layer_gradients
         check_numerical_stability = self.seams.check_numerical_stability
 
-        for round_idx in range(progress.first_round, config.rounds):
-            round_state = begin_round(
-                round_idx,
-                config=config,
-                reporter=reporter,
-                placement=placement,
-                subject=subject,
-                SharedBatchIterator=SharedBatchIterator,
-                agent=agent,
-            )
+        for round_idx in range(progress.first_round, setup.config.rounds):
+            round_state = begin_round(round_idx, setup=setup, SharedBatchIterator=SharedBatchIterator, agent=agent)
             seconds = round_state.phase_s
             last = ActionExecutionResult()
-            for epoch in range(1, config.episode_length + 1):
+            for epoch in range(1, setup.config.episode_length + 1):
                 with timed(seconds, "train"):
-                    train_totals = train_hosts(
-                        round_state,
-                        epoch,
-                        reporter=reporter,
-                        torch_amp=torch_amp,
-                        placement=placement,
-                        subject=subject,
-                    )
+                    train_totals = train_hosts(round_state, epoch, setup=setup, torch_amp=torch_amp)
                 with timed(seconds, "validate"):
                     val_totals = validate_hosts(
                         round_state,
-                        config=config,
+                        setup=setup,
                         val_batches=val_batches,
                         torch_amp=torch_amp,
-                        placement=placement,
-                        subject=subject,
                     )
                 with timed(seconds, "decide"):
                     observations = [
-                        observe_host(*parts, subject=subject, reporter=reporter, config=config)
+                        observe_host(*parts, setup=setup)
                         for parts in zip(round_state.env_states, train_totals, val_totals, strict=True)
                     ]
                     host_actions = choose_actions(
@@ -99,38 +74,20 @@ class VectorizedPPOTrainer:
                         observations,
                         agent=agent,
                         rule_based=rule_based,
-                        subject=subject,
-                        placement=placement,
+                        setup=setup,
                     )
                 with timed(seconds, "act"):
-                    last = execute_actions(
-                        round_state,
-                        observations,
-                        host_actions,
-                        subject=subject,
-                        reward_config=reward_config,
-                        reporter=reporter,
-                        progress=progress,
-                        config=config,
-                    )
-                    watch_hosts(round_state, observations, reporter=reporter)
+                    last = execute_actions(round_state, observations, host_actions, setup=setup, progress=progress)
+                    watch_hosts(round_state, observations, setup=setup)
             with timed(seconds, "update"):
-                updated = update_policy(
-                    round_state,
-                    last,
-                    agent=agent,
-                    subject=subject,
-                    placement=placement,
-                    progress=progress,
-                )
+                updated = update_policy(round_state, last, agent=agent, setup=setup, progress=progress)
             report_round(
                 round_state,
                 updated,
-                reporter=reporter,
-                subject=subject,
+                setup=setup,
                 progress=progress,
                 collect_per_layer_gradients=collect_per_layer_gradients,
                 agent=agent,
                 check_numerical_stability=check_numerical_stability,
             )
-            save_checkpoint(round_idx + 1, agent=agent, config=config, progress=progress, reporter=reporter)
+            save_checkpoint(round_idx + 1, agent=agent, setup=setup, progress=progress)

@@ -138,6 +138,13 @@ def test_loss_sees_losses_size_shock_and_the_operation(step: RewardInputs, other
     assert abs(first.components["loss"]) <= 2.0
 
 
+def test_modes_that_pay_at_the_end_are_those_with_a_terminal_part() -> None:
+    for mode in RewardMode:
+        config = RewardConfig(mode=mode)
+        assert config.pays_at_end == ("terminal" in compute_reward(inputs(), config).components)
+    assert not RewardConfig(family=RewardFamily.LOSS).pays_at_end
+
+
 def test_the_document_lists_the_parts_of_every_mode_and_explains_them_all() -> None:
     text = DOCUMENT.read_text()
     listed = {

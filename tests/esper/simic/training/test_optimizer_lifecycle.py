@@ -50,7 +50,7 @@ def test_every_live_seed_has_one_optimizer_and_no_other_slot_has(run: Run, steps
     events, _ = run(episode_length=20, train_images=32, val_images=16, seed=3)
     epochs = by_epoch(steps, events)
     reported = [event["data"]["seeds"] for event in of_type(events, "EPOCH_COMPLETED")]
-    assert of_type(events, "SEED_PRUNED")
+    assert of_type(events, "SEED_GERMINATED")
     for optimizers, seeds in zip(epochs, reported, strict=True):
         assert len(optimizers) == 1 + sum(stage in LIVE for stage in seeds.values())
     grown = len(of_type(events, "SEED_GERMINATED"))

@@ -1,0 +1,37 @@
+"""In a fresh interpreter: what an import does not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded(program: str, *names: str) -> list[str]:
+    """The modules among some, and below them, that are there after a program."""
+    ask = f"import sys; print(*sorted(m for m in sys.modules if m.startswith({names!r})))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; {ask}"], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_the_presets_load_neither_the_training_loop_nor_torch() -> None:
+    program = (
+        "import esper.runtime as r; r.get_task_spec('cifar_baseline'); r.preset_settings('cifar_baseline')"
+    )
+    assert loaded(program, "torch", "esper.simic", "esper.tolaria", "esper.scripts") == []
+
+
+def test_the_settings_load_neither_the_training_loop_nor_torch() -> None:
+    found = loaded("import esper.simic.training.config, esper.simic.training.dual_ab", "torch", "esper.simic")
+    assert [name for name in found if name not in ("esper.simic", "esper.simic.training")] == [
+        "esper.simic.training.config",
+        "esper.simic.training.dual_ab",
+    ]
+
+
+@pytest.mark.parametrize(
+    "module", ["esper.leyline", "esper.kasmina", "esper.tamiyo", "esper.nissa", "esper.tolaria"]
+)
+def test_the_lower_packages_do_not_load_the_training_loop(module: str) -> None:
+    assert loaded(f"import {module}", "esper.simic", "esper.scripts") == []
