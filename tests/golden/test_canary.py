@@ -35,9 +35,10 @@ def test_canary_repeats_and_sees_other_kernels() -> None:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("cpu", ["Haswell", "EPYC"])
-def test_portable_profile_holds_on_an_emulated_cpu(cpu: str) -> None:
+def test_portable_profile_gives_two_emulated_cpus_the_same_bits() -> None:
+    """Not those of this machine: an emulated CPU may round an LSTM otherwise, which the canary tells."""
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:
         pytest.skip("qemu-user is not installed, so no other CPU can be emulated")
-    assert canary("portable", emulator=(emulator, "-cpu", cpu)) == canary("portable")
+    haswell, epyc = (canary("portable", emulator=(emulator, "-cpu", cpu)) for cpu in ("Haswell", "EPYC"))
+    assert haswell == epyc
