@@ -11,6 +11,8 @@ from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
 from codemods.analysis.refusals import RULES
 from codemods.extract import Exit
+from codemods.hotpath.codes import CODES
+from codemods.hotpath.config import Config
 from codemods.plans.model import Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
@@ -63,23 +65,37 @@ def gate() -> str:
     )
 
 
+def checker() -> str:
+    """``[tool.codemods]``."""
+    intro = (
+        "In `pyproject.toml`. Which loops go over environments, and what of them is reported, by\n"
+        "`codemods hotpath` and by the gate. Patterns are globs on whole names. Unknown keys are errors.\n"
+    )
+    return _tables("The configuration of codemods", intro, {"[tool.codemods.hotpath]": Config})
+
+
 def codes() -> str:
-    """Refusal codes."""
+    """Codes of the hot-path checker, and refusals to lift."""
     parts = [
         _MADE,
         "# Codes\n",
-        "`codemods extract --explain CODE` prints the same.\n",
-        "## Refusals to lift\n",
+        "`codemods hotpath --explain CODE` and `codemods extract --explain CODE` say it, too.\n",
     ]
+    parts.append("## Stalls in per-env loops\n")
+    for code in CODES.values():
+        off = "" if code.default else "\n\nOff unless `select` names it."
+        parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.instead}{off}\n")
+        parts += [_example("Flagged", code.flagged), _example("Not flagged", code.fine)]
+    parts.append("## Refusals to lift\n")
     for name in sorted(RULES):
         rule = RULES[name]
-        parts += [
-            f"### `{name}`\n",
-            f"{rule.summary}\n\nWay out: {rule.way_out}\n",
-            f"Refused:\n\n```python\n{rule.refused.rstrip()}\n```\n",
-            f"Lifted:\n\n```python\n{rule.lifted.rstrip()}\n```\n",
-        ]
+        parts.append(f"### `{name}`\n\n{rule.summary}\n\nWay out: {rule.way_out}\n")
+        parts += [_example("Refused", rule.refused), _example("Lifted", rule.lifted)]
     return "\n".join(parts)
+
+
+def _example(title: str, program: str) -> str:
+    return f"{title}:\n\n```python\n{program.rstrip()}\n```\n"
 
 
 def statuses() -> str:
@@ -114,6 +130,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "plans.md": plans,
     "runs.md": runs,
     "gate.md": gate,
+    "codemods.md": checker,
     "codes.md": codes,
     "exit-statuses.md": statuses,
 }

@@ -38,6 +38,8 @@ def summary(model: type) -> str:
 def keys(model: type) -> tuple[Key, ...]:
     """The keys of a model, in its order. Raises `Undocumented`."""
     meanings = dict(_meanings(model))
+    if dataclasses.is_dataclass(model):
+        meanings = {name.replace("_", "-"): text for name, text in meanings.items()}
     found = []
     for name, kind, default in _fields(model):
         if name not in meanings:

@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--lr", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile", metavar="BACKEND", help="run the model through torch.compile")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
 
@@ -46,12 +47,13 @@ def main() -> None:
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=0.9)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
+    model = torch.compile(net, backend=options.compile) if options.compile else net
     with (options.out / "metrics.jsonl").open("w") as log:
         for epoch in range(options.epochs):
             total = 0.0
             for batch in torch.randperm(len(x)).split(64):
                 optimizer.zero_grad()
-                loss = F.cross_entropy(net(x[batch]), y[batch])
+                loss = F.cross_entropy(model(x[batch]), y[batch])
                 loss.backward()
                 nn.utils.clip_grad_norm_(net.parameters(), 1.0)
                 optimizer.step()

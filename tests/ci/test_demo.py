@@ -40,7 +40,7 @@ def test_a_data_folder_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFix
     missing = tmp_path / "nowhere"
     assert main(["--data", str(missing)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"demo: run ppo_small: data folder {missing} does not exist"
+    assert last == f"demo: run ppo_small.base: data folder {missing} does not exist"
 
 
 def test_a_folder_without_the_files_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
