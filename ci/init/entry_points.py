@@ -57,7 +57,7 @@ def read_entry_point(path: Path, root: Path) -> EntryPoint | None:
     facts = _facts(path)
     if facts is None:
         return None
-    every = [facts, *_imported(path, root, _DEPTH, {path})]
+    every = [facts, *_imported(facts, path, root, _DEPTH, {path})]
     packaged = (path.parent / "__init__.py").exists()
     module = module_name(path, root).name
     return EntryPoint(
@@ -85,6 +85,7 @@ def _scripts(root: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
+    tree: ast.Module
     options: tuple[str, ...]
     event_files: tuple[str, ...]
     backward: bool
@@ -109,7 +110,7 @@ def _facts(path: Path) -> _Facts | None:
                 ]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".jsonl"):
             files.append(Path(node.value).name)
-    return _Facts(tuple(options), tuple(files), "backward" in methods, "step" in methods)
+    return _Facts(tree, tuple(options), tuple(files), "backward" in methods, "step" in methods)
 
 
 def _called(node: ast.Call) -> str:
@@ -117,16 +118,12 @@ def _called(node: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _imported(path: Path, root: Path, depth: int, seen: set[Path]) -> Iterator[_Facts]:
+def _imported(importer: _Facts, path: Path, root: Path, depth: int, seen: set[Path]) -> Iterator[_Facts]:
     """The facts of the repository's modules that a file imports, and of those that they import."""
     if not depth:
         return
-    try:
-        tree = read_source(path).tree
-    except SourceError:
-        return
     package = package_of(path, module_name(path, root).name)
-    for node in ast.walk(tree):
+    for node in ast.walk(importer.tree):
         for name in _names(node, package):
             found = _file_of(name, path, root)
             if found is not None and found not in seen:
@@ -134,7 +131,7 @@ def _imported(path: Path, root: Path, depth: int, seen: set[Path]) -> Iterator[_
                 facts = _facts(found)
                 if facts is not None:
                     yield facts
-                    yield from _imported(found, root, depth - 1, seen)
+                    yield from _imported(facts, found, root, depth - 1, seen)
 
 
 def _names(node: ast.AST, package: str) -> Iterator[str]:
