@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.analysis.source import SourceError
+from codemods.analysis.source import SourceError, no_collection
 from codemods.hotpath.codes import CODES
 
 if TYPE_CHECKING:
@@ -40,12 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: nothing (new) stalls, or ``--exit-zero``; 1: something does, or the baseline is stale; 2: unusable
     input.
     """
-    enabled = gc.isenabled()
-    gc.disable()
     # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
     atexit.register(gc.freeze)
     try:
-        status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+        with no_collection():
+            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"codemods hotpath: {error.format_message()}", err=True)
         return Exit.UNUSABLE
@@ -54,9 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.UNUSABLE
     except click.Abort:
         return 130
-    finally:
-        if enabled:
-            gc.enable()
     return status if isinstance(status, int) else Exit.CLEAN
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import gc
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
-from codemods.analysis.source import room_for_nesting
+from codemods.analysis.source import no_collection, room_for_nesting
 from codemods.hotpath.config import Config
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.machine import Machine
@@ -34,7 +32,7 @@ def analyse(files: Sequence[File], config: Config) -> Report:
     Raises:
         SourceError: for a file that is not Python.
     """
-    with _without_collections(), room_for_nesting():
+    with no_collection(), room_for_nesting():
         modules = [Module(file.path, file.module, file.data, is_package=file.is_package) for file in files]
         machine = _run(modules, config)
     findings = [
@@ -180,15 +178,3 @@ class _Places:
 def _is_test(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "tests/" in path
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Syntax trees are large and live to the end: looking through them for garbage only costs time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
