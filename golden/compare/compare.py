@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
@@ -38,8 +38,16 @@ def compare(left: Trace, right: Trace) -> Comparison:
     return found
 
 
-def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
-    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
+def judge(
+    left: Trace,
+    right: Trace,
+    counts: Sequence[Rows] = (),
+    align: Callable[[Sequence[Event], Sequence[Event]], list[EventChange]] = compare_events,
+) -> Comparison:
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already.
+
+    ``align`` finds the changes of events.
+    """
     compared = Compared(events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
@@ -50,7 +58,7 @@ def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
         compared += result.compared
         divergences += result.divergences
         steps_of.update(result.steps_of)
-    changes = compare_events(left.events, right.events)
+    changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
         unequal = fingerprint_gap(left.about.fingerprint, right.about.fingerprint)

@@ -41,6 +41,16 @@ def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventC
     return sorted(changes, key=lambda c: min(x for x in (c.left, c.right) if x is not None))
 
 
+def compare_events_by_env(left: Sequence[Event], right: Sequence[Event]) -> list[EventChange]:
+    """As `compare_events`, for each env by itself and for the events of none; places count within."""
+    envs = sorted({e.env for e in (*left, *right) if e.env is not None})
+    return [
+        change
+        for env in (*envs, None)
+        for change in compare_events([e for e in left if e.env == env], [e for e in right if e.env == env])
+    ]
+
+
 def _pairs(
     a: Sequence[str], b: Sequence[str], left: Sequence[Event], right: Sequence[Event]
 ) -> Iterator[tuple[int | None, int | None]]:

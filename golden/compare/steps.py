@@ -200,7 +200,7 @@ def _compare_order(
         return None  # a step count differs, which is reported as such
     for number, (x, y) in enumerate(zip(a, b, strict=True)):
         if x != y:
-            return StepOrder(left.name, number, x, y)
+            return StepOrder(left.name, left.steps[number].number, x, y)
     return None
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
@@ -157,7 +165,9 @@ class Same(_Table):
         variants: what is compared, one by one.
         of: the variant that they are compared with; without it the run itself.
         what: what is compared.
-        env: only the events and steps of this env.
+        env: only the events and steps of this env; with ``"each"`` every env's by themselves, and those of
+            none, however the envs interleave: then random states count at the end only, and host reads can't
+            be compared.
         where: only events whose fields have these values.
         overlap: only the part that both have, counted from the ``start`` or from the ``end``.
     """
@@ -166,9 +176,16 @@ class Same(_Table):
     variants: Annotated[tuple[str, ...], Field(min_length=1)]
     of: str | None = None
     what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
-    env: Annotated[int, Field(ge=0)] | None = None
+    env: Annotated[int, Field(ge=0)] | Literal["each"] | None = None
     where: dict[str, str | int | float | bool] = {}
     overlap: Literal["start", "end"] | None = None
+
+    @field_validator("env", mode="before")
+    @classmethod
+    def _number_or_each(cls, env: object) -> object:
+        if isinstance(env, str) and env != "each":
+            raise ValueError('say the number of an env, or "each"')
+        return env
 
 
 class Run(_Table):
@@ -248,6 +265,11 @@ class Run(_Table):
                 self._check_variant(f"same.{name}", named)
             if same.env is not None and self.env is None:
                 raise ValueError(f"same.{name}.env: the run has no [env] table")
+            if same.env == "each" and "reads" in same.what:
+                raise ValueError(
+                    f'same.{name}: host reads before a step are not told apart by env; say what = ["events", '
+                    '"steps", "rng"], or less'
+                )
         return self
 
     def _check_variant(self, place: str, name: str | None) -> None:

@@ -32,10 +32,12 @@ def write_trace(
     fingerprint: Mapping[str, str] | None = None,
     label: str = "",
     reads: Mapping[tuple[str, int, str, str], int] | None = None,
+    env_by_env: bool = False,
 ) -> Path:
     """A trace whose weights at (env, step) and after are ``change`` times what they would be.
 
-    It begins with step ``first``, as that of a resumed run.
+    It begins with step ``first``, as that of a resumed run. The envs take turns, or go one after the other
+    (``env_by_env``).
     """
     process = folder / "rank-0"
     process.mkdir(parents=True)
@@ -52,6 +54,9 @@ def write_trace(
         )
     for number in range((steps - first) * 2):
         step, env = first + number // 2, number % 2
+        if env_by_env:
+            env, step = divmod(number, steps - first)
+            step += first
         factor = 1.0
         for (of, since), by in (change or {}).items():
             factor *= by if of == env and step >= since else 1.0
