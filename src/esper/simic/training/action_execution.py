@@ -68,9 +68,7 @@ def _parse_sampled_action(
     op = action.lifecycle_op
     slot_id, enabled = resolve_target_slot(action.slot, setup.subject.slot_config, setup.subject.slots)
     if op is not OP_WAIT and not enabled:
-        raise RuntimeError(
-            f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled"
-        )
+        raise RuntimeError(f"env {env_state.env_idx}: the policy chose {op.name} in {slot_id}, not enabled")
     names = {
         "slot": slot_id,
         "blueprint": BLUEPRINT_NAMES[action.blueprint],

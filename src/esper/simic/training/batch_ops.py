@@ -65,9 +65,7 @@ def process_train_batch(
             env_state.gradient_norms.append(_collect_gradient_telemetry_for_batch(env_state))
         step_optimizers(optimizers, env_state.scaler)
         correct = count_correct(logits, targets)
-        env_state.train_totals += torch.stack(
-            [loss.detach().double() * targets.numel(), correct.double()]
-        )
+        env_state.train_totals += torch.stack([loss.detach().double() * targets.numel(), correct.double()])
 
 
 def process_val_batch(

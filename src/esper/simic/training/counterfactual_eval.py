@@ -34,9 +34,7 @@ def process_fused_val_batch(
             logits = env_state.model.fused_forward(inputs, configurations)
         loss = summed_loss(logits[0], targets)
         correct = count_correct(logits, targets)
-        env_state.val_totals[: 1 + len(configurations)] += torch.cat(
-            [loss.double()[None], correct.double()]
-        )
+        env_state.val_totals[: 1 + len(configurations)] += torch.cat([loss.double()[None], correct.double()])
 
 
 def choose_configurations(env_state: ParallelEnvState, *, setup: RunSetup) -> Comparison:

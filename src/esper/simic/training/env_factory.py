@@ -23,7 +23,9 @@ from esper.tolaria.runtime import make_scaler, make_stream
 from esper.tolaria.seeding import derive_generator, derive_seed
 
 
-def make_telemetry_callback(env_state: ParallelEnvState, *, setup: RunSetup) -> Callable[[str, Payload], None]:
+def make_telemetry_callback(
+    env_state: ParallelEnvState, *, setup: RunSetup
+) -> Callable[[str, Payload], None]:
     """A callback for the slots of one env, which puts their payloads into the env's place in the run, if
     they are wanted then: the level can change while seeds live.
     """
@@ -73,9 +75,7 @@ def create_env_state(env_idx: int, round_idx: int, *, setup: RunSetup) -> Parall
         action_generator=derive_generator(setup.config.seed, round_idx, env_idx, "action"),
         stream=make_stream(env_device),
         train_totals=torch.zeros(2, dtype=torch.float64, device=env_device),
-        val_totals=torch.zeros(
-            1 + setup.subject.max_configurations, dtype=torch.float64, device=env_device
-        ),
+        val_totals=torch.zeros(1 + setup.subject.max_configurations, dtype=torch.float64, device=env_device),
     )
     chance = 1.0 / setup.subject.task_spec.num_classes
     env_state.governor.keep(model.snapshot, 0, -math.log(chance), chance)
@@ -95,8 +95,7 @@ def begin_round(round_idx: int, *, setup: RunSetup, SharedBatchIterator, agent) 
         TelemetryEvent(
             data=RoundStarted(
                 env_seeds=tuple(
-                    derive_seed(setup.config.seed, round_idx, env_idx)
-                    for env_idx in range(setup.config.envs)
+                    derive_seed(setup.config.seed, round_idx, env_idx) for env_idx in range(setup.config.envs)
                 ),
                 entropy_coef=entropy_coef,
             ),

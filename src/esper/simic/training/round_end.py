@@ -6,7 +6,13 @@ import math
 import statistics
 import time
 
-from esper.leyline.telemetry import AnomalyDetected, EpisodeCompleted, RunCompleted, RunStarted, TelemetryEvent
+from esper.leyline.telemetry import (
+    AnomalyDetected,
+    EpisodeCompleted,
+    RunCompleted,
+    RunStarted,
+    TelemetryEvent,
+)
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.telemetry import TelemetryLevel
 from esper.simic.telemetry.emitters import (
@@ -141,13 +147,17 @@ def report_round(
         _emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
         _emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
         _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
-    anomalies = [] if updated is None else report_update(
-        round_state,
-        *updated,
-        collect_per_layer_gradients=collect_per_layer_gradients,
-        agent=agent,
-        check_numerical_stability=check_numerical_stability,
-        setup=setup,
+    anomalies = (
+        []
+        if updated is None
+        else report_update(
+            round_state,
+            *updated,
+            collect_per_layer_gradients=collect_per_layer_gradients,
+            agent=agent,
+            check_numerical_stability=check_numerical_stability,
+            setup=setup,
+        )
     )
     _emit_anomaly_diagnostics(hub, round_idx, anomalies)
     _handle_telemetry_escalation(hub, setup.reporter.telemetry, anomalies, round_idx=round_idx)

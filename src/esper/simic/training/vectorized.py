@@ -159,7 +159,11 @@ from esper.simic.telemetry.emitters import (
     _emit_throughput,
     _emit_with_env_context,
 )
-from esper.simic.training.helpers import _calculate_entropy_anneal_steps, _emit_anomaly_diagnostics, _handle_telemetry_escalation
+from esper.simic.training.helpers import (
+    _calculate_entropy_anneal_steps,
+    _emit_anomaly_diagnostics,
+    _handle_telemetry_escalation,
+)
 from esper.kasmina.lifecycle import advance_active_seed
 from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
 from esper.kasmina.lifecycle import resolve_target_slot
@@ -187,7 +191,6 @@ from esper.simic.training.round_end import (
     update_policy,
 )
 from esper.simic.training.vectorized_trainer import Seams, VectorizedPPOTrainer
-
 
 
 # --- telemetry

@@ -51,7 +51,9 @@ class VectorizedPPOTrainer:
         check_numerical_stability = self.seams.check_numerical_stability
 
         for round_idx in range(progress.first_round, setup.config.rounds):
-            round_state = begin_round(round_idx, setup=setup, SharedBatchIterator=SharedBatchIterator, agent=agent)
+            round_state = begin_round(
+                round_idx, setup=setup, SharedBatchIterator=SharedBatchIterator, agent=agent
+            )
             seconds = round_state.phase_s
             last = ActionExecutionResult()
             for epoch in range(1, setup.config.episode_length + 1):
@@ -77,7 +79,9 @@ class VectorizedPPOTrainer:
                         setup=setup,
                     )
                 with timed(seconds, "act"):
-                    last = execute_actions(round_state, observations, host_actions, setup=setup, progress=progress)
+                    last = execute_actions(
+                        round_state, observations, host_actions, setup=setup, progress=progress
+                    )
                     watch_hosts(round_state, observations, setup=setup)
             with timed(seconds, "update"):
                 updated = update_policy(round_state, last, agent=agent, setup=setup, progress=progress)
