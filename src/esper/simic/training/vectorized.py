@@ -38,6 +38,7 @@ from esper.tamiyo import HeuristicPolicy
 from esper.tolaria.data import SharedBatchIterator, load_data
 from esper.tolaria.engine import VectorizedEngine
 from esper.tolaria.models import create_model
+from esper.tolaria.plain_engine import PlainEngine
 from esper.tolaria.runtime import resolve_amp_dtype, resolve_device, resolve_env_devices
 from esper.tolaria.seeding import derive_generator, derive_seed
 from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject
@@ -132,7 +133,7 @@ def make_policy(setup: RunSetup, progress: RunProgress) -> PPOAgent | HeuristicP
 
 
 def make_engine(setup: RunSetup) -> EngineProtocol:
-    """What trains the hosts."""
+    """What trains the hosts, as the configuration says."""
     config = setup.config
     engine_setup = EngineSetup(
         subject=setup.subject,
@@ -143,4 +144,5 @@ def make_engine(setup: RunSetup) -> EngineProtocol:
         governor_threshold=config.governor_threshold,
         max_configurations=most_coalitions(len(setup.subject.slots), SAMPLED_ORDERS),
     )
-    return VectorizedEngine(engine_setup, batch_iterator=SharedBatchIterator)
+    engine = PlainEngine if config.engine == "plain" else VectorizedEngine
+    return engine(engine_setup, batch_iterator=SharedBatchIterator)
