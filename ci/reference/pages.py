@@ -16,6 +16,7 @@ from codemods.hotpath.config import Config
 from codemods.plans.model import Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
+from golden.trace.tolerance import Tolerance
 
 _MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
 
@@ -47,7 +48,8 @@ def runs() -> str:
     )
     models = {"NAME.toml": Run, "[events]": Events, "[env]": Env, "[data]": Data, "[observe]": Observe}
     more = {"[everywhere]": Everywhere, "[variants.NAME]": Variant, "[variants.NAME.env]": EnvChange}
-    return _tables("Golden runs", intro, {**models, **more, "[same.NAME]": Same})
+    more |= {"[[tolerance]]": Tolerance, "[same.NAME]": Same}
+    return _tables("Golden runs", intro, {**models, **more})
 
 
 def gate() -> str:

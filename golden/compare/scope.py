@@ -12,7 +12,7 @@ from golden.compare.compare import judge
 from golden.compare.events import compare_events, compare_events_by_env
 from golden.compare.outcome import Comparison, NotComparable, Rows
 from golden.trace.events import Event, lookup
-from golden.trace.streams import Stream, streams
+from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
 Part = Literal["events", "counts", "steps", "rng", "reads"]
@@ -104,8 +104,10 @@ def _counted(event: Event, each: bool) -> str:
 
 
 def _restricted(trace: Trace, scope: Scope) -> Trace:
-    events = tuple(event for event in trace.events if _speaks_of(event, scope))
-    return replace(trace, events=events, processes=tuple(_part_of(p, scope) for p in trace.processes))
+    events = [event for event in trace.events if _speaks_of(event, scope)]
+    if scope.env == "each":
+        events.sort(key=lambda event: _env_order(event.env))
+    return replace(trace, events=tuple(events), processes=tuple(_part_of(p, scope) for p in trace.processes))
 
 
 def _speaks_of(event: Event, scope: Scope) -> bool:
@@ -124,7 +126,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
     rng, reads = "rng" in scope.parts, "reads" in scope.parts
     steps = [step for step in process.steps if step.layout.optimizer in kept]
     if scope.env == "each":
-        steps.sort(key=_env_order)
+        steps.sort(key=lambda step: _env_order(step.layout.env))
     # Whose random numbers and reads came before a step depends on how the envs interleave.
     rng_of_steps = rng and scope.env != "each"
     return replace(
@@ -139,8 +141,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
     )
 
 
-def _env_order(step: Step) -> tuple[bool, int]:
-    env = step.layout.env
+def _env_order(env: int | None) -> tuple[bool, int]:
     return env is None, -1 if env is None else env
 
 
@@ -156,21 +157,13 @@ def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Tr
 
 
 def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]:
-    left, right = _by_stream(a), _by_stream(b)
+    left, right = by_stream(a), by_stream(b)
     sizes = {stream: min(len(left[stream]), len(right[stream])) for stream in left.keys() & right.keys()}
     sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
     # What an optimizer ended with after more steps than the other side took says nothing.
     gone_on = sides[0].gone_on | sides[1].gone_on
     x, y = (replace(side.process, final_files=side.finals(gone_on)) for side in sides)
     return x, y
-
-
-def _by_stream(process: Process) -> dict[Stream, list[Step]]:
-    names = streams(process)
-    found: dict[Stream, list[Step]] = {stream: [] for stream in names.values()}
-    for step in process.steps:
-        found[names[step.layout.optimizer]].append(step)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

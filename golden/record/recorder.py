@@ -120,6 +120,7 @@ def _record(
         counts=dict(sorted(Counter(event.kind for event in events).items())),
         processes=processes,
         seconds=seconds,
+        tolerances=list(run.tolerance),
     )
 
 

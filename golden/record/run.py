@@ -21,6 +21,7 @@ from pydantic import (
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
+from golden.trace.tolerance import Tolerance
 
 RUNS_FOLDER = Path("golden") / "runs"
 
@@ -213,6 +214,7 @@ class Run(_Table):
         observe: what must be seen of it.
         env: how its environments are recognised.
         everywhere: what holds on every machine.
+        tolerance: floating-point numbers that may be some ulps apart, with a reason.
         variants: what it does otherwise under a name, for comparisons within one tree.
         same: properties that hold between variants.
     """
@@ -238,6 +240,7 @@ class Run(_Table):
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()
+    tolerance: tuple[Tolerance, ...] = ()
     variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = {}
     same: dict[Annotated[str, Field(pattern=_NAME)], Same] = {}
     _first: Run | None = PrivateAttr(None)
@@ -269,6 +272,20 @@ class Run(_Table):
                 raise ValueError(
                     f'same.{name}: host reads before a step are not told apart by env; say what = ["events", '
                     '"steps", "rng"], or less'
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _sound_tolerances(self) -> Run:
+        for index, tolerance in enumerate(self.tolerance):
+            if tolerance.of == "events" and self.events is None:
+                raise ValueError(f"tolerance.{index}: the run has no [events] table")
+            twice = [
+                name for name in self.everywhere.fields if tolerance.of == "events" and tolerance.names(name)
+            ]
+            if twice:
+                raise ValueError(
+                    f"tolerance.{index}: everywhere.fields says that {twice[0]} is equal on every machine"
                 )
         return self
 
@@ -314,7 +331,8 @@ class Run(_Table):
 
     def definition(self) -> str:
         """A digest of all that decides the bits of the run; the device is told by the fingerprint."""
-        deciding = self.model_dump(exclude=_UNDECIDING, exclude_defaults=True, mode="json")
+        undeciding: Any = {**dict.fromkeys(_UNDECIDING, True), "tolerance": {"__all__": {"reason"}}}
+        deciding = self.model_dump(exclude=undeciding, exclude_defaults=True, mode="json")
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def variant(self, name: str) -> Run:

@@ -11,6 +11,7 @@ import torch
 import xxhash
 from safetensors.torch import save_file
 
+from golden.trace.tolerance import Tolerance
 from golden.trace.trace import FORMAT, About, write_about
 
 KINDS = ("buffers", "grads", "params", "state")
@@ -33,6 +34,7 @@ def write_trace(
     label: str = "",
     reads: Mapping[tuple[str, int, str, str], int] | None = None,
     env_by_env: bool = False,
+    tolerances: Sequence[Tolerance] = (),
 ) -> Path:
     """A trace whose weights at (env, step) and after are ``change`` times what they would be.
 
@@ -100,6 +102,7 @@ def write_trace(
             counts={},
             processes=["rank-0"],
             seconds=2.0,
+            tolerances=list(tolerances),
         ),
     )
     return folder
