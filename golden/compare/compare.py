@@ -24,7 +24,7 @@ from golden.compare.outcome import (
     StepOrder,
     Tolerated,
 )
-from golden.compare.steps import compare_process
+from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
 from golden.trace.fingerprint import deciding
@@ -61,6 +61,8 @@ def judge(
         compared += result.compared
         divergences += result.divergences
         steps_of.update(result.steps_of)
+        if left.about.env_path is not None:
+            steps_of.update(steps_by_path(a, b, left.about.env_path))
     changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:

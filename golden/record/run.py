@@ -21,6 +21,7 @@ from pydantic import (
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
+from golden.trace.paths import PLACEHOLDER
 from golden.trace.tolerance import Tolerance
 
 RUNS_FOLDER = Path("golden") / "runs"
@@ -86,7 +87,7 @@ class Data(_Table):
 
 
 class Env(_Table):
-    """How to recognise an environment: by a field of its events, and by the class of its model.
+    """How to recognise an environment: by a field of its events, and by its model or its part of one.
 
     Attributes:
         field: the field of an event that holds the env's number.
@@ -94,17 +95,24 @@ class Env(_Table):
             ``count``.
         count: how many envs there are.
         skip: how many of the first such models belong to none: one that is only built to be measured, say.
+        path: instead of a class, for one model that holds all envs: how the names of an env's tensors begin,
+            with ``{env}`` for its number, as in ``envs.{env}.``.
     """
 
     field: str | None = None
     module: str | None = None
     count: Annotated[int, Field(ge=1)] | None = None
     skip: Annotated[int, Field(ge=0)] = 0
+    path: str | None = None
 
     @model_validator(mode="after")
     def _both(self) -> Env:
         if (self.module is None) != (self.count is None):
             raise ValueError("module and count go together")
+        if self.path is not None and self.module is not None:
+            raise ValueError("say either module or path")
+        if self.path is not None and self.path.count(PLACEHOLDER) != 1:
+            raise ValueError(f"path: say {PLACEHOLDER} once, where the number of an env is")
         return self
 
 

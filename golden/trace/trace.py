@@ -34,6 +34,7 @@ class About(BaseModel):
     processes: list[str]
     seconds: float
     tolerances: list[Tolerance] = []
+    env_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
