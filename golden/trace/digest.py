@@ -72,7 +72,7 @@ class Flat:
         self._copies: list[torch.Tensor] = []
 
     def views(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
-        """The bytes of each tensor, as buffers: valid while the tensors and this live, until the next call."""
+        """The bytes of each tensor, as buffers: valid while the tensors and this live, till the next call."""
         self._copies = []
         if not self._devices:
             return self._on_host(tensors)
@@ -95,8 +95,11 @@ class Flat:
 
     def _on_host(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
         if not all(map(_is_contiguous, tensors)) or any(map(_is_negated, tensors)):
-            tensors = [tensor.resolve_neg().contiguous() for tensor in tensors]
-            self._copies += tensors
+            tensors = list(tensors)
+            for number, tensor in enumerate(tensors):
+                if not tensor.is_contiguous() or tensor.is_neg():
+                    tensors[number] = tensor.resolve_neg().contiguous()
+                    self._copies.append(tensors[number])
         pointers = list(map(_pointer, tensors))
         if pointers != self._pointers:
             # Most tensors stay where they are, and making a buffer costs more than hashing a small one.
