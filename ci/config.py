@@ -88,6 +88,8 @@ class GateConfig(_Table):
         contracts: whether import-linter's contracts are checked.
         imports: modules whose import must stay light.
         plans: plan files (globs) whose outcome must be what is in the tree.
+        carried_out: plan files (globs) whose files were changed by hand since: what they make of their frozen
+            source is not compared with the tree, but nothing may be refused.
         seams: names that tests replace.
         hotpath: device stalls in per-env loops.
         fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
@@ -103,6 +105,7 @@ class GateConfig(_Table):
     contracts: bool = False
     imports: tuple[Isolation, ...] = ()
     plans: tuple[str, ...] = ()
+    carried_out: tuple[str, ...] = ()
     seams: tuple[Seams, ...] = ()
     hotpath: HotPath | None = None
     fences: tuple[str, ...] = ()

@@ -63,6 +63,13 @@ class _Unusable(click.ClickException):
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would be written.")
 @click.option(
+    "--derive",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write what the plan makes of its frozen source into this folder, beside a copy of the project's "
+    "other files.",
+)
+@click.option(
     "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
 )
 @click.option(
@@ -84,6 +91,7 @@ def command(
     root: Path | None,
     write: bool,
     check: bool,
+    derive: Path | None,
     output_format: str,
     output: Path | None,
     statistics: bool,
@@ -102,15 +110,20 @@ def command(
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
+    if derive is not None and (plan is None or write or check):
+        raise click.UsageError("--derive goes with --plan, and without --write and --check")
     if plan is not None and (function or helpers or to or residual or box or captures != "params"):
         raise click.UsageError(
             "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
             "leave them out with --plan"
         )
     with _usable():
+        from codemods.plans.derive import derive as derive_tree
         from codemods.plans.run import extract_file, run_plan
 
-        if plan is not None:
+        if plan is not None and derive is not None:
+            report = derive_tree(plan, root, derive)
+        elif plan is not None:
             report = run_plan(plan, root)
         else:
             assert file is not None
@@ -130,7 +143,8 @@ def command(
     if write and changed and not stopped:
         _write(report)
     if not quiet or output is not None:
-        _print(_rendered(report, output_format, statistics, show_diff=not write), output)
+        shown = not write and derive is None
+        _print(_rendered(report, output_format, statistics, show_diff=shown), output)
     if report.refused and not exit_zero:
         return Exit.FOUND
     if check and changed:
@@ -167,11 +181,12 @@ def _usable() -> Iterator[None]:
     """Input that can't be used ends the command with one line."""
     from codemods.analysis.source import room_for_nesting
     from codemods.plans import run
+    from codemods.plans.write import WriteError
 
     try:
         with room_for_nesting():
             yield
-    except (run.SourceError, run.PlanError, run.RequestError, run.TargetError) as error:
+    except (run.SourceError, run.PlanError, run.RequestError, run.TargetError, WriteError) as error:
         raise _Unusable(str(error)) from None
 
 

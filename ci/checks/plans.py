@@ -1,4 +1,4 @@
-"""Extraction plans: what is in the tree must be what a plan makes."""
+"""Extraction plans: what is in the tree must be what a plan makes, or a plan must still make something."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from codemods.plans.check import Carried, Drifted, Refused, check_plan
+from codemods.plans.derive import run_afresh
+from codemods.plans.report import HelperReport
 from codemods.plans.run import PlanError, SourceError
 
 
@@ -25,12 +27,27 @@ def plan(context: Context, path: Path) -> Verdict:
             wayout = f"codemods extract --plan {context.shown(path)} --write"
             return Failed(f"not what the plan makes: {', '.join(files)}; run {wayout}", places)
         case Refused(helpers=helpers):
-            places = tuple(
-                Place(
-                    f"{helper.name} is refused: {helper.refusal.reason if helper.refusal else ''}",
-                    helper.path,
-                    helper.line,
-                )
-                for helper in helpers
-            )
-            return Failed(f"refused: {', '.join(helper.name for helper in helpers)}", places)
+            return _refused(helpers)
+
+
+def carried_out(context: Context, path: Path) -> Verdict:
+    """Carry out in memory a plan whose files were changed by hand since."""
+    try:
+        report = run_afresh(path, context.root)
+    except (PlanError, SourceError) as error:
+        return CouldNotRun(str(error))
+    if report.refused:
+        return _refused(report.refused)
+    return Passed(f"can be carried out; {len(report.files)} files, not compared with the tree")
+
+
+def _refused(helpers: tuple[HelperReport, ...]) -> Failed:
+    places = tuple(
+        Place(
+            f"{helper.name} is refused: {helper.refusal.reason if helper.refusal else ''}",
+            helper.path,
+            helper.line,
+        )
+        for helper in helpers
+    )
+    return Failed(f"refused: {', '.join(helper.name for helper in helpers)}", places)

@@ -10,7 +10,7 @@ from ci.checks.contracts import contracts
 from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
-from ci.checks.plans import plan
+from ci.checks.plans import carried_out, plan
 from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
@@ -41,6 +41,9 @@ def _checks(context: Context) -> Iterator[Check]:
     for pattern in config.plans:
         for path in sorted(context.root.glob(pattern)) or [context.root / pattern]:
             yield Check(f"plan {path.stem}", partial(plan, context, path), runs="in turn")
+    for pattern in config.carried_out:
+        for path in sorted(context.root.glob(pattern)) or [context.root / pattern]:
+            yield Check(f"plan {path.stem}", partial(carried_out, context, path), runs="in turn")
     for seam in config.seams:
         yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
     if config.hotpath:

@@ -16,6 +16,7 @@ from codemods.hotpath.config import Config
 from codemods.plans.model import Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
+from golden.trace.tolerance import Tolerance
 
 _MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
 
@@ -31,7 +32,9 @@ def plans() -> str:
     """Plan files."""
     intro = (
         "A plan says what of one module goes where. `codemods extract --plan PLAN.toml` shows what would\n"
-        "change, `--write` does it, `--check` says whether the tree is what the plan makes.\n"
+        "change, `--write` does it, `--check` says whether the tree is what the plan makes. `--derive DIR`\n"
+        "writes what it makes of a frozen source, with the rest of the project, to a folder, whatever the\n"
+        "tree has at its targets by now.\n"
         "Unknown keys are errors.\n"
     )
     return _tables("Plans", intro, {"PLAN.toml": Plan, "[[move]]": Move, "[loop]": Loop, "[seams]": Seams})
@@ -45,7 +48,8 @@ def runs() -> str:
     )
     models = {"NAME.toml": Run, "[events]": Events, "[env]": Env, "[data]": Data, "[observe]": Observe}
     more = {"[everywhere]": Everywhere, "[variants.NAME]": Variant, "[variants.NAME.env]": EnvChange}
-    return _tables("Golden runs", intro, {**models, **more, "[same.NAME]": Same})
+    more |= {"[[tolerance]]": Tolerance, "[same.NAME]": Same}
+    return _tables("Golden runs", intro, {**models, **more})
 
 
 def gate() -> str:

@@ -83,16 +83,17 @@ def python_files(folder: Path) -> Iterator[Path]:
         yield folder
         return
     for where, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in _SKIPPED
-            and not name.startswith(".")
-            and not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
-        )
+        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
         for name in sorted(files):
             if name.endswith(".py"):
                 yield Path(where, name)
+
+
+def is_project_folder(where: str, name: str) -> bool:
+    """Whether a folder may hold a project's own files: no hidden folder, environment or build folder."""
+    if name in _SKIPPED or name.startswith("."):
+        return False
+    return not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
 
 
 def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:

@@ -4,7 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codemods.plans.model import PlanError, load_plan
+from codemods.plans.model import Plan, PlanError, line_of, load_plan
+
+
+def plans_before(path: Path) -> list[tuple[Path, Plan]]:
+    """A plan after all those that it builds on, each once.
+
+    Raises:
+        PlanError: if a plan can't be used or comes after itself.
+    """
+    found: dict[Path, tuple[Path, Plan]] = {}
+
+    def visit(path: Path, around: tuple[Path, ...]) -> None:
+        plan, text = load_plan(path, str(path))
+        for name in plan.after:
+            before = path.parent / name
+            if before.resolve() in (*around, path.resolve()):
+                raise PlanError(f"{path}:{line_of(text, name)}: {name} comes after this plan itself")
+            visit(before, (*around, path.resolve()))
+        found.setdefault(path.resolve(), (path, plan))
+
+    visit(path, ())
+    return list(found.values())
 
 
 def last_plans(path: Path) -> list[Path]:

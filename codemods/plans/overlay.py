@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.analysis.source import Source, decode_source, read_source
+from codemods.analysis.source import Source, SourceError, decode_source, read_source
 
 
 @dataclass
 class Overlay:
     """Made files by path; those of them that only refer to what moved; the files that plans take apart, and
-    where the rest of each went.
+    where the rest of each went. Files that are ``absent`` count as not there until they are made.
     """
 
+    absent: frozenset[Path] = frozenset()
     made: dict[Path, bytes] = field(default_factory=dict)
     followers: set[Path] = field(default_factory=set)
     sources: set[Path] = field(default_factory=set)
@@ -21,7 +22,11 @@ class Overlay:
 
     def exists(self, path: Path) -> bool:
         """Whether there will be such a file."""
-        return path in self.made or path.exists()
+        return path in self.made or (path not in self.absent and path.exists())
+
+    def counts(self, path: Path) -> bool:
+        """Whether a file of the tree is one of those that plans see."""
+        return path not in self.absent or path in self.made
 
     def source(self, path: Path, shown: str) -> Source:
         """A file as a source.
@@ -29,7 +34,11 @@ class Overlay:
         Raises:
             SourceError: if it can't be used.
         """
-        return decode_source(self.made[path], shown) if path in self.made else read_source(path, shown)
+        if path in self.made:
+            return decode_source(self.made[path], shown)
+        if path in self.absent:
+            raise SourceError(f"{shown}: is not there before the plan that makes it")
+        return read_source(path, shown)
 
     def data(self, path: Path) -> bytes:
         """A file's bytes."""
@@ -43,7 +52,7 @@ class Overlay:
         """
         if path in self.made and not (fresh and path in self.followers):
             return decode_source(self.made[path], shown)
-        return None if fresh or not path.exists() else read_source(path, shown)
+        return None if fresh or not self.exists(path) else read_source(path, shown)
 
     def put(self, path: Path, source: Source, text: str) -> None:
         """Make or replace a file, in a source's encoding."""

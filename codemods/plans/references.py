@@ -37,7 +37,7 @@ def _candidates(
     tail = module.rpartition(".")[2].encode()
     pattern = re.compile(b"|".join(rb"\b" + re.escape(name.encode()) + rb"\b" for name in names))
     for path in sorted({*python_files(root), *overlay.made}):
-        if path not in skip and path.suffix == ".py":
+        if path not in skip and path.suffix == ".py" and overlay.counts(path):
             data = overlay.data(path)
             if tail in data and pattern.search(data):
                 yield path

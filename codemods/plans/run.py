@@ -70,23 +70,30 @@ def extract_file(
     return _report(analysis, layout, scope, composed, seams)
 
 
-def run_plan(path: Path, root: Path | None) -> Report:
+def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozenset()) -> Report:
     """Carry out a plan in memory, after those that it says come before it.
+
+    Files that are ``absent`` count as not there, whatever the tree has in their place.
 
     Raises:
         PlanError, SourceError: if a plan or its source can't be used.
     """
-    base = (root if root is not None else find_root(path.resolve().parent)).resolve()
-    overlay = Overlay()
+    base = root_of(path, root)
+    overlay = Overlay(absent)
     report = _chain(path, base, overlay, ())
     taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
     for change in report.files:
-        lost = _lost(change) if change.path not in taken_apart else set()
+        lost = _lost(change) if change.path not in taken_apart | absent else set()
         if lost:
             _, text = load_plan(path, str(path))
             line = line_of(text, change.path.name)
             raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return report
+
+
+def root_of(path: Path, root: Path | None) -> Path:
+    """The folder that a plan's paths are relative to."""
+    return (root if root is not None else find_root(path.resolve().parent)).resolve()
 
 
 def _lost(change: FileChange) -> set[str]:

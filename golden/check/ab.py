@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golden.compare import Comparison, Identical, NotComparable, compare
+from golden.compare.tolerance import unused
 from golden.record import Run, record_run
+from golden.trace.errors import UnusableInput
 from golden.trace.trace import Trace
 
 Notify = Callable[[str], None]
@@ -45,7 +47,17 @@ def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify:
         traces.append(
             record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
         )
+    check_used(traces[0])
     return AbResult(traces[0], traces[1], compare(traces[0], traces[1]))
+
+
+def check_used(trace: Trace) -> None:
+    """Raise `UnusableInput` if a tolerance of its run names no number of a trace."""
+    for tolerance in unused(trace):
+        raise UnusableInput(
+            f"run {trace.about.run}: [[tolerance]] of {tolerance.of} {tolerance.field} names no "
+            "floating-point number of the run"
+        )
 
 
 def ab(
@@ -76,6 +88,7 @@ def ab(
         ]
         try:
             left, again = recordings[0].result(), recordings[1].result()
+            check_used(left)
             repeats = isinstance(compare(left, again), Identical)
             right = recordings[2].result()
         finally:

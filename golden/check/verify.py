@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from golden.check.ab import Notify, doctor, quiet
+from golden.check.ab import Notify, check_used, doctor, quiet
 from golden.check.fixtures import (
     FOLDER,
     CommonGolden,
@@ -28,10 +28,10 @@ from golden.compare import Compared, Comparison, Different, Identical, NotCompar
 from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput
+from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
-from golden.trace.trace import Trace
+from golden.trace.trace import KINDS, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,8 @@ class Failed:
     seconds: float = 0.0
 
 
+# So many take about 50 KB.
+_TOLERATED_AT_MOST = 1000
 Verdict = Judged | NoGolden | Property | Failed
 
 
@@ -104,7 +106,11 @@ def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -
 
 
 def check_goldens(run: Run, root: Path) -> None:
-    """Raise `UnusableInput` for a golden of the run that can't be used, before time is spent on the run."""
+    """Raise `UnusableInput` for a golden of the run that can't be used, before time is spent on the run.
+
+    Raises `NothingComparable` for a run that no golden can judge.
+    """
+    check_keepable(run)
     for path in sorted((root / FOLDER / run.name).glob("*.json")):
         if path == common_path(root, run.name):
             load_common(path, run)
@@ -112,15 +118,32 @@ def check_goldens(run: Run, root: Path) -> None:
             load_golden(path, run)
 
 
+def check_keepable(run: Run) -> None:
+    """Raise `NothingComparable` for a run with a tolerance that a golden can't tell of."""
+    of = next((t for t in run.tolerance if t.of in KINDS), None)
+    if of is not None:
+        raise NothingComparable(
+            f"tolerance of {of.of} {of.field}: a golden keeps digests of tensors, which have no distance; "
+            f"compare two versions with `golden ab {run.name} --base REF`"
+        )
+
+
 def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     """The verdict on a trace by the golden for its fingerprint."""
     seconds = trace.about.seconds
+    check_used(trace)
     path = golden_path(root, run.name, trace.about.fingerprint)
     if path.exists():
         golden = load_golden(path, run)
         check_definition(golden, path, run)
         lines = {site.place: site.title for process in trace.processes for site in totals(process)}
-        found = compare_summaries(golden.summary, summarise(trace), compared=contents(trace), lines=lines)
+        found = compare_summaries(
+            golden.summary,
+            summarise(trace),
+            compared=contents(trace),
+            lines=lines,
+            tolerances=run.tolerance,
+        )
         return Judged(run.name, found, seconds)
     known = tuple(sorted(p.stem for p in path.parent.glob("*.json") if p != common_path(root, run.name)))
     shared = common_path(root, run.name)
@@ -159,6 +182,7 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
     """
     refuse_under_ci()
     try:
+        check_keepable(run)
         result = doctor(run, root=root, out=out, notify=notify)
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
@@ -172,8 +196,12 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
         case Identical():
             pass
     trace = result.left
+    try:
+        golden = golden_of(run, trace)
+    except GoldenError as error:
+        return Failed(run.name, str(error), error.code)
     files: list[tuple[Path, Golden | CommonGolden]] = [
-        (golden_path(root, run.name, trace.about.fingerprint), golden_of(run, trace)),
+        (golden_path(root, run.name, trace.about.fingerprint), golden),
         (common_path(root, run.name), common_of(run, trace)),
     ]
     keep_durations(root, {run.name: trace.about.seconds * run.recordings})
@@ -189,12 +217,19 @@ def refuse_under_ci() -> None:
 
 
 def golden_of(run: Run, trace: Trace) -> Golden:
-    """The golden that a trace would be."""
+    """The golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
+    check_keepable(run)
+    summary = summarise(trace)
+    if len(summary.tolerated) > _TOLERATED_AT_MOST:
+        raise UnusableInput(
+            f"run {run.name}: {len(summary.tolerated):,} numbers have a tolerance, and a golden keeps "
+            f"{_TOLERATED_AT_MOST:,} at most: name fewer fields, or compare two versions with `golden ab`"
+        )
     return Golden(
         run=run.name,
         definition=run.definition(),
         fingerprint=trace.about.fingerprint,
-        summary=summarise(trace),
+        summary=summary,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
@@ -22,8 +22,10 @@ from golden.compare.outcome import (
     StepCount,
     StepDivergence,
     StepOrder,
+    Tolerated,
 )
-from golden.compare.steps import compare_process
+from golden.compare.steps import compare_process, steps_by_path
+from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
 from golden.trace.fingerprint import deciding
 from golden.trace.streams import Stream
@@ -38,19 +40,30 @@ def compare(left: Trace, right: Trace) -> Comparison:
     return found
 
 
-def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
-    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
+def judge(
+    left: Trace,
+    right: Trace,
+    counts: Sequence[Rows] = (),
+    align: Callable[[Sequence[Event], Sequence[Event]], list[EventChange]] = compare_events,
+) -> Comparison:
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already.
+
+    ``align`` finds the changes of events.
+    """
+    right, tolerated = forgive(left, right)
     compared = Compared(events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in zip(left.processes, right.processes, strict=False):
-        result = compare_process(a, b)
+        result = compare_process(a, b, agreed(left, right))
         compared += result.compared
         divergences += result.divergences
         steps_of.update(result.steps_of)
-    changes = compare_events(left.events, right.events)
+        if left.about.env_path is not None:
+            steps_of.update(steps_by_path(a, b, left.about.env_path))
+    changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
         unequal = fingerprint_gap(left.about.fingerprint, right.about.fingerprint)
@@ -59,8 +72,8 @@ def judge(left: Trace, right: Trace, counts: Sequence[Rows] = ()) -> Comparison:
                 f"recorded under different fingerprints ({unequal}), where bits may differ without a cause "
                 "in the code; record both on one machine"
             )
-        return different(compared, divergences, changes, envs)
-    return Identical(compared, envs)
+        return different(compared, divergences, changes, envs, tolerated)
+    return Identical(compared, envs, tolerated)
 
 
 def fingerprint_gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
@@ -76,10 +89,11 @@ def different(
     divergences: Sequence[Divergence],
     changes: Sequence[EventChange],
     envs: tuple[EnvVerdict, ...],
+    tolerated: tuple[Tolerated, ...] = (),
 ) -> Different:
     """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
     ordered = sorted([*divergences, *changes], key=_place)
-    return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs)
+    return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs, tolerated)
 
 
 def _place(found: Divergence) -> tuple[float, int]:

@@ -29,16 +29,26 @@ def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventC
             added.append(j)
         elif i is not None and j is not None and a[i] != b[j]:
             fields = tuple(compare_fields(left[i].payload, right[j].payload))
-            changes.append(EventChange("changed", left[i].kind, left[i].env, i, j, fields, _before(left, i)))
+            changes.append(EventChange("changed", left[i].kind, left[i].env, i, j, fields, before(left, i)))
     for i, j in _moves(removed, added, a, b):
         event = left[i] if i is not None else right[j if j is not None else 0]
         if i is not None and j is not None:
-            changes.append(EventChange("moved", event.kind, event.env, i, j, (), _before(left, i)))
+            changes.append(EventChange("moved", event.kind, event.env, i, j, (), before(left, i)))
         elif i is not None:
-            changes.append(EventChange("missing", event.kind, event.env, i, None, (), _before(left, i)))
+            changes.append(EventChange("missing", event.kind, event.env, i, None, (), before(left, i)))
         elif j is not None:
-            changes.append(EventChange("extra", event.kind, event.env, None, j, (), _before(right, j)))
+            changes.append(EventChange("extra", event.kind, event.env, None, j, (), before(right, j)))
     return sorted(changes, key=lambda c: min(x for x in (c.left, c.right) if x is not None))
+
+
+def compare_events_by_env(left: Sequence[Event], right: Sequence[Event]) -> list[EventChange]:
+    """As `compare_events`, for each env by itself and for the events of none; places count within."""
+    envs = sorted({e.env for e in (*left, *right) if e.env is not None})
+    return [
+        change
+        for env in (*envs, None)
+        for change in compare_events([e for e in left if e.env == env], [e for e in right if e.env == env])
+    ]
 
 
 def _pairs(
@@ -101,7 +111,8 @@ def _moves(
     yield from ((None, j) for j in added if j not in moved)
 
 
-def _before(events: Sequence[Event], index: int) -> str:
+def before(events: Sequence[Event], index: int) -> str:
+    """What comes before an event, in words."""
     if index == 0:
         return "the start"
     event = events[index - 1]

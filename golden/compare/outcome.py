@@ -7,6 +7,7 @@ from typing import Literal
 
 from golden.trace.errors import ExitCode
 from golden.trace.streams import Stream
+from golden.trace.tolerance import Tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +215,24 @@ class EnvVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Tolerated:
+    """What a tolerance let pass: how many values, the largest distance in ulps, and how many steps of which
+    only digests are known, which differ.
+    """
+
+    tolerance: Tolerance
+    values: int
+    ulps: int
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Identical:
-    """Everything compared is equal, and something was compared."""
+    """Everything compared is equal, but for what is ``tolerated``, and something was compared."""
 
     compared: Compared
     envs: tuple[EnvVerdict, ...] = ()
+    tolerated: tuple[Tolerated, ...] = ()
     code: ExitCode = field(default=ExitCode.IDENTICAL, init=False)
 
 
@@ -231,6 +245,7 @@ class Different:
     rest: tuple[Divergence, ...]
     event_changes: int
     envs: tuple[EnvVerdict, ...] = ()
+    tolerated: tuple[Tolerated, ...] = ()
     code: ExitCode = field(default=ExitCode.DIFFERENT, init=False)
 
 

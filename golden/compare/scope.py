@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from golden.compare.compare import judge
+from golden.compare.events import compare_events, compare_events_by_env
 from golden.compare.outcome import Comparison, NotComparable, Rows
 from golden.trace.events import Event, lookup
-from golden.trace.streams import Stream, streams
+from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
 Part = Literal["events", "counts", "steps", "rng", "reads"]
@@ -23,20 +24,21 @@ class Scope:
     """What of two traces must agree.
 
     ``parts``: events; no more than their counts by type; optimizer steps with the final state of what they
-    stepped; random states; host reads. ``env`` keeps one environment's events and steps, ``where`` the events
-    whose fields have these values. With ``overlap`` one side may have taken more steps, after the other's
-    ("start") or before them ("end").
+    stepped; random states; host reads. ``env`` keeps one environment's events and steps; "each" keeps all
+    of them, and compares those of every environment and of none by themselves, however they interleave: of
+    the random states only those at the end then. ``where`` keeps the events whose fields have these values.
+    With ``overlap`` one side may have taken more steps, after the other's ("start") or before them ("end").
     """
 
     parts: tuple[Part, ...] = ("events", "steps", "rng", "reads")
-    env: int | None = None
+    env: int | Literal["each"] | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     overlap: Overlap | None = None
 
     @property
     def title(self) -> str:
         """The restriction in words; empty without one."""
-        words = [] if self.env is None else [f"of env {self.env}"]
+        words = [] if self.env in (None, "each") else [f"of env {self.env}"]
         words += [f"with {name} {value!r}" for name, value in self.where.items()]
         return " ".join(words)
 
@@ -50,10 +52,13 @@ def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
         if not (_has(a, part) or _has(b, part)):
             where = f" {scope.title}" if scope.title else ""
             return NotComparable(f"{_TITLES[part]}{where} on either side, so nothing can be compared")
-    counts = _counts(a, b) if "counts" in scope.parts else []
+    each = scope.env == "each"
+    if each and not (_has_env(a) or _has_env(b)):
+        return NotComparable("no event and no optimizer step of any env on either side")
+    counts = _counts(a, b, each=each) if "counts" in scope.parts else []
     if "events" not in scope.parts:
         a, b = replace(a, events=()), replace(b, events=())
-    return judge(a, b, counts)
+    return judge(a, b, counts, compare_events_by_env if each else compare_events)
 
 
 _TITLES: Mapping[Part, str] = {
@@ -80,8 +85,13 @@ def _has(trace: Trace, part: Part) -> bool:
             )
 
 
-def _counts(a: Trace, b: Trace) -> list[Rows]:
-    left, right = (Counter(event.kind for event in trace.events) for trace in (a, b))
+def _has_env(trace: Trace) -> bool:
+    steps = (step for process in trace.processes for step in process.steps)
+    return any(e.env is not None for e in trace.events) or any(s.layout.env is not None for s in steps)
+
+
+def _counts(a: Trace, b: Trace, *, each: bool) -> list[Rows]:
+    left, right = (Counter(_counted(event, each) for event in trace.events) for trace in (a, b))
     return [
         Rows(f"counts of {kind}", str(left[kind]), str(right[kind]))
         for kind in dict.fromkeys([*left, *right])
@@ -89,13 +99,19 @@ def _counts(a: Trace, b: Trace) -> list[Rows]:
     ]
 
 
+def _counted(event: Event, each: bool) -> str:
+    return f"{event.kind} of env {event.env}" if each and event.env is not None else event.kind
+
+
 def _restricted(trace: Trace, scope: Scope) -> Trace:
-    events = tuple(event for event in trace.events if _speaks_of(event, scope))
-    return replace(trace, events=events, processes=tuple(_part_of(p, scope) for p in trace.processes))
+    events = [event for event in trace.events if _speaks_of(event, scope)]
+    if scope.env == "each":
+        events.sort(key=lambda event: _env_order(event.env))
+    return replace(trace, events=tuple(events), processes=tuple(_part_of(p, scope) for p in trace.processes))
 
 
 def _speaks_of(event: Event, scope: Scope) -> bool:
-    if scope.env is not None and event.env != scope.env:
+    if isinstance(scope.env, int) and event.env != scope.env:
         return False
     return all(lookup(event.payload, name) == value for name, value in scope.where.items())
 
@@ -105,20 +121,28 @@ def _part_of(process: Process, scope: Scope) -> Process:
     kept = {
         optimizer
         for optimizer, stream in of_optimizer.items()
-        if "steps" in scope.parts and (scope.env is None or stream.env == scope.env)
+        if "steps" in scope.parts and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
     rng, reads = "rng" in scope.parts, "reads" in scope.parts
+    steps = [step for step in process.steps if step.layout.optimizer in kept]
+    if scope.env == "each":
+        steps.sort(key=lambda step: _env_order(step.layout.env))
+    # Whose random numbers and reads came before a step depends on how the envs interleave.
+    rng_of_steps = rng and scope.env != "each"
     return replace(
         process,
         steps=tuple(
-            replace(step, rng=step.rng if rng else {}, reads=step.reads if reads else None)
-            for step in process.steps
-            if step.layout.optimizer in kept
+            replace(step, rng=step.rng if rng_of_steps else {}, reads=step.reads if reads else None)
+            for step in steps
         ),
         rng=process.rng if rng and scope.overlap != "start" else {},
         reads=process.reads if reads and scope.overlap != "start" else None,
         final_files={o: path for o, path in process.final_files.items() if o in kept},
     )
+
+
+def _env_order(env: int | None) -> tuple[bool, int]:
+    return env is None, -1 if env is None else env
 
 
 def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Trace]:
@@ -133,21 +157,13 @@ def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Tr
 
 
 def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]:
-    left, right = _by_stream(a), _by_stream(b)
+    left, right = by_stream(a), by_stream(b)
     sizes = {stream: min(len(left[stream]), len(right[stream])) for stream in left.keys() & right.keys()}
     sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
     # What an optimizer ended with after more steps than the other side took says nothing.
     gone_on = sides[0].gone_on | sides[1].gone_on
     x, y = (replace(side.process, final_files=side.finals(gone_on)) for side in sides)
     return x, y
-
-
-def _by_stream(process: Process) -> dict[Stream, list[Step]]:
-    names = streams(process)
-    found: dict[Stream, list[Step]] = {stream: [] for stream in names.values()}
-    for step in process.steps:
-        found[names[step.layout.optimizer]].append(step)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

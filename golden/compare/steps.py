@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -21,9 +20,11 @@ from golden.compare.outcome import (
     TensorChange,
 )
 from golden.compare.reads import compare_reads
-from golden.compare.values import distance, load_tensors
+from golden.compare.values import distance, load_tensors, ulps_apart
 from golden.trace.numbers import hex_ulps, readable
-from golden.trace.streams import Stream, streams
+from golden.trace.paths import env_of
+from golden.trace.streams import Stream, by_stream, final_streams, streams
+from golden.trace.tolerance import Tolerance, find
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
 
 _HEX = 32
@@ -46,10 +47,12 @@ class StepsResult:
     steps_of: Mapping[Stream, tuple[int, int | None]]
 
 
-def compare_process(left: Process, right: Process) -> StepsResult:
-    """Compare the steps, the random states and the final state of one process on both sides."""
-    names_left, names_right = streams(left), streams(right)
-    of_left, of_right = _grouped(left, names_left), _grouped(right, names_right)
+def compare_process(left: Process, right: Process, tolerances: Sequence[Tolerance] = ()) -> StepsResult:
+    """Compare the steps, the random states and the final state of one process on both sides.
+
+    ``tolerances`` are of the final state.
+    """
+    of_left, of_right = by_stream(left), by_stream(right)
     compared = Compared()
     divergences: list[Found] = []
     steps_of: dict[Stream, tuple[int, int | None]] = {}
@@ -68,7 +71,7 @@ def compare_process(left: Process, right: Process) -> StepsResult:
             max(len(a), len(b)),
             first.step if first is not None else (shortest if len(a) != len(b) else None),
         )
-    order = _compare_order(left, right, names_left, names_right)
+    order = _compare_order(left, right)
     if order is not None:
         divergences.append(order)
     rng = _compare_rng(left, right)
@@ -77,17 +80,41 @@ def compare_process(left: Process, right: Process) -> StepsResult:
     reads, count = compare_reads(left, right, of_left, of_right)
     if reads is not None:
         divergences.append(reads)
-    finals, amount = _compare_finals(left, right, names_left, names_right)
+    finals, amount = _compare_finals(left, right, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
     compared += amount + Compared(rng_states=states, reads=count)
     return StepsResult(compared, (*divergences, *finals), steps_of)
 
 
-def _grouped(process: Process, names: Mapping[int, Stream]) -> dict[Stream, list[Step]]:
-    found: dict[Stream, list[Step]] = {}
-    for step in process.steps:
-        found.setdefault(names[step.layout.optimizer], []).append(step)
+def steps_by_path(left: Process, right: Process, path: str) -> dict[Stream, tuple[int, int | None]]:
+    """Of optimizers that step several envs at once: the steps of each env, and the first that differs in it.
+
+    ``path`` tells the env of a tensor by its name.
+    """
+    of_left, of_right = by_stream(left), by_stream(right)
+    found: dict[Stream, tuple[int, int | None]] = {}
+    for stream in (s for s in of_left if s.env is None and s in of_right):
+        firsts: dict[int, int | None] = {}
+        for index, (a, b) in enumerate(zip(of_left[stream], of_right[stream], strict=False)):
+            names = {info.name for step in (a, b) for kind in KINDS for info in step.layout.tensors[kind]}
+            envs = {name: env for name in names if (env := env_of(name, path)) is not None}
+            differing = {envs[name] for name in _differing(a, b) if name in envs}
+            for env in sorted(set(envs.values())):
+                known = firsts.setdefault(env, None)
+                firsts[env] = index if known is None and env in differing else known
+        total = max(len(of_left[stream]), len(of_right[stream]))
+        found |= {Stream(stream.process, env, stream.model): (total, f) for env, f in firsts.items()}
+    return found
+
+
+def _differing(a: Step, b: Step) -> set[str]:
+    """The names of the tensors that differ at a step."""
+    found: set[str] = set()
+    for kind in KINDS:
+        if a.digests[kind] != b.digests[kind] or a.layout.tensors[kind] != b.layout.tensors[kind]:
+            x, y = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
+            found |= {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
     return found
 
 
@@ -191,16 +218,15 @@ def _tensor_changes(
     return changes
 
 
-def _compare_order(
-    left: Process, right: Process, names_left: Mapping[int, Stream], names_right: Mapping[int, Stream]
-) -> StepOrder | None:
+def _compare_order(left: Process, right: Process) -> StepOrder | None:
+    names_left, names_right = streams(left), streams(right)
     a = [names_left[s.layout.optimizer] for s in left.steps]
     b = [names_right[s.layout.optimizer] for s in right.steps]
     if Counter(a) != Counter(b):
         return None  # a step count differs, which is reported as such
     for number, (x, y) in enumerate(zip(a, b, strict=True)):
         if x != y:
-            return StepOrder(left.name, number, x, y)
+            return StepOrder(left.name, left.steps[number].number, x, y)
     return None
 
 
@@ -220,9 +246,9 @@ def _unequal(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _compare_finals(
-    left: Process, right: Process, names_left: Mapping[int, Stream], names_right: Mapping[int, Stream]
+    left: Process, right: Process, tolerances: Sequence[Tolerance]
 ) -> tuple[list[FinalState], Compared]:
-    files_left, files_right = _final_streams(left, names_left), _final_streams(right, names_right)
+    files_left, files_right = final_streams(left), final_streams(right)
     compared = Compared()
     found: list[FinalState] = []
     for key in dict.fromkeys([*files_left, *files_right]):
@@ -232,12 +258,13 @@ def _compare_finals(
             note = TensorChange("(all)", None, f"no final state on the {side}")
             found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
             continue
-        a, b = load_tensors(files_left[key]), load_tensors(files_right[key])
+        a = load_tensors(left.final_files[files_left[key]])
+        b = load_tensors(right.final_files[files_right[key]])
         kinds = []
         for kind in dict.fromkeys([*a, *b]):
             x, y = a.get(kind, {}), b.get(kind, {})
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
-            changes = _value_changes(x, y)
+            changes = _value_changes(kind, x, y, tolerances)
             if changes:
                 kinds.append(KindChange(kind, len(x), tuple(changes)))
         if kinds:
@@ -245,19 +272,12 @@ def _compare_finals(
     return found, compared
 
 
-def _final_streams(process: Process, names: Mapping[int, Stream]) -> dict[tuple[Stream, int], Path]:
-    """Files of the final state by stream and order within it (an environment has one model per round)."""
-    seen: Counter[Stream] = Counter()
-    found = {}
-    files = process.final_files
-    for optimizer, stream in names.items():
-        if optimizer in files:
-            found[stream, seen[stream]] = files[optimizer]
-        seen[stream] += 1
-    return found
-
-
-def _value_changes(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor]) -> list[TensorChange]:
+def _value_changes(
+    kind: str,
+    a: Mapping[str, torch.Tensor],
+    b: Mapping[str, torch.Tensor],
+    tolerances: Sequence[Tolerance],
+) -> list[TensorChange]:
     changes = []
     for name in dict.fromkeys([*a, *b]):
         if name not in a or name not in b:
@@ -268,6 +288,7 @@ def _value_changes(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor])
             changes.append(TensorChange(name, None, note))
         else:
             apart = distance(a[name], b[name])
-            if apart is not None:
+            allowed = find(tolerances, kind, name)
+            if apart is not None and not (allowed and allowed.allows(ulps_apart(a[name], b[name]))):
                 changes.append(TensorChange(name, apart))
     return changes

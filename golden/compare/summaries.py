@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from golden.compare.compare import different, env_verdicts
-from golden.compare.events import compare_events
+from golden.compare.events import before, compare_events
 from golden.compare.outcome import (
     Compared,
     Comparison,
     Divergence,
+    EventChange,
+    FieldChange,
     Identical,
     KindChange,
     NotComparable,
@@ -21,11 +23,14 @@ from golden.compare.outcome import (
     StepCount,
     StepDivergence,
     TensorChange,
+    Tolerated,
 )
+from golden.compare.tolerance import Account
 from golden.trace.events import Event
-from golden.trace.numbers import readable
+from golden.trace.numbers import hex_ulps, readable
 from golden.trace.streams import Stream
 from golden.trace.summary import Common, Summary
+from golden.trace.tolerance import Tolerance, find
 
 _LETTERS = {
     "b": "buffers",
@@ -42,16 +47,23 @@ _AT_END = "host reads after the last step of "
 
 
 def compare_summaries(
-    golden: Summary, now: Summary, *, compared: Compared, lines: Mapping[str, str] | None = None
+    golden: Summary,
+    now: Summary,
+    *,
+    compared: Compared,
+    lines: Mapping[str, str] | None = None,
+    tolerances: Sequence[Tolerance] = (),
 ) -> Comparison:
     """The verdict on a run; ``compared`` says what the run holds, for the report.
 
-    ``lines`` gives the places of host reads their titles, with the lines at which they are now.
+    ``lines`` gives the places of host reads their titles, with the lines at which they are now;
+    ``tolerances`` are of the numbers that both hold beside their rows.
     """
-    if golden.whole == now.whole:
+    beyond, tolerated = _tolerated(golden, now, tolerances)
+    if golden.whole == now.whole and not beyond:
         if compared.steps == 0 and compared.events == 0:
             return NotComparable("neither an event nor an optimizer step on both sides")
-        return Identical(compared)
+        return Identical(compared, tolerated=tolerated)
     divergences: list[Divergence] = []
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     left, right = _by_stream(golden), _by_stream(now)
@@ -65,7 +77,8 @@ def compare_summaries(
             divergences.append(StepCount(stream, len(a), len(b), longer[min(len(a), len(b))][0]))
         steps_of[stream] = (len(a), first)
     events = _events(golden.events), _events(now.events)
-    changes = compare_events(*events)
+    changes = [*compare_events(*events), *(c for c in beyond if isinstance(c, EventChange))]
+    divergences += [d for d in beyond if isinstance(d, Rows)]
     divergences += _rows(
         "steps", [r for r in golden.steps if _folded(r)], [r for r in now.steps if _folded(r)]
     )
@@ -75,7 +88,8 @@ def compare_summaries(
         divergences.append(reads)
     if not divergences and not changes:
         divergences.append(Rows("everything", golden.whole, now.whole))
-    return different(compared, divergences, changes, env_verdicts(*events, steps_of, changes))
+    envs = env_verdicts(*events, steps_of, changes)
+    return different(compared, divergences, changes, envs, tolerated)
 
 
 def compare_common(golden: Common, now: Common) -> Comparison:
@@ -94,6 +108,31 @@ def compare_common(golden: Common, now: Common) -> Comparison:
     if divergences or changes:
         return different(amount, divergences, changes, env_verdicts(left, right, {}, changes))
     return Identical(amount)
+
+
+def _tolerated(
+    golden: Summary, now: Summary, tolerances: Sequence[Tolerance]
+) -> tuple[list[EventChange | Rows], tuple[Tolerated, ...]]:
+    """What is beyond its tolerance, and what passed by it; nothing where the places don't agree."""
+    account = Account()
+    beyond: list[EventChange | Rows] = []
+    if [row[:3] for row in golden.tolerated] != [row[:3] for row in now.tolerated]:
+        return beyond, ()
+    events = _events(now.events)
+    for (of, number, name, x), (*_, y) in zip(golden.tolerated, now.tolerated, strict=True):
+        apart = 0 if x == y else hex_ulps(x, y)
+        if x == y or account.passes(find(tolerances, of, name), apart):
+            continue
+        if of == "events" and len(events) > number and not _folded(now.events[0]):
+            event = events[number]
+            change = (FieldChange(name, readable(x), readable(y), apart),)
+            beyond.append(
+                EventChange("changed", event.kind, event.env, number, number, change, before(events, number))
+            )
+        else:
+            place = f"field {name} of event {number}" if of == "events" else f"loss of {name}, step {number}"
+            beyond.append(Rows(place, readable(x), readable(y) + (f" ({apart:,} ulps)" if apart else "")))
+    return beyond, account.closed()
 
 
 def _bits(row: tuple[int, str]) -> str:

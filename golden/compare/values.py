@@ -54,6 +54,18 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
     )
 
 
+def ulps_apart(left: torch.Tensor, right: torch.Tensor) -> int | None:
+    """The largest distance of two tensors in ulps; None where a difference is none of finite floats."""
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return None
+    apart = distance(left, right)
+    if apart is None:
+        return 0
+    differs = (_rows(left) != _rows(right)).any(axis=1)
+    finite = (left.isfinite() & right.isfinite()).reshape(-1).numpy()
+    return apart.ulps if left.dtype in _INTEGER and bool(finite[differs].all()) else None
+
+
 def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     raw = tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
     return raw.reshape(tensor.numel(), -1)

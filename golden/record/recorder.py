@@ -88,7 +88,11 @@ def _record(
             **settings(run, folder),
             "observe": True,
             "state_bytes": run.observe.state_mib << 20,
-            "env": env.model_dump(include={"module", "count", "skip"}) if env and env.module else None,
+            "env": (
+                env.model_dump(include={"module", "count", "skip", "path"})
+                if env and (env.module or env.path)
+                else None
+            ),
             "syncs": run.observe.syncs,
             **closely,
         }
@@ -120,6 +124,8 @@ def _record(
         counts=dict(sorted(Counter(event.kind for event in events).items())),
         processes=processes,
         seconds=seconds,
+        tolerances=list(run.tolerance),
+        env_path=run.env.path if run.env else None,
     )
 
 

@@ -9,10 +9,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
+from golden.trace.paths import PLACEHOLDER
+from golden.trace.tolerance import Tolerance
 
 RUNS_FOLDER = Path("golden") / "runs"
 
@@ -77,7 +87,7 @@ class Data(_Table):
 
 
 class Env(_Table):
-    """How to recognise an environment: by a field of its events, and by the class of its model.
+    """How to recognise an environment: by a field of its events, and by its model or its part of one.
 
     Attributes:
         field: the field of an event that holds the env's number.
@@ -85,17 +95,24 @@ class Env(_Table):
             ``count``.
         count: how many envs there are.
         skip: how many of the first such models belong to none: one that is only built to be measured, say.
+        path: instead of a class, for one model that holds all envs: how the names of an env's tensors begin,
+            with ``{env}`` for its number, as in ``envs.{env}.``.
     """
 
     field: str | None = None
     module: str | None = None
     count: Annotated[int, Field(ge=1)] | None = None
     skip: Annotated[int, Field(ge=0)] = 0
+    path: str | None = None
 
     @model_validator(mode="after")
     def _both(self) -> Env:
         if (self.module is None) != (self.count is None):
             raise ValueError("module and count go together")
+        if self.path is not None and self.module is not None:
+            raise ValueError("say either module or path")
+        if self.path is not None and self.path.count(PLACEHOLDER) != 1:
+            raise ValueError(f"path: say {PLACEHOLDER} once, where the number of an env is")
         return self
 
 
@@ -157,7 +174,9 @@ class Same(_Table):
         variants: what is compared, one by one.
         of: the variant that they are compared with; without it the run itself.
         what: what is compared.
-        env: only the events and steps of this env.
+        env: only the events and steps of this env; with ``"each"`` every env's by themselves, and those of
+            none, however the envs interleave: then random states count at the end only, and host reads can't
+            be compared.
         where: only events whose fields have these values.
         overlap: only the part that both have, counted from the ``start`` or from the ``end``.
     """
@@ -166,9 +185,16 @@ class Same(_Table):
     variants: Annotated[tuple[str, ...], Field(min_length=1)]
     of: str | None = None
     what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
-    env: Annotated[int, Field(ge=0)] | None = None
+    env: Annotated[int, Field(ge=0)] | Literal["each"] | None = None
     where: dict[str, str | int | float | bool] = {}
     overlap: Literal["start", "end"] | None = None
+
+    @field_validator("env", mode="before")
+    @classmethod
+    def _number_or_each(cls, env: object) -> object:
+        if isinstance(env, str) and env != "each":
+            raise ValueError('say the number of an env, or "each"')
+        return env
 
 
 class Run(_Table):
@@ -196,6 +222,7 @@ class Run(_Table):
         observe: what must be seen of it.
         env: how its environments are recognised.
         everywhere: what holds on every machine.
+        tolerance: floating-point numbers that may be some ulps apart, with a reason.
         variants: what it does otherwise under a name, for comparisons within one tree.
         same: properties that hold between variants.
     """
@@ -221,6 +248,7 @@ class Run(_Table):
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()
+    tolerance: tuple[Tolerance, ...] = ()
     variants: dict[Annotated[str, Field(pattern=_NAME)], Variant] = {}
     same: dict[Annotated[str, Field(pattern=_NAME)], Same] = {}
     _first: Run | None = PrivateAttr(None)
@@ -248,6 +276,25 @@ class Run(_Table):
                 self._check_variant(f"same.{name}", named)
             if same.env is not None and self.env is None:
                 raise ValueError(f"same.{name}.env: the run has no [env] table")
+            if same.env == "each" and "reads" in same.what:
+                raise ValueError(
+                    f'same.{name}: host reads before a step are not told apart by env; say what = ["events", '
+                    '"steps", "rng"], or less'
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _sound_tolerances(self) -> Run:
+        for index, tolerance in enumerate(self.tolerance):
+            if tolerance.of == "events" and self.events is None:
+                raise ValueError(f"tolerance.{index}: the run has no [events] table")
+            twice = [
+                name for name in self.everywhere.fields if tolerance.of == "events" and tolerance.names(name)
+            ]
+            if twice:
+                raise ValueError(
+                    f"tolerance.{index}: everywhere.fields says that {twice[0]} is equal on every machine"
+                )
         return self
 
     def _check_variant(self, place: str, name: str | None) -> None:
@@ -292,7 +339,8 @@ class Run(_Table):
 
     def definition(self) -> str:
         """A digest of all that decides the bits of the run; the device is told by the fingerprint."""
-        deciding = self.model_dump(exclude=_UNDECIDING, exclude_defaults=True, mode="json")
+        undeciding: Any = {**dict.fromkeys(_UNDECIDING, True), "tolerance": {"__all__": {"reason"}}}
+        deciding = self.model_dump(exclude=undeciding, exclude_defaults=True, mode="json")
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def variant(self, name: str) -> Run:

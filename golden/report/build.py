@@ -14,6 +14,7 @@ from golden.compare.outcome import (
     NotComparable,
     StepDivergence,
 )
+from golden.compare.tolerance import forgive
 from golden.report.facts import TensorRow, dense_command, layer, tensor_row
 from golden.report.growth import Growth, growths
 from golden.report.lanes import Lane, lanes
@@ -72,7 +73,9 @@ def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> Ru
     """Compare two traces and gather what there is to show."""
     comparison = compare(left, right)
     judged = not isinstance(comparison, NotComparable)
-    rows = lanes(left, right) if judged else ()
+    # What a tolerance lets pass is marked nowhere: it is said once.
+    allowed = forgive(left, right)[0] if judged else right
+    rows = lanes(left, allowed) if judged else ()
     found = (comparison.first, *comparison.rest) if isinstance(comparison, Different) else ()
     drift, left_out = growths(rows)
     changes = [d for d in found if isinstance(d, EventChange)]
@@ -85,7 +88,7 @@ def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> Ru
         lanes=rows,
         growths=drift,
         growths_left_out=left_out,
-        timeline=timeline(left, right, changes) if judged else Timeline((), (), (), {}, 0),
+        timeline=timeline(left, allowed, changes) if judged else Timeline((), (), (), {}, 0),
     )
 
 

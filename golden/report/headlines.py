@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport, Told
-from golden.report.text import amounts, describe
+from golden.report.text import amounts, describe, tolerance_lines, verdict_word
 from golden.trace.errors import ExitCode
 
 _WORDS = {
@@ -18,13 +18,20 @@ _WORDS = {
 }
 
 
-def headline(codes: Sequence[ExitCode]) -> str:
+def headline(reports: Sequence[RunReport | Told]) -> str:
     """The verdict over several runs in a few words; the worst one first."""
-    words = [_WORDS[code] for code in codes]
-    counts = {word: words.count(word) for word in dict.fromkeys(_WORDS.values()) if word in words}
-    if len(codes) == 1:
+    words = [_word(report) for report in reports]
+    order = dict.fromkeys([*_WORDS.values(), *words])
+    counts = {word: words.count(word) for word in order if word in words}
+    if len(reports) == 1:
         return words[0]
-    return ", ".join(f"{count} {word}" for word, count in counts.items()) + f" of {len(codes)} runs"
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) + f" of {len(reports)} runs"
+
+
+def _word(report: RunReport | Told) -> str:
+    if isinstance(report, RunReport) and isinstance(report.comparison, Identical):
+        return verdict_word(report.comparison)
+    return _WORDS[report.code]
 
 
 def told_line(report: RunReport | Told) -> str:
@@ -38,8 +45,10 @@ def told_line(report: RunReport | Told) -> str:
 def verdict_line(run: str, found: Comparison) -> str:
     """A comparison in one line."""
     match found:
-        case Identical(compared=compared):
-            return f"{run}: identical ({amounts(compared)})"
+        case Identical(compared=compared, tolerated=tolerated):
+            return "; ".join(
+                [f"{run}: {verdict_word(found)} ({amounts(compared)})", *tolerance_lines(tolerated)]
+            )
         case NotComparable(reason=reason):
             return f"{run}: not comparable: {reason}"
         case Different(first=divergence):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from golden.trace.streams import Stream, streams
+from golden.trace.streams import Stream, by_stream
 from golden.trace.trace import KINDS, Process, Step, Trace
 
 _HEX = 32
@@ -49,19 +49,11 @@ def lanes(left: Trace, right: Trace) -> tuple[Lane, ...]:
     """A lane for every stream that took a step on either side, environments first."""
     found: list[Lane] = []
     for a, b in zip(left.processes, right.processes, strict=False):
-        of_left, of_right = _grouped(a), _grouped(b)
+        of_left, of_right = by_stream(a), by_stream(b)
         for stream in dict.fromkeys([*of_left, *of_right]):
             both = zip_longest(of_left.get(stream, ()), of_right.get(stream, ()))
             found.append(Lane(stream, a, b, tuple(_pair(x, y) for x, y in both)))
     return tuple(sorted(found, key=lambda lane: (lane.stream.env is None, lane.stream.env or 0)))
-
-
-def _grouped(process: Process) -> dict[Stream, list[Step]]:
-    names = streams(process)
-    found: dict[Stream, list[Step]] = {}
-    for step in process.steps:
-        found.setdefault(names[step.layout.optimizer], []).append(step)
-    return found
 
 
 def _pair(left: Step | None, right: Step | None) -> StepPair:

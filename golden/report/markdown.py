@@ -17,8 +17,8 @@ _CLOSING = 100  # bytes for the line that counts what is left out
 
 def render_markdown(reports: Sequence[RunReport | Told], *, limit: int = LIMIT) -> str:
     """The verdict, a table of runs and each run's findings; never above ``limit`` bytes of UTF-8."""
-    head = [f"# golden: {headline([r.code for r in reports])}", ""]
-    rows = (f"| {code(r.name)} | {headline([r.code])} |" for r in reports)
+    head = [f"# golden: {headline(reports)}", ""]
+    rows = (f"| {code(r.name)} | {headline([r])} |" for r in reports)
     table = ["| run | verdict |", "|---|---|"]
     # A run's section is worth more than its row: rows may take a quarter.
     shown, left = _within(rows, limit // 4, len(reports))

@@ -20,7 +20,7 @@ from golden.report.lanes import Lane
 from golden.report.plain import visible
 from golden.report.plots import growth_svg
 from golden.report.strips import Strip, event_strip, step_strip
-from golden.report.text import KIND_TITLES, describe, env_line, size_text
+from golden.report.text import KIND_TITLES, describe, env_line, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
 
 _WIDE, _NARROW = (9.4, 3.3), (4.3, 3.5)
@@ -34,7 +34,7 @@ def render_page(reports: Sequence[RunReport | Told]) -> str:
     verdicts = [report.code for report in reports]
     sections = [_section(report, f"run-{number}") for number, report in enumerate(reports)]
     names = ", ".join(dict.fromkeys(report.name for report in reports))
-    return _template().render(title=names, headline=headline(verdicts), look=_look(verdicts), runs=sections)
+    return _template().render(title=names, headline=headline(reports), look=_look(verdicts), runs=sections)
 
 
 @lru_cache
@@ -65,7 +65,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
     head = {
         "anchor": anchor,
         "name": report.name,
-        "verdict": headline([report.code]),
+        "verdict": headline([report]),
         "look": _look([report.code]),
     }
     if isinstance(report, Told):
@@ -78,6 +78,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "told": [],
         "reason": found.reason if isinstance(found, NotComparable) else "",
         "compared": [] if isinstance(found, NotComparable) else _amounts(found),
+        "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
         "first": describe(report.divergences[0])[0] if report.divergences else "",
         "facts": facts(report.divergences[0]) if report.divergences else (),
         "around": around(report),

@@ -14,7 +14,15 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from golden.check.ab import doctor
 from golden.check.fixtures import FOLDER, dump, golden_path, write_whole
 from golden.check.properties import Recordings, judge_property
-from golden.check.verify import NoGolden, check_goldens, common_of, golden_of, judge, refuse_under_ci
+from golden.check.verify import (
+    NoGolden,
+    check_goldens,
+    check_keepable,
+    common_of,
+    golden_of,
+    judge,
+    refuse_under_ci,
+)
 from golden.compare import Identical
 from golden.record import Run
 from golden.report.verdicts import render_verdict
@@ -123,11 +131,12 @@ def judge_by_snapshot(
     if isinstance(verdict, NoGolden):
         pytest.fail(render_verdict(verdict), pytrace=False)
     stem = golden_path(root, run.name, trace.about.fingerprint).stem
-    if not stored(name=stem) == dump(golden_of(run, trace)):  # noqa: SIM201 - syrupy defines equality only
+    if verdict.code or not stored(name=stem) == dump(golden_of(run, trace)):  # noqa: SIM201 - syrupy defines equality only
         pytest.fail(render_verdict(verdict), pytrace=False)
 
 
 def _update(run: Run, stored: SnapshotAssertion, root: Path, out: Path) -> None:
+    check_keepable(run)
     result = doctor(run, root=root, out=out)
     if not isinstance(result.comparison, Identical):
         pytest.fail(f"{run.name} differs from itself on a second run, so it gets no golden", pytrace=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -23,6 +25,7 @@ from golden.compare.outcome import (
     StepDivergence,
     StepOrder,
     TensorChange,
+    Tolerated,
 )
 
 KIND_TITLES = {
@@ -35,6 +38,7 @@ KIND_TITLES = {
     "state": "optimizer state",
     "rng": "random state",
 }
+TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
 _LONG_VALUE = 120
 
@@ -43,12 +47,37 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
     """The verdict, the first divergence, what follows, and what was compared."""
     match comparison:
         case Identical(compared=compared):
-            lines = [f"identical: {left} and {right}", f"compared: {amounts(compared)}"]
+            lines = [
+                f"{verdict_word(comparison)}: {left} and {right}",
+                *tolerance_lines(comparison.tolerated),
+            ]
+            lines.append(f"compared: {amounts(compared)}")
         case NotComparable(reason=reason):
             lines = [f"not comparable: {reason}"]
         case Different():
             lines = [f"different: {left} and {right}", *_different(comparison)]
     return "\n".join(lines)
+
+
+def verdict_word(found: Identical) -> str:
+    """What a comparison that found no difference is called."""
+    return "equal within tolerance" if found.tolerated else "identical"
+
+
+def tolerance_lines(tolerated: Sequence[Tolerated]) -> list[str]:
+    """What passed by tolerance only: which numbers, how far apart, and why that is no error."""
+    return [_tolerated(one) for one in tolerated]
+
+
+def _tolerated(one: Tolerated) -> str:
+    given = one.tolerance
+    kind = TOLERANCE_TITLES[given.of]
+    tensors = given.of not in ("events", "loss")
+    differ = f"{_many(one.values, 'tensor' if tensors else 'value')} differ{'s' if one.values == 1 else ''}"
+    where = f"{differ}{' at the end' if tensors else ''} by up to {_many(one.ulps, 'ulp')}"
+    steps = f", by how much in {_many(one.steps, 'step')} before is not known" if one.steps else ""
+    head = f"equal within {_many(given.ulps, 'ulp')}: {kind} {given.field}"
+    return f"{head} ({where}{steps}): {given.reason}"
 
 
 def amounts(compared: Compared) -> str:
@@ -97,6 +126,7 @@ def _different(found: Different) -> list[str]:
         lines += [head, *(f"  {line}" for line in details)]
     if found.event_changes:
         lines.append(f"events: {_many(found.event_changes, 'change')}")
+    lines += tolerance_lines(found.tolerated)
     lines.append(f"compared: {amounts(found.compared)}")
     return lines
 

@@ -7,14 +7,15 @@ from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.operations import Located, Operation
-from golden.report.text import amounts, render
+from golden.report.text import amounts, render, tolerance_lines, verdict_word
 
 
 def render_verdict(verdict: Verdict) -> str:
     """One line for a run that is as it was; the divergence, or the way out, for another."""
     match verdict:
-        case Judged(run=run, comparison=Identical(compared=compared)):
-            return f"{run}: identical ({amounts(compared)})"
+        case Judged(run=run, comparison=Identical() as found):
+            head = f"{run}: {verdict_word(found)} ({amounts(found.compared)})"
+            return "\n".join([head, *tolerance_lines(found.tolerated)])
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
@@ -31,8 +32,9 @@ def render_verdict(verdict: Verdict) -> str:
 def _agreement(verdict: Property, agreement: Agreement) -> str:
     place = f"{verdict.run}, {verdict.name}"
     match agreement.comparison:
-        case Identical(compared=compared):
-            return f"{place}: holds for {agreement.right} ({amounts(compared)})"
+        case Identical(compared=compared, tolerated=tolerated):
+            head = f"{place}: holds for {agreement.right} ({amounts(compared)})"
+            return "\n".join([head, *tolerance_lines(tolerated)])
         case NotComparable(reason=reason):
             return f"{place}: not comparable for {agreement.right}: {reason}"
         case Different():

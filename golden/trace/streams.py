@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from golden.trace.trace import Process
+from golden.trace.trace import Process, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +37,27 @@ def streams(process: Process) -> dict[int, Stream]:
             seen[label] += 1
             label = f"{label}#{ordinal}" if ordinal else label
         found[layout.optimizer] = Stream(process.name, layout.env, label)
+    return found
+
+
+def by_stream(process: Process) -> dict[Stream, list[Step]]:
+    """The steps of each stream in order."""
+    names = streams(process)
+    found: dict[Stream, list[Step]] = {}
+    for step in process.steps:
+        found.setdefault(names[step.layout.optimizer], []).append(step)
+    return found
+
+
+def final_streams(process: Process) -> dict[tuple[Stream, int], int]:
+    """The optimizers whose final state was kept, by stream and order within it.
+
+    An environment has one model per round.
+    """
+    seen: Counter[Stream] = Counter()
+    found = {}
+    for optimizer, stream in streams(process).items():
+        if optimizer in process.final_files:
+            found[stream, seen[stream]] = optimizer
+        seen[stream] += 1
     return found

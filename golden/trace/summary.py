@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import xxhash
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from golden.trace.events import Event, lookup
 from golden.trace.reads import totals
 from golden.trace.streams import streams
+from golden.trace.tolerance import MASK, find, masked
 from golden.trace.trace import KINDS, Site, Step, Trace
 
 # Rows beyond this many are folded together, so that the golden of a long run stays small.
@@ -31,7 +33,8 @@ class Summary(_Table):
     A row of ``steps``: index of the stream, losses, then short digests of layout, buffers, gradients,
     settings, parameters, optimizer state and random states, each behind its letter, and the number of host
     reads. A row of ``events``: type, env and a short digest of the payload. ``reads`` only names the places
-    of host reads.
+    of host reads. Numbers that have a tolerance are in none of the rows, but in ``tolerated``: of which kind,
+    number of the event or step, field or model, and the number itself, exactly.
     """
 
     streams: list[tuple[str, int | None, str]]
@@ -39,6 +42,7 @@ class Summary(_Table):
     steps: list[str]
     final: list[str]
     reads: dict[str, int]
+    tolerated: list[tuple[Literal["events", "loss"], int, str, str]] = []
     whole: str
 
 
@@ -58,6 +62,7 @@ def summarise(trace: Trace) -> Summary:
     final: list[str] = []
     reads: Counter[str] = Counter()
     whole = xxhash.xxh3_128()
+    trace, tolerated = _without_tolerated(trace)
     for event in trace.events:
         whole.update(f"{_key(event)}\0{event.line}\n".encode())
     for process in trace.processes:
@@ -85,8 +90,37 @@ def summarise(trace: Trace) -> Summary:
         steps=fold(steps),
         final=fold(final),
         reads=dict(sorted(reads.items())),
+        tolerated=tolerated,
         whole=whole.hexdigest(),
     )
+
+
+def _without_tolerated(trace: Trace) -> tuple[Trace, list[tuple[Literal["events", "loss"], int, str, str]]]:
+    """A trace with the numbers masked that have a tolerance, and these numbers."""
+    found: list[tuple[Literal["events", "loss"], int, str, str]] = []
+    given = trace.about.tolerances
+    if not given:
+        return trace, found
+    events = []
+    for number, event in enumerate(trace.events):
+        payload, values = masked(event.payload, given)
+        found += [("events", number, path, value.hex()) for path, value in values.items()]
+        events.append(replace(event, payload=payload))
+    processes = []
+    number = 0
+    for process in trace.processes:
+        of_optimizer = streams(process)
+        steps = []
+        for step in process.steps:
+            model = of_optimizer[step.layout.optimizer].model
+            if find(given, "loss", model) is not None:
+                found += [("loss", number, model, loss) for loss in step.losses]
+                steps.append(replace(step, losses=(MASK,) * len(step.losses)))
+            else:
+                steps.append(step)
+            number += 1
+        processes.append(replace(process, steps=tuple(steps)))
+    return replace(trace, events=tuple(events), processes=tuple(processes)), found
 
 
 def summarise_common(trace: Trace, *, events: bool = True, fields: Sequence[str] = ()) -> Common:

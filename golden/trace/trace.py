@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
+from golden.trace.tolerance import Tolerance
 
 FORMAT = 2
 # In causal order: what comes first within a step can be the cause of what follows.
@@ -32,6 +33,8 @@ class About(BaseModel):
     counts: dict[str, int]
     processes: list[str]
     seconds: float
+    tolerances: list[Tolerance] = []
+    env_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

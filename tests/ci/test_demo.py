@@ -1,7 +1,6 @@
 """The demonstration as a user runs it: its verdicts, its exit status, and its errors."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -64,7 +63,7 @@ def test_an_incomplete_clone(tmp_path: Path) -> None:
 def test_a_swap_that_finds_no_place_is_an_error(tmp_path: Path) -> None:
     target = tmp_path / SEED_GRADIENTS.file
     target.parent.mkdir(parents=True)
-    shutil.copy(REPOSITORY / SEED_GRADIENTS.file, target)
+    target.write_text(SEED_GRADIENTS.first + SEED_GRADIENTS.between + SEED_GRADIENTS.second)
     plant(tmp_path, SEED_GRADIENTS)
     with pytest.raises(NotPlanted, match="occur 0 times"):
         plant(tmp_path, SEED_GRADIENTS)

@@ -49,6 +49,29 @@ def test_a_plan_that_is_not_carried_out_fails_and_says_how(
     assert "--plan plan.toml --write" in printed.replace("\n", " ")
 
 
+def test_a_plan_whose_files_were_changed_by_hand_must_still_be_possible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gate(arguments: str = "") -> tuple[int, str]:
+        code = main(["--root", str(tmp_path), *arguments.split()])
+        return code, " ".join(capsys.readouterr().out.split())
+
+    repository(tmp_path, 'carried_out = ["plan.toml"]')
+    code, printed = gate()
+    assert code == 1
+    assert "could not run" in printed
+    assert "name where the rest goes (rest)" in printed
+    (tmp_path / "frozen.py").write_text(TRAIN)
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"train.py"', '"frozen.py"\nrest = "train.py"'))
+    code, printed = gate()
+    assert code == 0
+    assert "can be carried out; 2 files, not compared with the tree" in printed
+    (tmp_path / "frozen.py").write_text(TRAIN.replace("return scale(2)", "return scale(2) or scale"))
+    code, printed = gate()
+    assert code == 1
+    assert "refused: scale" in printed
+
+
 def test_a_plan_that_is_missing_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     repository(tmp_path, 'plans = ["other.toml"]')
     assert main(["--root", str(tmp_path)]) == 1
@@ -111,7 +134,7 @@ def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("plan = []", "[tool.gate] plan: unknown key; known are contracts, counts, "),
+        ("plan = []", "[tool.gate] plan: unknown key; known are carried_out, contracts, "),
         ("contracts = 3", "[tool.gate] contracts: "),
         ("", "no check to run: [tool.gate] names none"),
     ],
@@ -150,7 +173,7 @@ def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str
 
 def test_the_knobs_are_these() -> None:
     assert sorted(GateConfig.model_fields) == [
-        *("contracts", "counts", "fences", "hotpath", "imports", "plans", "pythonpath"),
+        *("carried_out", "contracts", "counts", "fences", "hotpath", "imports", "plans", "pythonpath"),
         *("reads", "runs", "seams", "tests", "throughput"),
     ]
 

@@ -40,6 +40,8 @@ def test_unknown_run(project: Project) -> None:
         (RUN + "\nnme = 1\n", "unknown key env.nme"),
         (RUN + "\n[args\n", "not TOML"),
         (RUN.replace("count = 3", ""), "module and count go together"),
+        (RUN + 'path = "envs.{env}."\n', "env: say either module or path"),
+        (PLAIN_RUN + '[env]\npath = "envs."\n', "env: path: say {env} once, where the number of an env is"),
         (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "give either command or entry"),
         (RUN.replace("budget = 5", ""), "budget: Field required"),
         ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),

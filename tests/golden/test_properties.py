@@ -93,6 +93,19 @@ def test_scope_of_a_property(plain: Project) -> None:
     assert "train, nothing: not comparable for train.alone: no event with step 9 on either side" in result.out
 
 
+def test_envs_in_any_order(plain: Project) -> None:
+    plain.run_file(
+        RUN
+        + "[variants.backwards]\nargs = { backwards = true }\n[variants.fewer]\nargs = { envs = 2 }\n"
+        + '[same.order]\nsays = "x"\nvariants = ["backwards", "fewer"]\nwhat = ["events"]\nenv = "each"\n'
+    )
+    result = plain.golden("verify", "--root", plain.root)
+    assert result.code == 1
+    assert "train, order: holds for train.backwards (13 events" in result.out
+    assert "event 0 (step) of env 2 is missing on the right" in result.out
+    assert "env 2 differs in events only, from event 0; envs 0, 1 are identical" in result.out
+
+
 def test_nothing_compared_is_not_a_success(plain: Project) -> None:
     plain.run_file(RUN + AGAIN + "where = { step = 9 }\n")
     assert plain.golden("verify", "--root", plain.root).code == 4
@@ -150,6 +163,8 @@ def test_variant_as_a_run_of_its_own(plain: Project) -> None:
         (AGAIN + 'of = "b"\n', "same.repeats: no variant called b (there: again)"),
         (AGAIN + "every = 1\n", "unknown key same.repeats.every"),
         (AGAIN.replace('"events"', '"pixels"'), "same.repeats.what.0: Input should be 'events', 'counts'"),
+        (AGAIN + 'env = "all"\n', "same.repeats.env: say the number of an env, or"),
+        (AGAIN.replace('["events"]', '["reads"]') + 'env = "each"\n', "not told apart by env; say what ="),
         (
             '[variants.a]\n[same.x]\nsays = "x"\nvariants = []\n',
             "same.x.variants: Tuple should have at least 1",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from golden.compare import Different, Identical, NotComparable
+from golden.compare.outcome import EventChange, RandomState, Rows
 from golden.compare.scope import Scope, compare_within
-from golden.trace.trace import load_trace
+from golden.trace.trace import Trace, load_trace
 from tests.golden.traces import write_trace
 
 STEPS = Scope(parts=("steps",))
@@ -49,6 +52,87 @@ def test_one_side_began_earlier(tmp_path: Path) -> None:
     assert isinstance(found, Identical)
     assert (found.compared.steps, found.compared.tensors) == (6, 32)
     assert isinstance(compare_within(through, resumed, Scope(parts=("steps",), overlap="start")), Different)
+
+
+def _event(kind: str, env: int | None, number: int) -> tuple[str, int | None, dict[str, Any]]:
+    return kind, env, {"type": kind, "env": env, "number": number}
+
+
+TURNS = [_event("step", env, number) for number in range(3) for env in range(2)]
+UPDATES = [_event("update", None, number) for number in range(2)]
+EACH = Scope(parts=("events", "counts", "steps", "rng"), env="each")
+
+
+def test_each_env_by_itself(tmp_path: Path) -> None:
+    """Envs that take turns are as good as envs one after the other, the policy's events before or after."""
+    left = load_trace(write_trace(tmp_path / "left", final=True, events=[*TURNS, *UPDATES]))
+    one_by_one = sorted(TURNS, key=lambda event: event[1] or 0)
+    right = load_trace(
+        write_trace(tmp_path / "right", final=True, env_by_env=True, events=[*UPDATES, *one_by_one])
+    )
+    assert isinstance(compare_within(left, right, Scope(parts=("events",))), Different)
+    assert isinstance(compare_within(left, right, Scope(parts=("steps",))), Different)
+    found = compare_within(left, right, EACH)
+    assert isinstance(found, Identical)
+    assert (found.compared.events, found.compared.steps, found.compared.rng_states) == (8, 12, 1)
+
+
+def test_each_env_has_its_own_order(tmp_path: Path) -> None:
+    left = load_trace(write_trace(tmp_path / "left", events=[*TURNS, *UPDATES]))
+    swapped = [*TURNS[:3], TURNS[5], TURNS[4], TURNS[3], *UPDATES]
+    found = compare_within(left, load_trace(write_trace(tmp_path / "swapped", events=swapped)), EACH)
+    assert isinstance(found, Different)
+    assert {change.env for change in (found.first, *found.rest) if isinstance(change, EventChange)} == {1}
+    assert [(e.env, e.first_event) for e in found.envs] == [(0, None), (1, 1)]
+
+    policy = load_trace(write_trace(tmp_path / "policy", events=[*TURNS, *reversed(UPDATES)]))
+    assert isinstance(compare_within(left, policy, EACH), Different)
+
+    weights = load_trace(write_trace(tmp_path / "weights", change={(1, 4): 2.0}, env_by_env=True))
+    found = compare_within(weights, left, Scope(parts=("steps",), env="each"))
+    assert isinstance(found, Different)
+    assert [(e.env, e.first_step) for e in found.envs] == [(0, None), (1, 4)]
+
+
+def test_an_env_more_or_less(tmp_path: Path) -> None:
+    left = load_trace(write_trace(tmp_path / "left", events=TURNS))
+    only_one = [event for event in TURNS if event[1] == 0]
+    fewer = load_trace(write_trace(tmp_path / "fewer", events=only_one))
+    third = load_trace(write_trace(tmp_path / "third", events=[*TURNS, _event("step", 2, 0)]))
+    for other, env in ((fewer, 1), (third, 2)):
+        found = compare_within(left, other, Scope(parts=("events",), env="each"))
+        assert isinstance(found, Different)
+        assert isinstance(found.first, EventChange)
+        assert found.first.env == env
+    moved = [("step", 1 - (env or 0), payload) for _, env, payload in TURNS[:1]] + TURNS[1:]
+    counted = load_trace(write_trace(tmp_path / "counted", events=moved))
+    found = compare_within(left, counted, Scope(parts=("counts",), env="each"))
+    assert isinstance(found, Different)
+    assert found.first == Rows("counts of step of env 0", "3", "2")
+
+
+def test_each_env_without_any(tmp_path: Path) -> None:
+    trace = load_trace(write_trace(tmp_path / "left", steps=0, events=UPDATES))
+    found = compare_within(trace, trace, Scope(parts=("events",), env="each"))
+    assert isinstance(found, NotComparable)
+    assert found.reason == "no event and no optimizer step of any env on either side"
+
+
+def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
+    """Who drew before a step depends on the interleaving; what was drawn in all does not."""
+
+    def with_states(trace: Trace, steps: str, end: str) -> Trace:
+        process = trace.processes[0]
+        numbered = tuple(replace(s, rng={"torch": f"{steps}{s.number}"}) for s in process.steps)
+        return replace(trace, processes=(replace(process, steps=numbered, rng={"torch": end}),))
+
+    trace = load_trace(write_trace(tmp_path / "left"))
+    left, same, other = (with_states(trace, *states) for states in (("a", "x"), ("b", "x"), ("a", "y")))
+    rng = Scope(parts=("steps", "rng"), env="each")
+    assert isinstance(compare_within(left, same, rng), Identical)
+    found = compare_within(left, other, rng)
+    assert isinstance(found, Different)
+    assert isinstance(found.first, RandomState)
 
 
 @pytest.mark.parametrize("part", ["events", "counts", "steps", "rng", "reads"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from golden.compare import Different, compare
+from golden.report.text import env_line
 from golden.trace.streams import streams
 from golden.trace.trace import Trace, load_trace
 from tests.golden.project import Project
@@ -105,3 +107,71 @@ def test_models_built_before_the_first_env(project: Project) -> None:
         SILENT + '[env]\nmodule = "Host"\ncount = 2\nskip = 1\n',
     )
     assert [step.layout.env for step in trace.processes[0].steps] == [None, 0, 1, 0, 1]
+
+
+BIG_MODEL = """
+import torch
+from torch import nn
+
+class Crowd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Linear(2, 2)
+        self.envs = nn.ModuleList(nn.Linear(2, 1) for _ in range(12))
+
+torch.manual_seed(0)
+crowd = Crowd()
+parts = PARTS
+optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in parts]
+for step in range(3):
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    sum(env(torch.ones(1, 2)).sum() + crowd.shared(torch.ones(1, 2)).sum() for env in crowd.envs).backward()
+    if step == 1:
+        crowd.envs[10].weight.grad *= SCALE
+    for optimizer in optimizers:
+        optimizer.step()
+"""
+BY_PATH = SILENT + '[env]\npath = "envs.{env}."\n'
+
+
+def test_envs_that_are_parts_of_one_model(project: Project) -> None:
+    script = BIG_MODEL.replace("PARTS", "[crowd.shared, *crowd.envs]").replace("SCALE", "1")
+    trace = recorded(project, script, BY_PATH)
+    assert [step.layout.env for step in trace.processes[0].steps[:13]] == [None, *range(12)]
+    assert streams(trace.processes[0])[11].title == "env 10, Crowd"
+
+
+def test_envs_that_share_an_optimizer(project: Project) -> None:
+    """A step holds the tensors of all envs: their names tell which env differs."""
+    script = BIG_MODEL.replace("PARTS", "[crowd]")
+    left = recorded(project, script.replace("SCALE", "1"), BY_PATH)
+    project.script(script.replace("SCALE", "2"))
+    found = compare(left, load_trace(project.record("other")))
+    assert isinstance(found, Different)
+    fates = {env.env: (env.steps, env.first_step) for env in found.envs}
+    assert fates == {env: (3, 1 if env == 10 else None) for env in range(12)}
+    assert env_line(found.envs) == (
+        "env 10 diverges at step 1; envs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11 are identical"
+    )
+
+
+def test_another_number_of_ranks(project: Project) -> None:
+    script = (
+        "import multiprocessing, os, torch\n"
+        "def train(rank):\n"
+        "    os.environ['RANK'] = str(rank)\n"
+        "    net = torch.nn.Linear(2, 2)\n"
+        "    net(torch.ones(1, 2)).sum().backward()\n"
+        "    torch.optim.SGD(net.parameters(), lr=0.1).step()\n"
+        "context = multiprocessing.get_context('fork')\n"
+        "workers = [context.Process(target=train, args=(rank,)) for rank in range(RANKS)]\n"
+        "[w.start() for w in workers]\n"
+        "[w.join() for w in workers]\n"
+    )
+    left = recorded(project, script.replace("RANKS", "3"))
+    project.script(script.replace("RANKS", "2"))
+    project.record("fewer")
+    result = project.golden("diff", left.folder, project.root / "fewer" / "train")
+    assert result.code == 1
+    assert "first divergence: processes that took steps: 3 on the left, 2 on the right" in result.out

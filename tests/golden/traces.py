@@ -11,6 +11,7 @@ import torch
 import xxhash
 from safetensors.torch import save_file
 
+from golden.trace.tolerance import Tolerance
 from golden.trace.trace import FORMAT, About, write_about
 
 KINDS = ("buffers", "grads", "params", "state")
@@ -32,10 +33,13 @@ def write_trace(
     fingerprint: Mapping[str, str] | None = None,
     label: str = "",
     reads: Mapping[tuple[str, int, str, str], int] | None = None,
+    env_by_env: bool = False,
+    tolerances: Sequence[Tolerance] = (),
 ) -> Path:
     """A trace whose weights at (env, step) and after are ``change`` times what they would be.
 
-    It begins with step ``first``, as that of a resumed run.
+    It begins with step ``first``, as that of a resumed run. The envs take turns, or go one after the other
+    (``env_by_env``).
     """
     process = folder / "rank-0"
     process.mkdir(parents=True)
@@ -52,6 +56,9 @@ def write_trace(
         )
     for number in range((steps - first) * 2):
         step, env = first + number // 2, number % 2
+        if env_by_env:
+            env, step = divmod(number, steps - first)
+            step += first
         factor = 1.0
         for (of, since), by in (change or {}).items():
             factor *= by if of == env and step >= since else 1.0
@@ -95,6 +102,7 @@ def write_trace(
             counts={},
             processes=["rank-0"],
             seconds=2.0,
+            tolerances=list(tolerances),
         ),
     )
     return folder

@@ -46,4 +46,18 @@ def straight_through(features: Tensor, change: Tensor) -> Tensor:
     Straight-through estimator (Bengio et al., 2013, arXiv:1308.3432). `change` must come from detached
     features, so that the host's gradient is what it is without a seed.
     """
-    return features + (change - change.detach())
+    return features + _room(features, change) * (change - change.detach())
+
+
+@torch.no_grad()
+def _room(features: Tensor, change: Tensor) -> Tensor:
+    """One share per example, [batch, 1, ...]: 1 for no change, down to 0 for one as large as the features.
+
+    The loss does not feel a change that is only tried out, so its gradient never turns: nothing else would
+    keep the change from growing past what the host can bear once it is blended in.
+    """
+    sizes = [
+        torch.linalg.vector_norm(part.flatten(1), dim=1, dtype=torch.float32) for part in (features, change)
+    ]
+    share = (1.0 - sizes[1] / sizes[0].clamp_min(torch.finfo(torch.float32).tiny)).clamp_min(0.0)
+    return share.to(change.dtype).view(-1, *(1,) * (change.dim() - 1))

@@ -43,7 +43,15 @@ from esper.leyline.constants import (
     HISTORY_LENGTH,
     MIN_PRUNE_AGE,
 )
-from esper.leyline.protocols import PolicyProtocol, RewardProtocol, SlottedHostProtocol
+from esper.leyline.protocols import (
+    ClientProtocol,
+    EngineProtocol,
+    PolicyProtocol,
+    RewardProtocol,
+    SeededHostProtocol,
+    SlottedHostProtocol,
+    WitnessProtocol,
+)
 from esper.leyline.reports import SeedStateReport, TrainingSignals
 from esper.leyline.slots import SlotConfig, Topology
 from esper.leyline.stages import (
@@ -99,17 +107,21 @@ __all__ = [
     "AlphaCurve",
     "AlphaMode",
     "BlendMode",
+    "ClientProtocol",
     "CurveChoice",
+    "EngineProtocol",
     "FactoredAction",
     "LifecycleOp",
     "PolicyProtocol",
     "RewardProtocol",
     "SeedStage",
     "SeedStateReport",
+    "SeededHostProtocol",
     "SlotConfig",
     "SlottedHostProtocol",
     "Topology",
     "TrainingSignals",
+    "WitnessProtocol",
     "head_sizes",
     "is_legal_transition",
 ]

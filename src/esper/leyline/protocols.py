@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor, nn
+
+    from esper.leyline.rollout import (
+        ActionOutcome,
+        Configuration,
+        HostObservation,
+        RolloutResult,
+        SlotAction,
+    )
+    from esper.leyline.telemetry import GovernorRollback, Payload
 
 
 @runtime_checkable
@@ -28,31 +37,89 @@ class SlottedHostProtocol(Protocol):
 
 @runtime_checkable
 class PolicyProtocol(Protocol):
-    """A decision-maker that sees all environments at once and draws from their generators only."""
+    """Decides what is done with hosts; an engine's client sees all of them at once, by index."""
 
-    def initial_hidden(self, num_envs: int) -> Any:
-        """The recurrent state at the start of a round."""
+    def begin_round(self, round_idx: int) -> None:
+        """Fresh hosts are about to be made."""
         ...
 
-    def draw_noise(self, generators: Sequence[Generator]) -> Tensor:
-        """Noise for one `get_action`, a row from each environment's generator."""
+    def begin_epoch(self, epoch: int) -> None:
+        """All hosts are about to train for an epoch, counted from 1."""
         ...
 
-    def get_action(
-        self, features: Tensor, masks: Mapping[str, Tensor], hidden: Any, noise: Tensor | None = None
-    ) -> Any:
-        """Actions, log-probabilities and values of all environments; without noise the most likely ones."""
+    def choose_configurations(
+        self, env_idx: int, contributing_slots: Sequence[str]
+    ) -> Sequence[Configuration]:
+        """How to run a host in this epoch's validation: as it is first, then the ways to compare."""
         ...
 
-    def bootstrap_values(self, features: Tensor, hidden: Any) -> Tensor:
-        """Values [environments] of the states after the last step."""
+    def measure_contributions(self, env_idx: int, accuracies: Sequence[float]) -> Mapping[str, float]:
+        """What each seed adds, by slot as far as it is known, from the accuracies of these ways in order."""
+        ...
+
+    def choose_actions(self, observations: Sequence[HostObservation]) -> Sequence[SlotAction]:
+        """One action for every env, which the engine then carries out in this order."""
         ...
 
 
 @runtime_checkable
 class RewardProtocol(Protocol):
-    """Turns what happened in one env-step into a number with the parts that sum to it."""
+    """Judges what became of actions."""
 
-    def __call__(self, inputs: Any, config: Any) -> Any:
-        """The reward of `inputs` under `config`."""
+    def reward_action(self, env_idx: int, outcome: ActionOutcome) -> None:
+        """An env's action was carried out, and no later env's yet."""
+        ...
+
+    def end_step(self) -> None:
+        """The actions of all envs were carried out."""
+        ...
+
+
+class SeededHostProtocol(Protocol):
+    """Whose gradients can be watched: a host's, and those of the seeds in its slots."""
+
+    def live_slots(self) -> tuple[str, ...]:
+        """Slots in which a module sits."""
+        ...
+
+    def host_parameters(self) -> list[nn.Parameter]:
+        """The parameters of the host alone."""
+        ...
+
+    def seed_parameters(self, slot_id: str) -> list[nn.Parameter]:
+        """The parameters of the seed in a slot."""
+        ...
+
+
+@runtime_checkable
+class WitnessProtocol(Protocol):
+    """Is told what happens in hosts."""
+
+    def watch_gradients(self, env_idx: int, batch_idx: int, model: SeededHostProtocol) -> None:
+        """A batch's gradients are there, and not applied yet. Must not wait for the device."""
+        ...
+
+    def report_gradients(self, env_indices: Sequence[int]) -> None:
+        """Some hosts have trained for an epoch, and their devices are done."""
+        ...
+
+    def slot_changed(self, env_idx: int, slot_id: str, payload: Payload) -> None:
+        """Something happened in a slot."""
+        ...
+
+    def rolled_back(self, env_idx: int, payload: GovernorRollback) -> None:
+        """A host that broke was replaced by an earlier state of it."""
+        ...
+
+
+class ClientProtocol(PolicyProtocol, RewardProtocol, WitnessProtocol, Protocol):
+    """All that an engine asks of its client."""
+
+
+@runtime_checkable
+class EngineProtocol(Protocol):
+    """Trains hosts."""
+
+    def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
+        """Train fresh hosts for an episode each, and do with their slots what the client says."""
         ...

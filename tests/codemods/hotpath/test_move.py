@@ -1,4 +1,4 @@
-"""The trainer as one file and in modules: the same findings, matched one to one."""
+"""The trainer as one file and in the modules that the plans make of it: the same findings, one to one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from codemods.extract import main as extract
 from codemods.hotpath import check, compare
 from codemods.hotpath.results import Report
+from codemods.plans.derive import derive
 
 ROOT = Path(__file__).resolve().parents[3]
 MONOLITH = "golden/monolith/vectorized.py"
@@ -55,22 +55,27 @@ def modules(root: Path) -> Report:
     return check([root / "src" / "esper"], root=root)
 
 
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository with stalls in the monolith, and modules that the plans made of it."""
-    root = tmp_path_factory.mktemp("moved")
+def derived(root: Path, *, stalls: bool) -> Path:
+    """The repository with the modules that the plans make of the monolith, as it is or with stalls in it."""
     for part in ("golden/monolith", "src/esper", "codemods/plans", "tests/esper"):
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     (root / "pyproject.toml").write_text("")
     monolith = root / MONOLITH
-    monolith.write_text(plant(monolith.read_text()))
-    plan = root / "codemods" / "plans" / "03_engine.toml"
-    assert extract(["--plan", str(plan), "--root", str(root), "--write", "--output-format", "json"]) == 0
-    return root
+    if stalls:
+        monolith.write_text(plant(monolith.read_text()))
+    made = root / "made"
+    assert not derive(root / "codemods" / "plans" / "03_engine.toml", root, made).refused
+    return made
 
 
-def test_as_shipped_the_same_findings() -> None:
-    before, after = one_file(ROOT), modules(ROOT)
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return derived(tmp_path_factory.mktemp("planted"), stalls=True)
+
+
+def test_as_it_is_the_same_findings(tmp_path: Path) -> None:
+    root = derived(tmp_path, stalls=False)
+    before, after = one_file(root), modules(root)
     comparison = compare(after, before)
     assert (comparison.new, comparison.gone) == ((), ())
     headers = [loop.header for loop in before.loops if loop.place.path == MONOLITH]

@@ -1,5 +1,6 @@
-"""`--check` of a plan whose result later plans took further."""
+"""Plans that build on one another: whether the tree is what they make, and a tree that is derived afresh."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,90 @@ def test_a_file_beside_the_plans_that_is_none_does_no_harm(tree: Path) -> None:
     (tree / "other.toml").write_text("[tool]\nname = 1\n")
     assert main(["--plan", str(tree / "second.toml"), "--write", "--quiet"]) == 0
     assert main(["--plan", str(tree / "first.toml"), "--check", "--quiet"]) == 0
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_a_derived_tree_is_what_the_plans_make_whatever_the_tree_has(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / "data").mkdir()
+    (tree / "data" / "numbers.txt").write_text("1 2 3\n")
+    given = files(tree)
+    second = str(tree / "second.toml")
+    assert main(["--plan", second, "--write", "--quiet"]) == 0
+    made = files(tree)
+    (tree / "steps.py").write_text("from helpers import gone\n")
+    (tree / "helpers.py").unlink()
+    (tree / "train.py").write_text("def train(n):\n    return 7\n")
+    by_hand = files(tree)
+    derived = tmp_path_factory.mktemp("new") / "below" / "derived"
+    assert main(["--plan", second, "--derive", str(derived)]) == 0
+    assert "steps.py" in capsys.readouterr().out
+    assert files(derived) == made
+    assert files(tree) == by_hand
+    assert made.keys() > given.keys()
+    first = tree / "of-the-first"
+    assert main(["--plan", str(tree / "first.toml"), "--derive", str(first), "--quiet"]) == 0
+    assert "steps.py" in files(first), "only what the plan makes is taken out"
+    assert files(first)["train.py"] != made["train.py"]
+
+
+def test_a_derived_tree_has_what_git_knows_and_no_more(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (tree / ".gitignore").write_text("*.bin\n")
+    (tree / "large.bin").write_text("ignored")
+    (tree / "notes.txt").write_text("untracked")
+    subprocess.run(["git", "init", "-q", "."], cwd=tree, check=True)
+    derived = tmp_path_factory.mktemp("derived")
+    assert main(["--plan", str(tree / "second.toml"), "--derive", str(derived), "--quiet"]) == 0
+    found = files(derived)
+    assert {"notes.txt", ".gitignore", "steps.py", "mono.py"} <= found.keys()
+    assert "large.bin" not in found
+    assert not [name for name in found if name.startswith(".git/")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--derive", "{into}", "--write"), "--derive goes with --plan, and without --write and --check"),
+        (("--derive", "{full}"), "exists already and is not an empty folder; name another"),
+        (("--derive", "{full}/mono.py"), "exists already and is not an empty folder; name another"),
+        (("--derive", "{full}/mono.py/below"), "can't be written"),
+    ],
+)
+def test_a_folder_that_can_not_be_derived_into(
+    tree: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    before = files(tree)
+    places = {"into": tree / "into", "full": tree}
+    filled = [argument.format(**places) for argument in arguments]
+    assert main(["--plan", str(tree / "second.toml"), *filled]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert files(tree) == before
+
+
+def test_a_source_that_is_not_frozen_can_not_be_derived_from(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tree / "first.toml"
+    plan.write_text(FIRST.replace('rest = "train.py"\n', ""))
+    assert main(["--plan", str(plan), "--derive", str(tree / "into")]) == 2
+    assert "takes mono.py apart in place" in capsys.readouterr().err
+    plan.write_text(FIRST.replace("version = 1", 'version = 1\nafter = ["second.toml"]'))
+    assert main(["--plan", str(plan), "--derive", str(tree / "into")]) == 2
+    assert "comes after this plan itself" in capsys.readouterr().err
+
+
+def test_nothing_is_derived_from_what_is_refused(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "mono.py").write_text(SOURCE.replace("return step(1)", "return step(1) or step"))
+    assert main(["--plan", str(tree / "second.toml"), "--derive", str(tree / "into")]) == 1
+    assert "value-use" in capsys.readouterr().out
+    assert not (tree / "into").exists()

@@ -63,6 +63,23 @@ def test_a_seed_in_training_learns_while_the_host_computes_and_learns_as_before(
     assert any(parameter.grad.abs().sum() > 0 for parameter in grown.seed_parameters("r0c1"))
 
 
+@pytest.mark.parametrize("blueprint", BLUEPRINTS["cnn"])
+def test_a_seed_left_in_training_for_long_does_not_outgrow_the_features(
+    model: MorphogeneticModel, images: torch.Tensor, blueprint: str
+) -> None:
+    grow_to_training(model, blueprint=blueprint)
+    optimizer = torch.optim.SGD(model.seed_parameters("r0c1"), lr=0.05, momentum=0.9)
+    labels = torch.arange(len(images)) % 10
+    for _ in range(150):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+    with torch.no_grad():
+        features = model.host.run_segment(1, model.host.run_segment(0, images))
+        share = model.slot("r0c1").seed(features).norm() / features.norm()
+    assert 0.1 < share < 3.0
+
+
 def test_a_germinated_seed_neither_learns_nor_changes_anything(
     model: MorphogeneticModel, images: torch.Tensor
 ) -> None:

@@ -31,7 +31,11 @@ def test_the_settings_load_neither_the_training_loop_nor_torch() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["esper.leyline", "esper.kasmina", "esper.tamiyo", "esper.nissa", "esper.tolaria"]
+    "module",
+    [
+        *("esper.leyline", "esper.kasmina", "esper.tamiyo", "esper.nissa", "esper.tolaria"),
+        *("esper.tolaria.engine", "esper.tolaria.plain_engine"),
+    ],
 )
 def test_the_lower_packages_do_not_load_the_training_loop(module: str) -> None:
     assert loaded(f"import {module}", "esper.simic", "esper.scripts") == []

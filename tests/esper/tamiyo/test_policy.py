@@ -137,3 +137,12 @@ def test_the_rule_based_policy_keeps_what_helps(
     masks = compute_action_masks(build_slot_states(by_slot, SLOTS), slot_config=SLOTS)
     action = HeuristicPolicy(SLOTS).decide(signals(0.3, 0.4), by_slot, masks)
     assert (action.lifecycle_op, action.slot) == expected
+
+
+@pytest.mark.parametrize(("episode", "expected"), [(9, LifecycleOp.GERMINATE), (8, LifecycleOp.WAIT)])
+def test_the_rule_based_policy_grows_nothing_that_it_could_not_keep(
+    episode: int, expected: LifecycleOp
+) -> None:
+    masks = compute_action_masks(build_slot_states({}, SLOTS), slot_config=SLOTS)
+    now = signals(0.3, 0.4, max_epochs=episode)
+    assert HeuristicPolicy(SLOTS).decide(now, {}, masks).lifecycle_op is expected

@@ -16,6 +16,13 @@ TRAINER_RUNS = (
     "ppo_rollback",
     "ppo_limits",
     "ppo_modes",
+    "ppo_update",
+    "ppo_escrow",
+    "ppo_strict",
+    "ppo_float16",
+    "ppo_text",
+    "ppo_watchdog",
+    "heuristic_line",
 )
 
 

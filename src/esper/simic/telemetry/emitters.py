@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from esper.kasmina import MorphogeneticModel
 from esper.leyline import CAUSAL_HEADS, HEAD_INDEX, HEAD_NAMES, LifecycleOp
+from esper.leyline.rollout import ActionOutcome, HostResult
 from esper.leyline.telemetry import (
     ActionDistribution,
     BatchCompleted,
@@ -18,11 +18,12 @@ from esper.leyline.telemetry import (
     LastAction,
     LayerGradientHealth,
     MaskHitRates,
-    PPOUpdateCompleted,
     Payload,
     PerformanceDegradation,
+    PPOUpdateCompleted,
     RewardSummary,
     ScaffoldCredited,
+    SeedGateEvaluated,
     Severity,
     ShapleyComputed,
     TelemetryEvent,
@@ -32,11 +33,18 @@ from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.attribution import CounterfactualMatrix, ShapleyValues
 from esper.simic.rewards import ScaffoldCredit
-from esper.simic.telemetry import EXPLODING_NORM, VANISHING_NORM, LayerGradientStats
+from esper.simic.telemetry import (
+    EXPLODING_NORM,
+    VANISHING_NORM,
+    LayerGradientStats,
+    TelemetryConfig,
+    TelemetryLevel,
+)
 from esper.tamiyo import ActionMasks
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState
+    from esper.simic.training.run_state import Decision, StepReward
 
 
 DEGRADATION_SHARE = 0.1
@@ -67,14 +75,14 @@ def _emit_batch_completed(
     hub: TelemetryHub,
     round_idx: int,
     ticker: Mapping[str, float],
-    env_states: Sequence[ParallelEnvState],
+    hosts: Sequence[HostResult],
     rolling_accuracy: float,
 ) -> None:
     """Emit what a round of all envs came to."""
     hub.emit(
         TelemetryEvent(
             data=BatchCompleted(
-                env_accuracies=tuple(env_state.val_accuracy for env_state in env_states),
+                env_accuracies=tuple(host.final_accuracy for host in hosts),
                 mean_accuracy=ticker["mean_accuracy"],
                 rolling_accuracy=rolling_accuracy,
                 mean_return=ticker["mean_return"],
@@ -91,40 +99,33 @@ def _emit_batch_completed(
 def _emit_last_action(
     hub: TelemetryHub,
     env_state: ParallelEnvState,
-    *,
-    op: LifecycleOp,
-    target_slot: str | None,
-    choices: Mapping[str, str],
-    success: bool,
-    reward: float,
-    normalised_reward: float,
-    reward_components: Mapping[str, float],
-    value: float,
-    log_probs: Sequence[float],
-    confidences: Sequence[float],
+    decision: Decision,
+    reward: StepReward,
+    outcome: ActionOutcome,
     masks: ActionMasks,
 ) -> None:
     """Emit the decision of one env-step; the log-probability is that of the heads which the operation
     reads.
     """
-    relevant = CAUSAL_HEADS[op]
+    action = decision.action
+    relevant = CAUSAL_HEADS[action.op]
     _emit_with_env_context(
         hub,
         env_state,
         LastAction(
-            operation=op.name,
-            target_slot=target_slot,
-            heads=dict(choices),
-            success=success,
-            reward=reward,
-            normalised_reward=normalised_reward,
-            reward_components=dict(reward_components),
-            value=value,
-            log_prob=sum(log_probs[HEAD_INDEX[name]] for name in HEAD_NAMES if name in relevant),
-            op_confidence=confidences[HEAD_INDEX["op"]],
+            operation=action.op.name,
+            target_slot=action.slot_id,
+            heads=dict(decision.choices),
+            success=outcome.success,
+            reward=reward.raw,
+            normalised_reward=reward.normalised,
+            reward_components=dict(reward.components),
+            value=decision.value,
+            log_prob=sum(decision.log_probs[HEAD_INDEX[name]] for name in HEAD_NAMES if name in relevant),
+            op_confidence=decision.confidences[HEAD_INDEX["op"]],
             masked=dict(masks.masked_heads()),
         ),
-        slot=target_slot,
+        slot=action.slot_id,
     )
 
 
@@ -334,6 +335,14 @@ def _check_performance_degradation(
     return True
 
 
-def _apply_slot_telemetry(model: MorphogeneticModel, on_telemetry: Callable[[str, Payload], None]) -> None:
-    """Have all slots of a model report to a callback."""
-    model.set_telemetry(on_telemetry)
+def _emit_slot_telemetry(
+    hub: TelemetryHub,
+    telemetry: TelemetryConfig,
+    env_state: ParallelEnvState,
+    slot_id: str,
+    payload: Payload,
+) -> None:
+    """Emit what happened in a slot, if that is wanted; what gates were asked is a detail."""
+    is_gate = isinstance(payload, SeedGateEvaluated)
+    if telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
+        _emit_with_env_context(hub, env_state, payload, slot=slot_id)

@@ -110,6 +110,10 @@ class TrainingConfig(BaseModel):
         bool, Flag("keep the data on the hosts' devices, as it is: no crops and flips")
     ] = False
     gpu_preload_augment: Annotated[bool, Flag("crop and flip preloaded data, on the device")] = False
+    engine: Annotated[
+        Literal["vectorized", "plain"],
+        Flag("train hosts side by side, or one after the other to look for faults; the same bits", False),
+    ] = "vectorized"
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
     telemetry_outputs: Annotated[
         Names | None,

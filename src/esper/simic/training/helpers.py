@@ -1,25 +1,12 @@
-"""Seeds, bookkeeping and escalation around the training loop."""
+"""Annealing, anomalies and the level of telemetry around the training loop."""
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from torch import Tensor
-
-from esper.kasmina import MorphogeneticModel
-from esper.leyline import SeedStage, SlotConfig
 from esper.leyline.telemetry import AnomalyDetected, TelemetryEvent, TelemetryLevelChanged
 from esper.nissa import TelemetryHub
-from esper.simic.agent import PPOAgent, PPOUpdateResult, RolloutBuffer
 from esper.simic.telemetry import TelemetryConfig
-from esper.tolaria.runtime import CUDATimer
-from esper.kasmina.lifecycle import advance_active_seed
-
-if TYPE_CHECKING:
-    from esper.simic.training.parallel_env_state import ParallelEnvState
 
 
 def _calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:

@@ -5,13 +5,24 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from esper.leyline.telemetry import AnomalyDetected, EpisodeCompleted, RunCompleted, RunStarted, TelemetryEvent
-from esper.simic.agent import PPOUpdateResult
-from esper.simic.telemetry import TelemetryLevel
+from torch import nn
+
+from esper.leyline.rollout import HostResult, RolloutResult
+from esper.leyline.telemetry import (
+    AnomalyDetected,
+    EpisodeCompleted,
+    RunCompleted,
+    RunStarted,
+    TelemetryEvent,
+)
+from esper.simic.agent import PPOAgent, PPOUpdateResult
+from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel
+from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
 from esper.simic.telemetry.emitters import (
     _aggregate_layer_gradient_health,
-    _apply_slot_telemetry,
     _check_performance_degradation,
     _compute_grad_norm_surrogate,
     _emit_action_distribution,
@@ -25,32 +36,47 @@ from esper.simic.telemetry.emitters import (
 )
 from esper.simic.training.checkpoint import TrainingProgress
 from esper.simic.training.helpers import _emit_anomaly_diagnostics, _handle_telemetry_escalation
-from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
-from esper.simic.training.runner import run_ppo_updates
 from esper.simic.training.observation import batch_signals_to_features
 from esper.simic.training.result import RoundResult
 from esper.simic.training.run_state import ActionExecutionResult, RoundState, RunProgress, RunSetup
+from esper.simic.training.runner import run_ppo_updates
 from esper.tolaria.runtime import CUDATimer
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMeasures:
+    """How a policy's gradients and numbers are looked at after an update."""
+
+    collect_gradients: Callable[[nn.Module], list[LayerGradientStats]]
+    check_stability: Callable[[nn.Module], NumericalReport]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyUpdate:
+    """What came of an update, the seconds it took on its device, and those with all around it."""
+
+    result: PPOUpdateResult
+    seconds: float
+    phase_s: float
 
 
 def update_policy(
     round_state: RoundState,
     last: ActionExecutionResult,
     *,
-    agent,
+    agent: PPOAgent,
     setup: RunSetup,
     progress: RunProgress,
-) -> tuple[PPOUpdateResult, float] | None:
-    """Learn from the round; None for a policy that does not learn.
+) -> PolicyUpdate:
+    """Learn from the round.
 
     The states after the last actions count where the time limit cut an episode off, and not where its end
     was paid for.
     """
-    if agent is None:
-        return None
+    started = time.perf_counter()
     features = batch_signals_to_features(last.post_action_signals, last.post_action_slot_reports, setup=setup)
     bootstrap_values = agent.bootstrap_values(features, round_state.hidden)
-    updated = run_ppo_updates(
+    result, seconds = run_ppo_updates(
         agent,
         round_state.buffer,
         bootstrap_values,
@@ -58,31 +84,29 @@ def update_policy(
         timer=CUDATimer(setup.placement.policy_device),
     )
     progress.reward_normalizer.update(round_state.rewards)
-    return updated
+    return PolicyUpdate(result, seconds, time.perf_counter() - started)
 
 
 def report_update(
     round_state: RoundState,
-    update: PPOUpdateResult,
-    update_s: float,
+    updated: PolicyUpdate,
     *,
-    collect_per_layer_gradients,
-    agent,
-    check_numerical_stability,
+    agent: PPOAgent,
+    measures: PolicyMeasures,
     setup: RunSetup,
 ) -> list[AnomalyDetected]:
     """Emit what a policy update did; what is wrong with it."""
-    layer_stats = collect_per_layer_gradients(agent.policy)
-    stability = check_numerical_stability(agent.policy)
+    layer_stats = measures.collect_gradients(agent.policy)
+    stability = measures.check_stability(agent.policy)
     _emit_ppo_update_event(
         setup.reporter.hub,
         round_state.round_idx,
-        update,
+        updated.result,
         entropy_coef=round_state.entropy_coef,
         grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
-        duration_s=update_s,
+        duration_s=updated.seconds,
     )
-    anomalies = setup.reporter.detector.check_update(update, stability)
+    anomalies = setup.reporter.detector.check_update(updated.result, stability)
     gradient_health = _aggregate_layer_gradient_health(layer_stats)
     wanted = bool(anomalies) or setup.reporter.telemetry.wants(TelemetryLevel.DEBUG)
     if gradient_health is not None and wanted:
@@ -92,9 +116,11 @@ def report_update(
     return anomalies
 
 
-def report_episodes(round_state: RoundState, *, setup: RunSetup) -> dict[str, float]:
+def report_episodes(
+    round_state: RoundState, hosts: Sequence[HostResult], *, setup: RunSetup
+) -> dict[str, float]:
     """Emit what every env came to, and the round's means and sums."""
-    for env_state in round_state.env_states:
+    for env_state, host in zip(round_state.env_states, hosts, strict=True):
         if env_state.matrix is not None and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
             shares = env_state.comparison.shapley(env_state.matrix)
             _emit_shapley(setup.reporter.hub, env_state, env_state.matrix, shares)
@@ -102,34 +128,34 @@ def report_episodes(round_state: RoundState, *, setup: RunSetup) -> dict[str, fl
             setup.reporter.hub,
             env_state,
             EpisodeCompleted(
-                final_accuracy=env_state.val_accuracy,
-                best_accuracy=env_state.best_accuracy,
+                final_accuracy=host.final_accuracy,
+                best_accuracy=host.best_accuracy,
                 episode_return=math.fsum(env_state.rewards),
-                germinated=env_state.model.germinated,
-                fossilized=env_state.model.fossilized,
-                pruned=env_state.model.pruned,
-                rollbacks=env_state.rollbacks,
-                total_params=env_state.model.total_parameters,
+                germinated=host.germinated,
+                fossilized=host.fossilized,
+                pruned=host.pruned,
+                rollbacks=host.rollbacks,
+                total_params=host.total_params,
                 host_params=setup.subject.host_params,
             ),
         )
-    return aggregate_ticker_metrics(round_state.env_states)
+    return aggregate_ticker_metrics(hosts, [env_state.rewards for env_state in round_state.env_states])
 
 
 def report_round(
     round_state: RoundState,
-    updated: tuple[PPOUpdateResult, float] | None,
+    rollout: RolloutResult,
+    updated: PolicyUpdate | None,
     *,
     setup: RunSetup,
     progress: RunProgress,
-    collect_per_layer_gradients,
-    agent,
-    check_numerical_stability,
+    agent: PPOAgent | None,
+    measures: PolicyMeasures,
 ) -> None:
     """Emit a finished round, count it, and adapt the level of telemetry to what was found."""
     hub, round_idx = setup.reporter.hub, round_state.round_idx
     env_steps = len(round_state.rewards)
-    ticker = report_episodes(round_state, setup=setup)
+    ticker = report_episodes(round_state, rollout.hosts, setup=setup)
     progress.final_accuracy = ticker["mean_accuracy"]
     progress.best_accuracy = max(progress.best_accuracy, ticker["best_accuracy"])
     if progress.rolling_accuracies:
@@ -141,40 +167,32 @@ def report_round(
         _emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
         _emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
         _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
-    anomalies = [] if updated is None else report_update(
-        round_state,
-        *updated,
-        collect_per_layer_gradients=collect_per_layer_gradients,
-        agent=agent,
-        check_numerical_stability=check_numerical_stability,
-        setup=setup,
-    )
+    anomalies: list[AnomalyDetected] = []
+    if agent is not None and updated is not None:
+        anomalies = report_update(round_state, updated, agent=agent, measures=measures, setup=setup)
     _emit_anomaly_diagnostics(hub, round_idx, anomalies)
     _handle_telemetry_escalation(hub, setup.reporter.telemetry, anomalies, round_idx=round_idx)
     _emit_batch_completed(
-        hub, round_idx, ticker, round_state.env_states, statistics.fmean(progress.rolling_accuracies)
+        hub, round_idx, ticker, rollout.hosts, statistics.fmean(progress.rolling_accuracies)
     )
     _emit_throughput(
         hub,
         round_idx,
         env_steps=env_steps,
-        images=round_state.images,
+        images=rollout.images,
         duration_s=time.perf_counter() - round_state.started,
-        phase_s=round_state.phase_s,
+        phase_s={**rollout.phase_s, "update": 0.0 if updated is None else updated.phase_s},
     )
     progress.rounds.append(
         RoundResult(
-            accuracies=tuple(env_state.val_accuracy for env_state in round_state.env_states),
+            accuracies=tuple(host.final_accuracy for host in rollout.hosts),
             returns=tuple(math.fsum(env_state.rewards) for env_state in round_state.env_states),
-            policy_metrics={} if updated is None else dict(updated[0].metrics),
+            policy_metrics={} if updated is None else dict(updated.result.metrics),
         )
     )
-    for env_state in round_state.env_states:
-        # Slots and their env know each other; let go, so that hosts are freed as soon as they are replaced.
-        _apply_slot_telemetry(env_state.model, None)
 
 
-def save_checkpoint(rounds: int, *, agent, setup: RunSetup, progress: RunProgress) -> None:
+def save_checkpoint(rounds: int, *, agent: PPOAgent | None, setup: RunSetup, progress: RunProgress) -> None:
     """Write all that the next round follows from, if that was asked for."""
     if agent is None or setup.config.save is None:
         return
@@ -192,7 +210,7 @@ def save_checkpoint(rounds: int, *, agent, setup: RunSetup, progress: RunProgres
     )
 
 
-def report_start(*, setup: RunSetup, progress: RunProgress, agent) -> None:
+def report_start(*, setup: RunSetup, progress: RunProgress, agent: PPOAgent | None) -> None:
     """Emit the run as configured."""
     setup.reporter.hub.emit(
         TelemetryEvent(
@@ -217,7 +235,7 @@ def report_start(*, setup: RunSetup, progress: RunProgress, agent) -> None:
     )
 
 
-def report_end(*, setup: RunSetup, progress: RunProgress, run_started) -> None:
+def report_end(*, setup: RunSetup, progress: RunProgress, run_started: float) -> None:
     """Emit what the run came to."""
     setup.reporter.hub.emit(
         TelemetryEvent(

@@ -1,62 +1,30 @@
-"""What a run and a round are made of, and what is known of an env at a decision."""
+"""What a run, a round and a step are made of on the agent's side."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import torch
-
-from esper.kasmina import GateConfig
-from esper.leyline import SeedStateReport, SlotConfig, TrainingSignals
-from esper.leyline.task import Loading, TaskSpec
-from esper.leyline.telemetry import AnomalyDetected, EpochCompleted, ImprovementDetected, PlateauDetected
+from esper.leyline import SeedStateReport, TrainingSignals
+from esper.leyline.rollout import HostObservation, SlotAction
+from esper.leyline.telemetry import AnomalyDetected, ImprovementDetected, PlateauDetected
 from esper.nissa import TelemetryHub
 from esper.simic.agent import RolloutBuffer
-from esper.simic.attribution import SAMPLED_ORDERS, CounterfactualMatrix, most_coalitions
 from esper.simic.control import RewardNormalizer
 from esper.simic.rewards import RewardConfig
 from esper.simic.telemetry import AnomalyDetector, TelemetryConfig
 from esper.simic.training.config import TrainingConfig
 from esper.simic.training.result import RoundResult
 from esper.tamiyo import ActionMasks, Hidden
-from esper.tolaria.data import SharedBatchIterator, TrainingData
+from esper.tolaria.setup import Placement, Subject
 
 if TYPE_CHECKING:
     from esper.simic.training.parallel_env_state import ParallelEnvState
 
 
 ROLLING_ROUNDS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is trained: hosts of a task, the slots that seeds may grow in, and the data."""
-
-    task_spec: TaskSpec
-    slot_config: SlotConfig
-    slots: tuple[str, ...]
-    host_params: int
-    data: TrainingData
-    gates: GateConfig
-
-    @property
-    def max_configurations(self) -> int:
-        """The most configurations of any validation pass."""
-        return most_coalitions(len(self.slots), SAMPLED_ORDERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where the policy and each env's host compute, the lower precision of the hosts, if any, and how batches
-    reach them.
-    """
-
-    policy_device: torch.device
-    env_devices: tuple[torch.device, ...]
-    amp_dtype: torch.dtype | None
-    loading: Loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +48,6 @@ class RunSetup:
 
 
 @dataclass(slots=True)
-class RoundState:
-    """One round: its envs, what the policy remembers of it, and what is counted over all envs."""
-
-    round_idx: int
-    entropy_coef: float
-    env_states: list[ParallelEnvState]
-    train_batches: SharedBatchIterator
-    buffer: RolloutBuffer
-    hidden: Hidden | None
-    started: float
-    phase_s: dict[str, float]
-    action_counts: Counter[str] = field(default_factory=Counter)
-    action_successes: Counter[str] = field(default_factory=Counter)
-    mask_hits: Counter[str] = field(default_factory=Counter)
-    rewards: list[float] = field(default_factory=list)
-    components: dict[str, list[float]] = field(default_factory=dict)
-    images: int = 0
-
-
-@dataclass(slots=True)
 class RunProgress:
     """How far a run has come, and what outlives a round besides the agent."""
 
@@ -114,20 +62,38 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class EnvObservation:
-    """What is known of one env when its next action is chosen.
+    """What an engine observed of one env, and what that means.
 
-    `penalty` is what a rollback in this epoch costs; `signals` are of the host that is there now. `turn` is
-    a plateau that was reached or ended.
+    `turn` is a plateau that was reached or ended; `penalty` is what a rollback in this epoch costs.
     """
 
-    metrics: EpochCompleted
-    matrix: CounterfactualMatrix | None
+    host: HostObservation
     turn: PlateauDetected | ImprovementDetected | None
     anomalies: list[AnomalyDetected]
     penalty: float
-    signals: TrainingSignals
-    reports: dict[str, SeedStateReport]
     masks: ActionMasks
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was chosen for one env: the action, the choices of the heads that its operation reads, and what
+    the policy thinks of the state and of every head's choice, in the order of HEAD_NAMES.
+    """
+
+    action: SlotAction
+    choices: Mapping[str, str]
+    value: float
+    log_probs: Sequence[float]
+    confidences: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class StepReward:
+    """What one env-step is worth: the raw reward, the parts that sum to it, and what the policy is told."""
+
+    raw: float
+    components: Mapping[str, float]
+    normalised: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +108,32 @@ class ActionExecutionResult:
     post_action_signals: list[TrainingSignals] = field(default_factory=list)
     post_action_slot_reports: list[dict[str, SeedStateReport]] = field(default_factory=list)
     post_action_masks: list[ActionMasks] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class StepState:
+    """One decision for all envs, and what became of it, env after env."""
+
+    observations: Sequence[EnvObservation]
+    decisions: Sequence[Decision]
+    rewards: list[StepReward] = field(default_factory=list)
+    dones: list[bool] = field(default_factory=list)
+    result: ActionExecutionResult = field(default_factory=ActionExecutionResult)
+
+
+@dataclass(slots=True)
+class RoundState:
+    """One round: its envs, what the policy remembers of it, and what is counted over all envs."""
+
+    round_idx: int
+    entropy_coef: float
+    env_states: list[ParallelEnvState]
+    buffer: RolloutBuffer
+    hidden: Hidden | None
+    started: float
+    step: StepState = field(default_factory=lambda: StepState((), ()))
+    action_counts: Counter[str] = field(default_factory=Counter)
+    action_successes: Counter[str] = field(default_factory=Counter)
+    mask_hits: Counter[str] = field(default_factory=Counter)
+    rewards: list[float] = field(default_factory=list)
+    components: dict[str, list[float]] = field(default_factory=dict)

@@ -9,14 +9,14 @@ Run = Callable[..., tuple[Events, Any]]
 
 
 def test_rules_act_and_no_policy_is_updated(run: Run) -> None:
-    events, result = run(policy="heuristic", envs=2, rounds=2, episode_length=6)
+    events, result = run(policy="heuristic", envs=2, rounds=2, episode_length=9)
     assert result.agent is None
     assert of_type(events, "RUN_STARTED")[0]["data"]["policy_params"] == 0
     assert of_type(events, "SEED_GERMINATED")
     assert not of_type(events, "PPO_UPDATE_COMPLETED")
     assert all(row.policy_metrics == {} for row in result.rounds)
     actions = of_type(events, "LAST_ACTION")
-    assert len(actions) == 24
+    assert len(actions) == 36
     assert all(action["data"]["success"] for action in actions)
     assert {action["data"]["log_prob"] for action in actions} == {0.0}
 

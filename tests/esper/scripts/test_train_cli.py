@@ -68,6 +68,7 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--num-workers",
         "--gpu-preload",
         "--gpu-preload-augment",
+        "--engine",
         "--telemetry-dir",
         "--telemetry-outputs",
         "--telemetry-level",

@@ -1,0 +1,97 @@
+"""What plans make of a frozen source, whatever the tree has at their targets by now."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from codemods.analysis.repository import is_project_folder
+from codemods.plans.chain import plans_before
+from codemods.plans.model import PlanError
+from codemods.plans.report import Report
+from codemods.plans.run import root_of, run_plan
+from codemods.plans.write import WriteError, write_all
+
+
+def run_afresh(path: Path, root: Path | None) -> Report:
+    """Carry out a plan in memory, after those that come before it, as if no file that they make were there.
+
+    Raises:
+        PlanError, SourceError: if a plan or its source can't be used; PlanError too for a source that is not
+            frozen, which the plan has taken apart already.
+    """
+    return run_plan(path, root, absent=made_by(path, root_of(path, root)))
+
+
+def made_by(path: Path, base: Path) -> frozenset[Path]:
+    """The files that a plan makes, and those that it builds on.
+
+    Raises:
+        PlanError: if a plan can't be used, or takes its source apart in place.
+    """
+    made: set[Path] = set()
+    for each, plan in plans_before(path):
+        if plan.rest is None and base / plan.source not in made:
+            raise PlanError(
+                f"{each}: takes {plan.source} apart in place, so what was there before is gone; "
+                "keep the source and name where the rest goes (rest)"
+            )
+        folder = base / plan.root
+        made.update(folder / move.to for move in plan.move)
+        made.update(folder / name for name in (plan.rest, plan.loop and plan.loop.to) if name)
+    return frozenset(made)
+
+
+def derive(path: Path, root: Path | None, into: Path) -> Report:
+    """Write what a plan makes of its frozen source to a folder, with the project's other files beside it.
+
+    Nothing is written if the report has refusals.
+
+    Raises:
+        PlanError, SourceError: as `run_afresh`. WriteError: if there is something in the folder already, or
+            it can't be written.
+    """
+    base = root_of(path, root)
+    made = made_by(path, base)
+    report = run_afresh(path, root)
+    if report.refused:
+        return report
+    into = into.resolve()
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise WriteError(f"{into}: exists already and is not an empty folder; name another")
+    try:
+        others = [file for file in project_files(base) if file not in made and into not in file.parents]
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{into.name}.", dir=into.parent) as scratch:
+            tree = Path(scratch) / into.name
+            for file in others:
+                target = tree / file.relative_to(base)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, target, follow_symlinks=False)
+            write_all({tree / change.path.relative_to(base): change.after for change in report.files})
+            tree.replace(into)
+    except OSError as error:
+        raise WriteError(f"{into}: can't be written: {error.strerror or error}") from None
+    return report
+
+
+def project_files(root: Path) -> Iterator[Path]:
+    """The files of a project: what git does not ignore; without git, nothing hidden, built or installed."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=root, capture_output=True, check=False)
+    except FileNotFoundError:
+        listed = None
+    if listed is not None and listed.returncode == 0:
+        for name in dict.fromkeys(listed.stdout.split(b"\0")):
+            file = root / os.fsdecode(name)
+            if name and (file.is_symlink() or file.is_file()):
+                yield file
+        return
+    for where, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
+        yield from (Path(where, name) for name in sorted(names))

@@ -1,0 +1,23 @@
+"""Names that say which env they belong to."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+PLACEHOLDER = "{env}"
+
+
+def env_of(name: str, path: str) -> int | None:
+    """The env of a tensor by the start of its name: ``envs.2.weight`` is of env 2 for ``envs.{env}.``.
+
+    A model's own label before the name (``Envs#0/``) does not count.
+    """
+    match = _pattern(path).match(name.rpartition("/")[2])
+    return int(match[1]) if match else None
+
+
+@lru_cache
+def _pattern(path: str) -> re.Pattern[str]:
+    before, _, after = path.partition(PLACEHOLDER)
+    return re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}")

@@ -1,0 +1,99 @@
+"""Where a run file allows values to be a few ulps apart, and which values that are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from golden.trace.events import is_unstable
+
+Kind = Literal["events", "loss", "buffers", "grads", "params", "state"]
+_NEVER = ("counts", "settings", "rng", "syncs", "reads", "steps")
+# Takes the place of a value that is compared by distance.
+MASK = "~"
+
+
+class Tolerance(BaseModel):
+    """Floating-point numbers that may be some ulps apart; all else is equal by bits.
+
+    Attributes:
+        of: ``events``: fields of events; ``loss``: losses of backward passes; ``buffers``, ``grads``,
+            ``params`` or ``state``: tensors of the final state, which only two traces tell, never a golden.
+        field: which, as a pattern: with a dot it matches the path of an event's field, else any name; for
+            losses the model; for tensors the whole name.
+        ulps: how many representable numbers may lie between the two, in the tensor's precision; for fields
+            and losses in float32 where both are float32 numbers, else in float64. Plus and minus zero are one
+            ulp apart; a NaN or an infinity is only equal to itself.
+        reason: why that is no error.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of: Kind = "events"
+    field: Annotated[str, Field(min_length=1)]
+    ulps: Annotated[int, Field(ge=1)]
+    reason: str
+
+    @field_validator("of", mode="before")
+    @classmethod
+    def _measurable(cls, of: object) -> object:
+        if of in _NEVER:
+            raise ValueError(
+                f"{of} are equal or not, they have no distance; say events, loss, buffers, grads, params "
+                "or state"
+            )
+        return of
+
+    @field_validator("reason")
+    @classmethod
+    def _said(cls, reason: str) -> str:
+        if not reason.strip():
+            raise ValueError("say why a difference there is no error")
+        return reason
+
+    def allows(self, apart: int | None) -> bool:
+        """Whether two values may be so many ulps apart; None is no distance."""
+        return apart is not None and apart <= self.ulps
+
+    def names(self, name: str) -> bool:
+        """Whether a field, model or tensor of its kind is meant."""
+        return is_unstable(name, (self.field,)) if self.of == "events" else fnmatchcase(name, self.field)
+
+
+def find(tolerances: Sequence[Tolerance], of: str, name: str) -> Tolerance | None:
+    """The first tolerance for a field, model or tensor."""
+    return next((t for t in tolerances if t.of == of and t.names(name)), None)
+
+
+def masked(payload: Mapping[str, Any], tolerances: Sequence[Tolerance]) -> tuple[Any, dict[str, float]]:
+    """A payload without the numbers that have a tolerance, and these numbers by path."""
+    found: dict[str, float] = {}
+    return _masked(payload, tolerances, "", found), found
+
+
+def _masked(value: Any, tolerances: Sequence[Tolerance], path: str, found: dict[str, float]) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key: _masked(item, tolerances, f"{path}.{key}" if path else key, found)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(item, tolerances, f"{path}.{index}", found) for index, item in enumerate(value)]
+    if isinstance(value, float) and find(tolerances, "events", path) is not None:
+        found[path] = value
+        return MASK
+    return value
+
+
+def restored(payload: Any, values: Mapping[str, float], path: str = "") -> Any:
+    """A payload with other numbers at some paths."""
+    if isinstance(payload, Mapping):
+        return {
+            key: restored(item, values, f"{path}.{key}" if path else key) for key, item in payload.items()
+        }
+    if isinstance(payload, list):
+        return [restored(item, values, f"{path}.{index}") for index, item in enumerate(payload)]
+    return values.get(path, payload)

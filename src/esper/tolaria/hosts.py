@@ -1,0 +1,76 @@
+"""Train and validate one env's host on one batch; results stay on the device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from esper.leyline import PolicyProtocol, WitnessProtocol
+from esper.tolaria.env_state import EnvState
+from esper.tolaria.losses import count_correct, mean_loss, summed_loss
+from esper.tolaria.optimizers import backward, step_optimizers
+from esper.tolaria.runtime import on_stream
+from esper.tolaria.setup import Precision
+
+
+def begin_training(env_state: EnvState, epoch: int) -> None:
+    """Make a host ready for an epoch of training."""
+    env_state.epoch = epoch
+    env_state.model.train()
+    env_state.train_totals.zero_()
+
+
+def begin_validation(env_state: EnvState, policy: PolicyProtocol) -> None:
+    """Make a host ready for a validation pass over the configurations that are to be compared."""
+    env_state.model.eval()
+    env_state.val_totals.zero_()
+    contributing = env_state.model.contributing_slots()
+    env_state.configurations = policy.choose_configurations(env_state.env_idx, contributing)
+
+
+def process_train_batch(
+    env_state: EnvState,
+    inputs: Tensor,
+    targets: Tensor,
+    batch_idx: int,
+    *,
+    precision: Precision,
+    witness: WitnessProtocol,
+) -> None:
+    """Forward, backward and optimizer steps; adds to the env's totals."""
+    optimizers = env_state.optimizers
+    with on_stream(env_state.stream, inputs, targets):
+        env_state.host_optimizer.zero_grad(set_to_none=True)
+        for optimizer in env_state.seed_optimizers.values():
+            optimizer.zero_grad(set_to_none=True)
+        with precision.autocast(env_state.device):
+            logits = env_state.model(inputs)
+        loss = mean_loss(logits, targets)
+        backward(loss, optimizers, env_state.scaler)
+        witness.watch_gradients(env_state.env_idx, batch_idx, env_state.model)
+        step_optimizers(optimizers, env_state.scaler)
+        correct = count_correct(logits, targets)
+        env_state.train_totals += torch.stack([loss.detach().double() * targets.numel(), correct.double()])
+
+
+def process_val_batch(env_state: EnvState, inputs: Tensor, targets: Tensor, *, precision: Precision) -> None:
+    """Loss and correct answers of the host as it is; adds to the env's totals."""
+    with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
+        with precision.autocast(env_state.device):
+            logits = env_state.model(inputs)
+        loss = summed_loss(logits, targets)
+        correct = count_correct(logits, targets)
+        env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
+
+
+def process_fused_val_batch(
+    env_state: EnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
+) -> None:
+    """Loss of the host as it is, and correct answers of all its configurations, in one pass."""
+    configurations = env_state.configurations
+    with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
+        with precision.autocast(env_state.device):
+            logits = env_state.model.fused_forward(inputs, configurations)
+        loss = summed_loss(logits[0], targets)
+        correct = count_correct(logits, targets)
+        env_state.val_totals[: 1 + len(configurations)] += torch.cat([loss.double()[None], correct.double()])

@@ -1,0 +1,70 @@
+"""What an engine trains, where, and how."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from esper.kasmina import GateConfig
+from esper.leyline import SlotConfig
+from esper.leyline.task import Loading, TaskSpec
+from esper.tolaria.data import TrainingData
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is trained: hosts of a task, the slots that seeds may grow in, and the data."""
+
+    task_spec: TaskSpec
+    slot_config: SlotConfig
+    slots: tuple[str, ...]
+    host_params: int
+    data: TrainingData
+    gates: GateConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the policy and each env's host compute, the lower precision of the hosts, if any, and how batches
+    reach them.
+    """
+
+    policy_device: torch.device
+    env_devices: tuple[torch.device, ...]
+    amp_dtype: torch.dtype | None
+    loading: Loading
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The lower precision that hosts compute in where that is safe, if any; `torch_amp` is `torch.amp`."""
+
+    dtype: torch.dtype | None
+    torch_amp: Any
+
+    def autocast(self, device: torch.device) -> AbstractContextManager[Any]:
+        """Compute the block so."""
+        context: AbstractContextManager[Any] = self.torch_amp.autocast(
+            device.type, dtype=self.dtype, enabled=self.dtype is not None
+        )
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSetup:
+    """What stays as it is from the first round to the last.
+
+    `governor_threshold` is the validation loss at which a host counts as broken; `max_configurations` the
+    most that one validation pass compares.
+    """
+
+    subject: Subject
+    placement: Placement
+    precision: Precision
+    seed: int
+    episode_length: int
+    governor_threshold: float
+    max_configurations: int
