@@ -6,7 +6,9 @@ happen before torch is imported, so this module assigns it on import and imports
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from golden.record import Run
+
+Record = Callable[[str, object], None]
+_PROPERTY = "golden"
 
 
 def device_of_worker(worker: str | None, visible: str | None) -> str | None:
@@ -72,6 +77,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which numbers passed by a tolerance, and planned against spent."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    told = {
+        report.nodeid: json.loads(text)
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, text in report.user_properties
+        if name == _PROPERTY
+    }
+    if not told:
+        return
+    terminalreporter.section("golden")
+    planned = {run: budget for run, budget, _, _ in told.values()}
+    for nodeid, (_, _, _, tolerated) in told.items():
+        for line in tolerated:
+            terminalreporter.line(f"{nodeid.rpartition('::')[2]}: {line}")
+    spent = sum(seconds for _, _, seconds, _ in told.values())
+    terminalreporter.line(f"{len(planned)} runs: {sum(planned.values()):.0f} s planned, {spent:.0f} s spent")
+
+
+def _only_once(name: str, factory: pytest.TempPathFactory) -> None:
+    """Fail if a worker of pytest-xdist has begun this run before: it was killed, and would be again.
+
+    With ``--dist loadgroup`` a killed worker's run is handed to the next worker.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    begun = factory.getbasetemp().parent / f"golden-{name}.begun"
+    try:
+        begun.touch(exist_ok=False)
+    except FileExistsError:
+        pytest.fail(f"{name}: the worker that ran it was killed; it is not run again", pytrace=False)
+
+
 class RunItem(pytest.Function):
     """One run, or one property of it, as a test."""
 
@@ -104,14 +144,41 @@ class RunFile(pytest.Module):
                 kept.append(Recordings(run, root=root, out=factory.mktemp(f"golden-{run.name}")))
             return kept[0]
 
-        def test_run(
-            snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+        def judged(
+            name: str, factory: pytest.TempPathFactory, record: Record, judge: Callable[[], list[str]]
         ) -> None:
-            judge_by_snapshot(run, snapshot, recordings(tmp_path_factory), root=root, out=tmp_path)
+            _only_once(name, factory)
+            begun = time.monotonic()
+            tolerated: list[str] = []
+            try:
+                tolerated = judge()
+            finally:
+                spent = time.monotonic() - begun
+                record(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))
 
-        def test_of(name: str) -> Callable[[pytest.TempPathFactory], None]:
-            def test_property(tmp_path_factory: pytest.TempPathFactory) -> None:
-                judge_property_as_test(run, name, recordings(tmp_path_factory))
+        def test_run(
+            snapshot: SnapshotAssertion,
+            tmp_path: Path,
+            tmp_path_factory: pytest.TempPathFactory,
+            record_property: Record,
+        ) -> None:
+            kept = recordings(tmp_path_factory)
+            judged(
+                run.name,
+                tmp_path_factory,
+                record_property,
+                lambda: judge_by_snapshot(run, snapshot, kept, root=root, out=tmp_path),
+            )
+
+        def test_of(name: str) -> Callable[..., None]:
+            def test_property(tmp_path_factory: pytest.TempPathFactory, record_property: Record) -> None:
+                kept = recordings(tmp_path_factory)
+                judged(
+                    f"{run.name}[{name}]",
+                    tmp_path_factory,
+                    record_property,
+                    lambda: judge_property_as_test(run, name, kept),
+                )
 
             return test_property
 

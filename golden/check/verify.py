@@ -73,8 +73,8 @@ class Failed:
     seconds: float = 0.0
 
 
-# So many take about 50 KB.
-_TOLERATED_AT_MOST = 1000
+# A golden stays small enough to be reviewed.
+_TOLERATED_AT_MOST = 500
 Verdict = Judged | NoGolden | Property | Failed
 
 

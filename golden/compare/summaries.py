@@ -116,10 +116,13 @@ def _tolerated(
     """What is beyond its tolerance, and what passed by it; nothing where the places don't agree."""
     account = Account()
     beyond: list[EventChange | Rows] = []
-    if [row[:3] for row in golden.tolerated] != [row[:3] for row in now.tolerated]:
+    rows = [[row.rpartition(" ") for row in side.tolerated] for side in (golden, now)]
+    if [place for place, _, _ in rows[0]] != [place for place, _, _ in rows[1]]:
         return beyond, ()
     events = _events(now.events)
-    for (of, number, name, x), (*_, y) in zip(golden.tolerated, now.tolerated, strict=True):
+    for (place, _, x), (_, _, y) in zip(*rows, strict=True):
+        of, at, name = place.split(" ", 2)
+        number = int(at)
         apart = 0 if x == y else hex_ulps(x, y)
         if x == y or account.passes(find(tolerances, of, name), apart):
             continue
@@ -130,8 +133,9 @@ def _tolerated(
                 EventChange("changed", event.kind, event.env, number, number, change, before(events, number))
             )
         else:
-            place = f"field {name} of event {number}" if of == "events" else f"loss of {name}, step {number}"
-            beyond.append(Rows(place, readable(x), readable(y) + (f" ({apart:,} ulps)" if apart else "")))
+            where = f"field {name} of event {number}" if of == "events" else f"loss of {name}, step {number}"
+            far = f" ({apart:,} ulps)" if apart is not None else ""
+            beyond.append(Rows(where, readable(x), readable(y) + far))
     return beyond, account.closed()
 
 

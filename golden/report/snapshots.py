@@ -15,6 +15,7 @@ from golden.check.ab import doctor
 from golden.check.fixtures import FOLDER, dump, golden_path, write_whole
 from golden.check.properties import Recordings, judge_property
 from golden.check.verify import (
+    Judged,
     NoGolden,
     check_goldens,
     check_keepable,
@@ -23,8 +24,9 @@ from golden.check.verify import (
     judge,
     refuse_under_ci,
 )
-from golden.compare import Identical
+from golden.compare import Comparison, Identical
 from golden.record import Run
+from golden.report.text import tolerance_lines
 from golden.report.verdicts import render_verdict
 from golden.trace.errors import GoldenError, NothingComparable
 from golden.trace.summary import Summary
@@ -92,8 +94,8 @@ def _summary(text: Any) -> Summary | None:
     return Summary.model_validate(table["summary"]) if "summary" in table else None
 
 
-def judge_property_as_test(run: Run, name: str, recordings: Recordings) -> None:
-    """Fail unless a property of a run holds."""
+def judge_property_as_test(run: Run, name: str, recordings: Recordings) -> list[str]:
+    """Fail unless a property of a run holds; what passed by a tolerance only."""
     try:
         verdict = judge_property(run, name, recordings)
     except NothingComparable as error:
@@ -103,6 +105,11 @@ def judge_property_as_test(run: Run, name: str, recordings: Recordings) -> None:
         pytest.fail(str(error), pytrace=False)
     if verdict.code:
         pytest.fail(render_verdict(verdict), pytrace=False)
+    return [line for agreement in verdict.agreements for line in _tolerated(agreement.comparison)]
+
+
+def _tolerated(found: Comparison) -> list[str]:
+    return tolerance_lines(found.tolerated) if isinstance(found, Identical) else []
 
 
 def _skip_without_device(run: Run, error: NothingComparable) -> None:
@@ -112,14 +119,17 @@ def _skip_without_device(run: Run, error: NothingComparable) -> None:
 
 def judge_by_snapshot(
     run: Run, snapshot: SnapshotAssertion, recordings: Recordings, *, root: Path, out: Path
-) -> None:
-    """Run once and fail unless the run equals its golden; with ``--snapshot-update`` renew the golden."""
+) -> list[str]:
+    """Run once and fail unless the run equals its golden; with ``--snapshot-update`` renew the golden.
+
+    What passed by a tolerance only.
+    """
     stored = snapshot.use_extension(GoldenExtension)
     try:
         if snapshot.session.update_snapshots:
             refuse_under_ci()
             _update(run, stored, root, out)
-            return
+            return []
         check_goldens(run, root)
         trace = recordings.trace()
         verdict = judge(run, trace, root)
@@ -133,6 +143,7 @@ def judge_by_snapshot(
     stem = golden_path(root, run.name, trace.about.fingerprint).stem
     if verdict.code or not stored(name=stem) == dump(golden_of(run, trace)):  # noqa: SIM201 - syrupy defines equality only
         pytest.fail(render_verdict(verdict), pytrace=False)
+    return _tolerated(verdict.comparison) if isinstance(verdict, Judged) else []
 
 
 def _update(run: Run, stored: SnapshotAssertion, root: Path, out: Path) -> None:

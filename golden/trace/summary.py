@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import xxhash
 from pydantic import BaseModel, ConfigDict
@@ -33,8 +33,8 @@ class Summary(_Table):
     A row of ``steps``: index of the stream, losses, then short digests of layout, buffers, gradients,
     settings, parameters, optimizer state and random states, each behind its letter, and the number of host
     reads. A row of ``events``: type, env and a short digest of the payload. ``reads`` only names the places
-    of host reads. Numbers that have a tolerance are in none of the rows, but in ``tolerated``: of which kind,
-    number of the event or step, field or model, and the number itself, exactly.
+    of host reads. Numbers that have a tolerance are in none of the rows, but in ``tolerated``: their kind,
+    the place of their event or step, the field or model, and the number itself, exactly.
     """
 
     streams: list[tuple[str, int | None, str]]
@@ -42,7 +42,7 @@ class Summary(_Table):
     steps: list[str]
     final: list[str]
     reads: dict[str, int]
-    tolerated: list[tuple[Literal["events", "loss"], int, str, str]] = []
+    tolerated: list[str] = []
     whole: str
 
 
@@ -95,16 +95,16 @@ def summarise(trace: Trace) -> Summary:
     )
 
 
-def _without_tolerated(trace: Trace) -> tuple[Trace, list[tuple[Literal["events", "loss"], int, str, str]]]:
+def _without_tolerated(trace: Trace) -> tuple[Trace, list[str]]:
     """A trace with the numbers masked that have a tolerance, and these numbers."""
-    found: list[tuple[Literal["events", "loss"], int, str, str]] = []
+    found: list[str] = []
     given = trace.about.tolerances
     if not given:
         return trace, found
     events = []
     for number, event in enumerate(trace.events):
         payload, values = masked(event.payload, given)
-        found += [("events", number, path, value.hex()) for path, value in values.items()]
+        found += [f"events {number} {path} {value.hex()}" for path, value in values.items()]
         events.append(replace(event, payload=payload))
     processes = []
     number = 0
@@ -114,7 +114,7 @@ def _without_tolerated(trace: Trace) -> tuple[Trace, list[tuple[Literal["events"
         for step in process.steps:
             model = of_optimizer[step.layout.optimizer].model
             if find(given, "loss", model) is not None:
-                found += [("loss", number, model, loss) for loss in step.losses]
+                found += [f"loss {number} {model} {loss}" for loss in step.losses]
                 steps.append(replace(step, losses=(MASK,) * len(step.losses)))
             else:
                 steps.append(step)

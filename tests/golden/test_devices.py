@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from golden.record.devices import locked_device, visible_devices
+from golden.trace.fingerprint import deciding, driver, fingerprint
 
 
 def test_two_runs_take_two_devices_and_the_third_waits(tmp_path: Path) -> None:
@@ -82,3 +83,47 @@ def test_the_plugin_assigns_before_torch_is_imported() -> None:
         [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["5", "False"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "expected"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
+            "GCC version:  gcc version 12.3.0 (Ubuntu 12.3.0-1ubuntu1~22.04)\n",
+            "echo 1.2.3",
+            "550.54.15",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.10  Release Build\n",
+            "exit 1",
+            "570.86.10",
+        ),
+        ("nothing of use", "echo 535.183.01; echo 535.183.01", "535.183.01"),
+        (None, "echo 535.183.01", "535.183.01"),
+        (None, "exit 9", "unknown"),
+        (None, "echo 'Failed to initialize NVML: Driver/library version mismatch'", "unknown"),
+        (None, None, "unknown"),
+    ],
+)
+def test_version_of_the_driver(tmp_path: Path, said: str | None, asked: str | None, expected: str) -> None:
+    version, tool = tmp_path / "version", tmp_path / "nvidia-smi"
+    if said is not None:
+        version.write_text(said)
+    if asked is not None:
+        tool.write_text(f"#!/bin/sh\n{asked}\n")
+        tool.chmod(0o755)
+    assert driver(version, str(tool)) == expected
+
+
+def test_fingerprint_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another driver is another fingerprint: it brings other kernels."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "NVIDIA H200")
+    prints = []
+    for version in ("550.54.15", "570.86.10"):
+        monkeypatch.setattr("golden.trace.fingerprint.driver", lambda version=version: version)
+        prints.append(deciding({**fingerprint("cuda:0", "exact"), "canary": "0"}))
+    assert prints[0] == {**prints[1], "driver": "550.54.15"}
+    assert prints[0]["gpu"] == "NVIDIA H200"
+    assert "driver" not in fingerprint("cpu", "exact")

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from golden.trace.summary import summarise
+from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
+from tests.golden.traces import write_trace
+
+FIXTURES = Path(__file__).parents[2] / "golden" / "fixtures"
 
 
 def own_golden(folder: Path) -> Path:
@@ -112,3 +117,17 @@ def test_one_crash_among_several(project: Project, goldens: Path) -> None:
     assert result.code == 3
     assert "broken: failed: run broken: exit status 1 before the first optimizer step: boom" in result.out
     assert "train: identical" in result.out
+
+
+def test_shipped_goldens_are_small() -> None:
+    """Somebody reviews them in a diff, and everybody clones them."""
+    sizes = {path: path.stat().st_size for path in FIXTURES.rglob("*.json")}
+    assert len(sizes) > 30
+    assert [path.name for path, size in sizes.items() if size > 100_000] == []
+    assert sum(sizes.values()) <= 2_000_000
+
+
+def test_golden_of_a_long_run_is_small(tmp_path: Path) -> None:
+    events = [("loss", None, {"number": number}) for number in range(5000)]
+    trace = load_trace(write_trace(tmp_path / "long", steps=2000, events=events))
+    assert len(summarise(trace).model_dump_json(indent=1)) <= 100_000

@@ -96,7 +96,9 @@ def test_run_files_as_tests(
     assert len(list((folder / "train").glob("*.json"))) == 2
     assert not (folder / "crash").exists()
 
-    suite(pytester, "-k", "train").assert_outcomes(passed=1, deselected=1)
+    result = suite(pytester, "-k", "train")
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*= golden =*", "1 runs: 1 s planned, * s spent"])
     suite(pytester, "--shard", "1/2").assert_outcomes(failed=1, deselected=1)
     assert suite(pytester, "--shard", "3/2").ret == pytest.ExitCode.USAGE_ERROR
 
@@ -123,3 +125,60 @@ def test_difference_under_pytest(project: Project, goldens: Path, pytester: pyte
     result = suite(pytester)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*env 1 diverges at step 2; envs 0, 2 are identical*"])
+
+
+TOLERANT = (
+    PLAIN_RUN
+    + """
+[[tolerance]]
+field = "loss"
+ulps = 2
+reason = "summed in any order"
+"""
+)
+
+
+def test_tolerance_under_pytest(
+    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "")
+    shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
+    project.root = pytester.path
+    line = 'log.write(json.dumps({"type": "loss", "loss": 0.1 + 2**-56 * ULPS}) + chr(10))'
+    project.plain(line.replace("ULPS", "0"), run=TOLERANT)
+    suite(pytester, "--snapshot-update").assert_outcomes(passed=1)
+    project.plain(line.replace("ULPS", "2"), run=TOLERANT)
+    result = suite(pytester)
+    result.assert_outcomes(passed=1)
+    said = (
+        "train: equal within 2 ulps: event field loss (3 values differ by up to 2 ulps): summed in any order"
+    )
+    result.stdout.fnmatch_lines([said, "1 runs: 1 s planned, * s spent"])
+    project.plain(line.replace("ULPS", "3"), run=TOLERANT)
+    suite(pytester).assert_outcomes(failed=1)
+
+
+def test_worker_that_is_killed(
+    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other run finishes, the one that killed its worker is named, goldens stay as they are."""
+    monkeypatch.setenv("CI", "")
+    project.plain()
+    for name in ("killer", "other"):
+        project.run_file(PLAIN_RUN, name)
+        assert project.golden("record", name, "--update", "--root", project.root).code == 0
+    (project.root / "golden" / "runs" / "train.toml").unlink()
+    fixtures = project.root / "golden" / "fixtures"
+    before = {path: path.read_bytes() for path in sorted(fixtures.rglob("*.json"))}
+    assert len(before) == 5  # two of each run, and their durations
+    project.script("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "kill.py")
+    project.run_file(PLAIN_RUN.replace("train.py", "kill.py"), "killer")
+
+    monkeypatch.chdir(project.root)
+    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup")
+    result = pytester.runpytest_subprocess(*options, "--rootdir", project.root, project.root / "golden")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*worker *crashed while running*killer*"])
+    # pytest-xdist hands it to the next worker.
+    result.stdout.fnmatch_lines(["killer: the worker that ran it was killed; it is not run again"])
+    assert {path: path.read_bytes() for path in sorted(fixtures.rglob("*.json"))} == before
