@@ -1,1 +1,1 @@
-"""Execution: data, device streams, mixed precision, the model factory and the safety governor."""
+"""Execution: data, device streams, precision, the model factory, the engines and the watchdog of hosts."""

@@ -8,7 +8,7 @@ from functools import partial
 from esper.leyline import ClientProtocol
 from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
 from esper.tolaria.data import SharedBatchIterator
-from esper.tolaria.env_state import create_env_state
+from esper.tolaria.env_state import EnvState, create_env_state
 from esper.tolaria.execute import execute_actions
 from esper.tolaria.hosts import (
     begin_training,
@@ -37,6 +37,8 @@ class VectorizedEngine:
     ) -> None:
         self._setup = setup
         self._batch_iterator = batch_iterator
+        self._env_states: list[EnvState] = []
+        self._images = 0
         self._val_batches = batch_iterator(
             setup.subject.data,
             setup.subject.task_spec.batch_size,
@@ -60,11 +62,9 @@ class VectorizedEngine:
                 actions = client.choose_actions(observations)
             with timed(seconds, "act"):
                 self.execute(client, actions)
-        return RolloutResult(
-            hosts=tuple(env_state.result() for env_state in self._env_states),
-            images=self._images,
-            phase_s=seconds,
-        )
+        hosts = tuple(env_state.result() for env_state in self._env_states)
+        self._env_states = []
+        return RolloutResult(hosts, self._images, seconds)
 
     def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
         """Make fresh hosts, and batches that follow each env's own order."""
@@ -84,7 +84,7 @@ class VectorizedEngine:
 
     def train(self, client: ClientProtocol, epoch: int) -> list[list[float]]:
         """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2]."""
-        env_states, precision = self._env_states, self._setup.precision
+        env_states, precision = self._env_states, self._setup.placement.precision
         for env_state in env_states:
             begin_training(env_state, epoch)
         for batch_idx, env_batches in enumerate(self._train_batches):
@@ -103,7 +103,7 @@ class VectorizedEngine:
         """Every host as it is and, in the same pass, in the other ways that the client compares it with;
         summed loss, then correct answers by configuration [envs][1 + C].
         """
-        env_states, precision = self._env_states, self._setup.precision
+        env_states, precision = self._env_states, self._setup.placement.precision
         for env_state in env_states:
             begin_validation(env_state, client)
         for env_batches in self._val_batches:

@@ -96,7 +96,7 @@ def create_env_state(
         host_optimizer=create_optimizer(
             model.host_parameters(), subject.task_spec, learning_rate=subject.task_spec.host_lr
         ),
-        scaler=make_scaler(setup.precision.dtype, device),
+        scaler=make_scaler(setup.placement.precision.dtype, device),
         signal_tracker=SignalTracker(setup.episode_length),
         governor=governor,
         data_generator=derive_generator(setup.seed, round_idx, env_idx, "data"),

@@ -32,6 +32,8 @@ class PlainEngine:
     ) -> None:
         self._setup = setup
         self._batch_iterator = batch_iterator
+        self._env_states: list[EnvState] = []
+        self._images = 0
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
@@ -52,11 +54,9 @@ class PlainEngine:
                 actions = client.choose_actions(observations)
             with timed(seconds, "act"):
                 self.execute(client, actions)
-        return RolloutResult(
-            hosts=tuple(env_state.result() for env_state in self._env_states),
-            images=self._images,
-            phase_s=seconds,
-        )
+        hosts = tuple(env_state.result() for env_state in self._env_states)
+        self._env_states = []
+        return RolloutResult(hosts, self._images, seconds)
 
     def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
         """Make fresh hosts, and for each of them batches in its own order."""
@@ -78,7 +78,12 @@ class PlainEngine:
         begin_training(env_state, epoch)
         for batch_idx, [(inputs, targets)] in enumerate(self._train_batches[env_state.env_idx]):
             process_train_batch(
-                env_state, inputs, targets, batch_idx, precision=self._setup.precision, witness=client
+                env_state,
+                inputs,
+                targets,
+                batch_idx,
+                precision=self._setup.placement.precision,
+                witness=client,
             )
         client.report_gradients([env_state.env_idx])
         self._images += self._setup.subject.data.train_size
@@ -89,7 +94,7 @@ class PlainEngine:
         """One host in all the ways that the client compares, one after the other; summed loss of the first,
         then correct answers by configuration [1 + C].
         """
-        precision, batches = self._setup.precision, self._val_batches[env_state.env_idx]
+        precision, batches = self._setup.placement.precision, self._val_batches[env_state.env_idx]
         begin_validation(env_state, client)
         for [(inputs, targets)] in batches:
             process_val_batch(env_state, inputs, targets, precision=precision)

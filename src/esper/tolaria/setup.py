@@ -27,18 +27,6 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """Where the policy and each env's host compute, the lower precision of the hosts, if any, and how batches
-    reach them.
-    """
-
-    policy_device: torch.device
-    env_devices: tuple[torch.device, ...]
-    amp_dtype: torch.dtype | None
-    loading: Loading
-
-
-@dataclass(frozen=True, slots=True)
 class Precision:
     """The lower precision that hosts compute in where that is safe, if any; `torch_amp` is `torch.amp`."""
 
@@ -54,6 +42,16 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the policy and each env's host compute, in which precision, and how batches reach the hosts."""
+
+    policy_device: torch.device
+    env_devices: tuple[torch.device, ...]
+    precision: Precision
+    loading: Loading
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSetup:
     """What stays as it is from the first round to the last.
 
@@ -63,7 +61,6 @@ class EngineSetup:
 
     subject: Subject
     placement: Placement
-    precision: Precision
     seed: int
     episode_length: int
     governor_threshold: float

@@ -38,8 +38,7 @@ def setup_of(governor_threshold: float = 10.0) -> EngineSetup:
     subject = Subject(spec, slots, slots.slot_ids, 0, data, gate_config("permissive", "none"))
     return EngineSetup(
         subject=subject,
-        placement=Placement(CPU, (CPU,) * ENVS, None, Loading()),
-        precision=Precision(None, torch.amp),
+        placement=Placement(CPU, (CPU,) * ENVS, Precision(None, torch.amp), Loading()),
         seed=7,
         episode_length=EPOCHS,
         governor_threshold=governor_threshold,

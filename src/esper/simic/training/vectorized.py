@@ -75,7 +75,7 @@ def prepare_run(
     device = resolve_device(config.device)
     env_devices = resolve_env_devices(config.devices, device, config.envs)
     amp_dtype = resolve_amp_dtype(config.amp, config.amp_dtype, env_devices)
-    placement = Placement(device, env_devices, amp_dtype, resolve_loading(config))
+    placement = Placement(device, env_devices, Precision(amp_dtype, torch_amp), resolve_loading(config))
     if telemetry_config is None:
         telemetry_config = TelemetryConfig(
             TelemetryLevel[config.telemetry_level.upper()], gradient_stride=config.gradient_stride
@@ -138,7 +138,6 @@ def make_engine(setup: RunSetup) -> EngineProtocol:
     engine_setup = EngineSetup(
         subject=setup.subject,
         placement=setup.placement,
-        precision=Precision(setup.placement.amp_dtype, torch_amp),
         seed=config.seed,
         episode_length=config.episode_length,
         governor_threshold=config.governor_threshold,
