@@ -2,19 +2,22 @@
 
     python benchmarks/golden.py [--pairs N] [RUN...]
 
-Prints, for every run, the seconds from the import of torch to the end, the median ratio of the pairs by
-wall clock and by processor time (which other programs on the machine disturb less), and the share of its
-own hooks that the observer measured.
+Prints, for every run, the seconds of the whole process and the ratio of the pairs, median and range, by wall
+clock and by processor time (which other programs on the machine disturb less); the same ratio without what
+every program pays for importing torch; and the share of its own hooks that the observer measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import resource
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +30,28 @@ from golden.record.recorder import settings  # noqa: E402
 from golden.trace.errors import GoldenError  # noqa: E402
 
 
-@dataclass(frozen=True)
+@dataclass
 class Clock:
-    """What one run took; ``own`` is the share that the observer measured of its own hooks."""
+    """What one run took.
 
-    seconds: float
-    cpu_seconds: float
+    ``seconds`` and ``cpu_seconds`` are of the whole process, ``after_torch`` and ``cpu_after_torch`` without
+    its start, ``own`` is the share of wall time that the observer measured of its own hooks.
+    """
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    after_torch: float = 0.0
+    cpu_after_torch: float = 0.0
     own: float = 0.0
+
+
+@contextlib.contextmanager
+def child_cpu(clock: Clock) -> Iterator[None]:
+    """Add the processor time of the processes that end meanwhile."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    yield
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    clock.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def unobserved(run: Run, root: Path) -> Clock:
@@ -44,17 +62,33 @@ def unobserved(run: Run, root: Path) -> Clock:
         outputs.mkdir()
         argv = command_line(run, root=root, out=outputs, data=None)
         variables = environment(run, root=root, observe={**settings(run, folder), "observe": False})
-        execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
-        clocks = [Clock(**json.loads(path.read_text())) for path in folder.glob("clock-*.json")]
-        return max(clocks, key=lambda clock: clock.seconds)
+        clock, begun = Clock(), time.monotonic()
+        with child_cpu(clock):
+            execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
+        clock.seconds = time.monotonic() - begun
+        clocks = [json.loads(path.read_text()) for path in folder.glob("clock-*.json")]
+        slowest = max(clocks, key=lambda found: found["seconds"])
+        clock.after_torch, clock.cpu_after_torch = slowest["seconds"], slowest["cpu_seconds"]
+        return clock
 
 
 def observed(run: Run, root: Path) -> Clock:
     """An observed run."""
     with tempfile.TemporaryDirectory() as scratch:
-        trace = record_run(run, root=root, out=Path(scratch) / "trace")
+        clock = Clock()
+        with child_cpu(clock):
+            trace = record_run(run, root=root, out=Path(scratch) / "trace")
         slowest = max(trace.processes, key=lambda process: process.seconds)
-        return Clock(slowest.seconds, slowest.cpu_seconds, slowest.observing / slowest.seconds)
+        clock.seconds = trace.about.seconds
+        clock.after_torch, clock.cpu_after_torch = slowest.seconds, slowest.cpu_seconds
+        clock.own = slowest.observing / slowest.seconds
+        return clock
+
+
+def ratio(pairs: list[tuple[Clock, Clock]], what: str) -> str:
+    """Median and range of observed to bare."""
+    found = [getattr(full, what) / getattr(bare, what) for bare, full in pairs]
+    return f"{statistics.median(found):.3f} ({min(found):.3f}-{max(found):.3f})"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,7 +99,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=None)
     options = parser.parse_args(argv)
     root = options.root or find_root(Path.cwd())
-    print(f"{'run':16} {'bare s':>8} {'observed s':>11} {'wall':>7} {'cpu':>7} {'own share':>10}")
+    titles = f"{'run':16} {'bare s':>7} {'observed s':>11} {'wall':>20} {'cpu':>20}"
+    print(f"{titles} {'wall after torch':>20} {'cpu after torch':>20} {'own':>6}")
     try:
         for name in options.runs:
             run = find_run(name, root)
@@ -77,11 +112,13 @@ def main(argv: list[str] | None = None) -> int:
                     pairs.append((unobserved(run, root), full))
                 else:
                     pairs.append((unobserved(run, root), observed(run, root)))
-            wall = statistics.median(full.seconds / bare.seconds for bare, full in pairs)
-            cpu = statistics.median(full.cpu_seconds / bare.cpu_seconds for bare, full in pairs)
             bare_s, full_s = (statistics.median(pair[side].seconds for pair in pairs) for side in (0, 1))
             own = statistics.median(full.own for _, full in pairs)
-            print(f"{run.name:16} {bare_s:8.3f} {full_s:11.3f} {wall:7.3f} {cpu:7.3f} {own:9.1%}", flush=True)
+            ratios = [
+                f"{ratio(pairs, what):>20}"
+                for what in ("seconds", "cpu_seconds", "after_torch", "cpu_after_torch")
+            ]
+            print(f"{run.name:16} {bare_s:7.3f} {full_s:11.3f} {' '.join(ratios)} {own:6.1%}", flush=True)
     except GoldenError as error:
         print(f"golden: {error}", file=sys.stderr)
         return int(error.code)

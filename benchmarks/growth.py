@@ -1,10 +1,11 @@
 """Do hosts that grow end above hosts that don't, after equally many epochs?
 
-    python benchmarks/growth.py [--task NAME] [--data-dir DIR] [--seeds N] [--envs N] [--episode-length L]
+    python benchmarks/growth.py [--task NAME] [--data-dir DIR] [--seeds N] [--rounds N] [--envs N]
+                                [--episode-length L]
 
-The same hosts, initial weights, data order and augmentation, once with the rule-based policy that grows
-modules, once with one that always waits. Printed are the final validation accuracies of every seed and the
-paired difference.
+Runs of a few rounds of fresh hosts. The same hosts, initial weights, data order, augmentation and learning
+rates, once with the rule-based policy that grows modules, once with one that always waits. Printed are the
+mean final validation accuracies of every round's hosts and the paired difference over all hosts.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ class Waiting(HeuristicPolicy):
         return FactoredAction(0, 0, 0, 0, 0, 0, 0, op=0)
 
 
-def final_accuracies(config: TrainingConfig, policy: type[HeuristicPolicy]) -> list[float]:
-    """Validation accuracy of every host after its last epoch."""
+def final_accuracies(config: TrainingConfig, policy: type[HeuristicPolicy]) -> list[tuple[float, ...]]:
+    """Validation accuracy of every host after its last epoch [rounds][envs]."""
     original, vectorized.HeuristicPolicy = vectorized.HeuristicPolicy, policy
     try:
         result = vectorized.train_ppo_vectorized(config, get_task_spec(config.task))
     finally:
         vectorized.HeuristicPolicy = original
-    return [accuracy for done in result.rounds for accuracy in done.accuracies]
+    return [tuple(done.accuracies) for done in result.rounds]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,7 +50,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="cifar_impaired")
     parser.add_argument("--data-dir", type=Path, default=None)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--envs", type=int, default=2)
     parser.add_argument("--episode-length", type=int, default=20)
     parser.add_argument("--train-images", type=int, default=None)
@@ -61,14 +63,15 @@ def main(argv: list[str] | None = None) -> int:
     keep_freed_memory()
     started = time.perf_counter()
     differences: list[float] = []
-    print(f"{'seed':>4} {'ungrown':>9} {'grown':>9} {'difference':>11}")
+    print(f"{'seed':>4} {'round':>5} {'ungrown':>8} {'grown':>8} {'difference':>11}")
     for seed in range(seeds):
-        config = TrainingConfig(**options, seed=seed, rounds=1, policy="heuristic")
-        plain, grown = (final_accuracies(config, policy) for policy in (Waiting, HeuristicPolicy))
-        gains = [ours - theirs for ours, theirs in zip(grown, plain, strict=True)]
-        differences += gains
-        means = [statistics.fmean(values) for values in (plain, grown, gains)]
-        print(f"{seed:4} {means[0]:9.3f} {means[1]:9.3f} {means[2]:+11.3f}", flush=True)
+        config = TrainingConfig(**options, seed=seed, policy="heuristic")
+        arms = [final_accuracies(config, policy) for policy in (Waiting, HeuristicPolicy)]
+        for index, (plain, grown) in enumerate(zip(*arms, strict=True)):
+            gains = [ours - theirs for ours, theirs in zip(grown, plain, strict=True)]
+            differences += gains
+            means = [statistics.fmean(values) for values in (plain, grown, gains)]
+            print(f"{seed:4} {index:5} {means[0]:8.3f} {means[1]:8.3f} {means[2]:+11.3f}", flush=True)
     error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else math.nan
     print(
         f"grown minus ungrown: {statistics.fmean(differences):+.3f} (standard error {error:.3f}) "

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ci.config import GateConfig
 from ci.verdicts import Verdict
+from golden.check.properties import Recordings
+from golden.record import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,15 @@ class Context:
     scratch: Path
     base: Base | None = None
     data: Path | None = None
+    _recordings: dict[str, Recordings] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def recordings(self, run: Run) -> Recordings:
+        """What was recorded of a run: once, however many checks ask for it."""
+        with self._lock:
+            if run.name not in self._recordings:
+                self._recordings[run.name] = Recordings(run, root=self.root, out=self.scratch / "runs")
+            return self._recordings[run.name]
 
     def environment(self) -> dict[str, str]:
         """The environment variables for a subprocess that imports the repository's modules."""

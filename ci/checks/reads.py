@@ -8,17 +8,17 @@ from codemods.analysis.source import SourceError
 from codemods.hotpath.check import check
 from codemods.hotpath.config import read_config
 from codemods.hotpath.crosscheck import Site, crosscheck
-from golden.record import find_run, record_run
+from golden.record import find_run
 from golden.trace.reads import by_site
 
 
 def reads(context: Context, name: str) -> Verdict:
-    """Record one run, and ask of every read whether the checker knows it."""
+    """Ask of every read of one run whether the checker knows it."""
     paths = context.config.hotpath.paths if context.config.hotpath else (".",)
     run = find_run(name, context.root)
     if not run.observe.syncs:
         return CouldNotRun(f"run {name} doesn't count host reads ([observe] syncs = false)")
-    trace = record_run(run, root=context.root, out=context.scratch / "reads" / name, label=name)
+    trace = context.recordings(run).trace()
     sites = [Site(f.site.file, f.site.line, f.site.read, f.count) for f in by_site(trace)]
     try:
         report = check([context.root / path for path in paths], read_config(context.root), root=context.root)

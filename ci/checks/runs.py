@@ -8,10 +8,10 @@ from golden.check import Failed as RunFailed
 from golden.check import Judged, NoGolden, Property, Side, ab
 from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import check_definition, common_path, load_common
-from golden.check.verify import common_of, verify
+from golden.check.verify import common_of, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.summaries import compare_common
-from golden.record import find_run, record_run
+from golden.record import find_run
 from golden.report.headlines import verdict_line
 from golden.report.text import describe
 from golden.report.verdicts import render_verdict
@@ -23,8 +23,7 @@ def golden(context: Context, name: str) -> Verdict:
     if context.base is not None:
         return _against(context, context.base, name)
     run = find_run(name, context.root)
-    (verdicts,) = verify([run], root=context.root, out=context.scratch / "verify")
-    found = [_judged(name, verdict) for verdict in verdicts]
+    found = [_judged(name, verdict) for verdict in verify_one(run, context.recordings(run), context.root)]
     for kind in (Failed, CouldNotRun):
         for verdict in found:
             if isinstance(verdict, kind):
@@ -58,7 +57,7 @@ def _against(context: Context, base: Base, name: str) -> Verdict:
 
 
 def counts(context: Context, name: str) -> Verdict:
-    """Record one run and compare event counts, order, shapes: what a golden says of every machine."""
+    """Compare one run's event counts, order, shapes: what a golden says of every machine."""
     run = find_run(name, context.root)
     if not run.everywhere.events:
         return CouldNotRun(
@@ -69,7 +68,7 @@ def counts(context: Context, name: str) -> Verdict:
         return CouldNotRun(f"{context.shown(path)} is missing; make it with `golden record {name} --update`")
     known = load_common(path, run)
     check_definition(known, path, run)
-    trace = record_run(run, root=context.root, out=context.scratch / "counts" / name, label=name)
+    trace = context.recordings(run).trace()
     return _verdict(name, compare_common(known.common, common_of(run, trace).common))
 
 

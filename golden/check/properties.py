@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from golden.trace.trace import Trace
 
 
 class Recordings:
-    """The traces of one run and its variants, each recorded when it is first asked for.
+    """The traces of one run and its variants, each recorded when it is first asked for, by any thread.
 
     ``seconds`` is what that took so far.
     """
@@ -27,13 +28,15 @@ class Recordings:
         self._out = out
         self._notify = notify
         self._known: dict[str | None, Trace | GoldenError] = {}
+        self._lock = threading.Lock()
         self.seconds = 0.0
 
     def trace(self, variant: str | None = None) -> Trace:
         """The trace of a variant, or of the run itself. Raises what recording it raised, each time."""
-        if variant not in self._known:
-            self._known[variant] = self._record(variant)
-        found = self._known[variant]
+        with self._lock:
+            if variant not in self._known:
+                self._known[variant] = self._record(variant)
+            found = self._known[variant]
         if isinstance(found, GoldenError):
             raise found
         return found

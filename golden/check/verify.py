@@ -87,11 +87,15 @@ def verify(
     """
 
     def all_of(run: Run) -> tuple[Verdict, ...]:
-        recordings = Recordings(run, root=root, out=out, notify=notify)
-        return tuple(_judge_one(run, name, recordings, root) for name in (None, *run.same))
+        return verify_one(run, Recordings(run, root=root, out=out, notify=notify), root)
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         return list(pool.map(all_of, runs))
+
+
+def verify_one(run: Run, recordings: Recordings, root: Path) -> tuple[Verdict, ...]:
+    """Judge one run by its golden, then by each of its properties, from its recordings."""
+    return tuple(_judge_one(run, name, recordings, root) for name in (None, *run.same))
 
 
 def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:

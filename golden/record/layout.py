@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -43,9 +44,15 @@ class EnvRule:
 
 @dataclass(frozen=True)
 class Names:
-    """Names for what one optimizer holds."""
+    """Names for what one optimizer holds.
+
+    They hold while the registry gives the ``version`` of what is ``below``: the identities of the outermost
+    modules, or None if a parameter is of no module.
+    """
 
     env: int | None
+    below: list[int] | None
+    version: list[int]
     roots: tuple[str, ...]
     params: tuple[str, ...]
     buffers: tuple[tuple[weakref.ref[nn.Module], str, str], ...]
@@ -77,8 +84,11 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
         full(p.root, p.name) if p is not None else f"(parameter {i} of no module)"
         for i, p in enumerate(places)
     )
+    below = None if None in places else list(map(id, roots))
     return Names(
         env=envs.pop() if len(envs) == 1 else None,
+        below=below,
+        version=registry.version(below),
         roots=tuple(labels.values()),
         params=names,
         buffers=tuple(buffers),
@@ -125,11 +135,41 @@ def titles(
     ]
 
 
-def settings(optimizer: Optimizer) -> dict[str, str]:
-    """Learning rates and the like, as text."""
-    return {
-        f"group {index} {key}": repr(value)
-        for index, group in enumerate(optimizer.param_groups)
-        for key, value in group.items()
-        if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
-    }
+_FIXED = (int, float, str, bool, type(None))
+
+
+class Settings:
+    """Learning rates and the like of one optimizer, as text."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._values: list[Any] = []
+        self._may_change_inside = True
+        self._text: dict[str, str] = {}
+
+    def text(self, optimizer: Optimizer) -> dict[str, str]:
+        """Every setting by name; the same dictionary as before where nothing changed."""
+        groups = optimizer.param_groups
+        keys = [key for group in groups for key in group]
+        values = [value for group in groups for value in group.values()]
+        if (
+            self._may_change_inside
+            or keys != self._keys
+            or len(values) != len(self._values)
+            or not all(map(operator.is_, values, self._values))
+        ):
+            self._keys, self._values = keys, values
+            shown = {
+                f"group {index} {key}": value
+                for index, group in enumerate(groups)
+                for key, value in group.items()
+                if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
+            }
+            self._text = {name: repr(value) for name, value in shown.items()}
+            self._may_change_inside = not all(map(_is_fixed, shown.values()))
+        return self._text
+
+
+def _is_fixed(value: Any) -> bool:
+    kind = type(value)
+    return kind in _FIXED or (kind is tuple and all(type(part) in _FIXED for part in value))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +54,13 @@ class ModuleRegistry:
         self._places: dict[int, _WeakPlace] = {}
         self._places_version = -1
         self._indexed: set[int] = set()
+        # The outermost modules of each one below them.
+        self._roots: dict[int, list[int]] = {}
         # Grows when a module that has a name changes its place or gets another tensor.
-        self.version = 0
+        self._version = 0
+        # The same by outermost module, and for modules that have none.
+        self._versions: Counter[int] = Counter()
+        self._rootless = 0
 
     def install(self) -> None:
         """Listen to registrations, and to modules that are copied or unpickled past them."""
@@ -73,8 +78,8 @@ class ModuleRegistry:
     def _on_tensor(self, table: str) -> Any:
         def hook(module: nn.Module, name: str, tensor: Any) -> None:
             self.note(module)
-            if name not in module.__dict__[table] and id(module) in self._indexed:
-                self.version += 1
+            if name not in module.__dict__[table]:
+                self._changed(id(module))
 
         return hook
 
@@ -82,8 +87,24 @@ class ModuleRegistry:
         self.note(module)
         if isinstance(child, nn.Module):
             self.note(child)
-        if id(module) in self._indexed or id(child) in self._indexed:
-            self.version += 1
+        self._changed(id(module))
+        self._changed(id(child))
+
+    def _changed(self, module: int) -> None:
+        if module not in self._indexed:
+            return
+        self._version += 1
+        roots = self._roots.get(module)
+        if roots is None:
+            self._rootless += 1
+        else:
+            self._versions.update(roots)
+
+    def version(self, roots: Sequence[int] | None) -> list[int]:
+        """Another one as soon as a name below these outermost modules may be another; below any for None."""
+        if roots is None:
+            return [self._version]
+        return [self._rootless, *[self._versions[root] for root in roots]]
 
     def note(self, module: nn.Module) -> None:
         """Remember a module; the first call gives it its creation index among its class."""
@@ -103,7 +124,7 @@ class ModuleRegistry:
 
     def place(self, parameter: torch.Tensor) -> Place | None:
         """Where a parameter lives, or None if no module holds it."""
-        if self._places_version == self.version:
+        if self._places_version == self._version:
             known = self._places.get(id(parameter))
             found = known.strong(parameter) if known is not None else None
             if found is not None:
@@ -131,8 +152,9 @@ class ModuleRegistry:
         }
         roots = [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
         self._places = {}
-        self._places_version = self.version
+        self._places_version = self._version
         self._indexed = set(map(id, modules))
+        self._roots = {}
         for root in roots:
             self._walk(weakref.ref(root), root, (), "", set())
 
@@ -147,6 +169,7 @@ class ModuleRegistry:
         if id(module) in seen:
             return
         seen.add(id(module))
+        self._roots.setdefault(id(module), []).append(id(root()))
         chain = (*chain, weakref.ref(module))
         for name, parameter in module._parameters.items():
             if parameter is not None:

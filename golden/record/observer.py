@@ -28,8 +28,9 @@ from ..trace.numbers import exact
 from . import layout as layouts
 from .naming import ModuleRegistry
 from .plan import Plan
-from .randomness import rng_digests, seed_generators
+from .randomness import Generators
 from .reads import ReadCounter
+from .tensorfile import writable, write_tensors
 
 
 @dataclass
@@ -39,18 +40,19 @@ class Watched:
     number: int
     last_step: int = -1
     names: layouts.Names | None = None
-    named_for: tuple[Any, ...] = ()
+    named_for: list[int] = field(default_factory=list)
     plan: Plan | None = None
     layout: int = -1
     described: tuple[Any, ...] = ()
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: layouts.Settings = field(default_factory=layouts.Settings)
+    written: dict[str, str] = field(default_factory=dict)
     buffers: list[torch.Tensor | None] = field(default_factory=list)
 
 
 class Observer:
     """Writes the record of one process into its own folder."""
 
-    def __init__(self, spec: dict[str, Any]) -> None:
+    def __init__(self, spec: dict[str, Any], begun: float, cpu: float) -> None:
         self._spec = spec
         env = spec.get("env")
         self._rule = layouts.EnvRule(**env) if env else None
@@ -58,9 +60,11 @@ class Observer:
         self._log: Any = None
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
+        self._generators = Generators()
         self._reads = ReadCounter() if spec["syncs"] else None
         self._lock = threading.RLock()
         self._start()
+        self._begun, self._cpu = begun, cpu
 
     def _start(self) -> None:
         self._pid = os.getpid()
@@ -83,6 +87,8 @@ class Observer:
         self._registry.install()
         if self._reads is not None:
             self._reads.install()
+        # A dynamo trace must not run into the hooks of an optimizer: they stay outside compiled code.
+        Observer._on_step._torchdynamo_disable = True  # type: ignore[attr-defined]
         register_optimizer_step_post_hook(self._on_step)
         backward = torch.autograd.backward
 
@@ -156,32 +162,38 @@ class Observer:
         watched = self._watch(optimizer)
         params = layouts.parameters(optimizer)
         state = optimizer.state
-        named_for = (self._registry.version, *map(id, params))
-        if named_for != watched.named_for or watched.names is None:
-            watched.names = layouts.name_optimizer(params, self._registry, self._rule)
-            watched.named_for = (self._registry.version, *map(id, params))
-            watched.plan = None
-        watched.buffers = watched.names.buffer_values()
+        names = watched.names
+        named_for = list(map(id, params))
+        if (
+            names is None
+            or named_for != watched.named_for
+            or names.version != self._registry.version(names.below)
+        ):
+            names = watched.names = layouts.name_optimizer(params, self._registry, self._rule)
+            watched.named_for, watched.plan = named_for, None
+        watched.buffers = names.buffer_values()
         entries = layouts.gather(params, state, watched.buffers)
         plan = watched.plan
-        if plan is None or not plan.fits(entries):
-            plan = watched.plan = Plan(entries, layouts.titles(params, state, watched.names))
+        tensors = plan.tensors(entries) if plan is not None else None
+        if plan is None or tensors is None:
+            plan = watched.plan = Plan(entries, layouts.titles(params, state, names))
+            tensors = plan.dense(entries)
             self._describe(optimizer, watched, plan)
-        settings = {**layouts.settings(optimizer), **plan.extras(entries)}
+        settings = watched.settings.text(optimizer) | plan.extras(entries)
         record = {
             "step": self._steps,
             "optimizer": watched.number,
             "layout": watched.layout,
-            **plan.digests(entries),
+            **plan.digests(tensors),
             "losses": self._take_losses(),
-            "settings": {k: v for k, v in settings.items() if watched.settings.get(k) != v},
-            "rng": rng_digests(),
+            "settings": {k: v for k, v in settings.items() if watched.written.get(k) != v},
+            "rng": self._generators.digests(),
             "reads": self._take_reads(),
         }
-        watched.settings = settings
+        watched.written = settings
         self._write(record)
         if self._steps in self._dense:
-            self._save(f"dense/step-{self._steps:06d}", plan.named(entries))
+            self._save(f"dense/step-{self._steps:06d}", plan.titled(tensors))
         watched.last_step = self._steps
         self._steps += 1
 
@@ -267,19 +279,19 @@ class Observer:
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             entries = layouts.gather(params, state, watched.buffers)
             plan = Plan(entries, layouts.titles(params, state, watched.names))
-            size = plan.size(entries)
-            if size > self._state_left:
+            tensors = plan.dense(entries)
+            titled = plan.titled(tensors)
+            size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+            if size > self._state_left or not writable(titled):
                 self._left_out.append(watched.number)
                 return
             self._state_left -= size
-            self._save(f"final/optimizer-{watched.number:04d}", plan.named(entries))
+            self._save(f"final/optimizer-{watched.number:04d}", titled)
 
     def _save(self, stem: str, tensors: dict[str, torch.Tensor]) -> None:
-        from safetensors.torch import save_file
-
         path = self._folder / f"{stem}.safetensors"
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, path)
+        write_tensors(path, tensors)
 
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
@@ -290,20 +302,15 @@ class Observer:
             self._on_death(number, self._pid)
         # The canary's own optimizers and models are nobody's.
         self._finished = True
-        rng = rng_digests(complete=True)
-        reads = self._take_reads()
-        self._write(
-            {
-                "end": self._steps,
-                "rng": rng,
-                "left_out": sorted(self._left_out),
-                "seconds": time.perf_counter() - self._begun,
-                "cpu_seconds": time.process_time() - self._cpu,
-                "observing": self._seconds,
-                "reads": reads,
-                "canary": _canary(self._spec),
-            }
-        )
+        end = {
+            "end": self._steps,
+            "rng": self._generators.digests(complete=True),
+            "left_out": sorted(self._left_out),
+            "reads": self._take_reads(),
+            "canary": _canary(self._spec),
+        }
+        seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
+        self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
         self._lines.close()
 
 
@@ -313,32 +320,3 @@ def _canary(spec: dict[str, Any]) -> str:
     torch.set_num_threads(spec["threads"])
     torch.set_grad_enabled(True)
     return canary(spec["device"])
-
-
-def install(spec: dict[str, Any]) -> None:
-    """Fix what makes a run differ from itself, then observe it. Called as soon as torch has been imported."""
-    torch.set_num_threads(spec["threads"])
-    torch.set_num_interop_threads(1)
-    if spec["deterministic"] != "off":
-        torch.use_deterministic_algorithms(True, warn_only=spec["deterministic"] == "warn")
-    torch.backends.cudnn.benchmark = False
-    torch.backends.cudnn.deterministic = True
-    seed_generators(spec["seed"])
-    if not spec["observe"]:
-        _only_clock(Path(spec["out"]))
-        return
-    # A dynamo trace must not run into the hooks of an optimizer: they stay outside compiled code.
-    Observer._on_step._torchdynamo_disable = True  # type: ignore[attr-defined]
-    Observer(spec).install()
-
-
-def _only_clock(out: Path) -> None:
-    """Write how long the process ran; what observing costs is measured against that."""
-    begun, cpu, pid = time.perf_counter(), time.process_time(), os.getpid()
-
-    def write() -> None:
-        if os.getpid() == pid:
-            clock = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
-            (out / f"clock-{pid}.json").write_text(json.dumps(clock))
-
-    atexit.register(write)

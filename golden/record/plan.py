@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -10,12 +11,14 @@ from ..trace.digest import DIGEST_BYTES, Flat, plain
 
 KINDS = ("buffers", "grads", "params", "state")
 _ORDINARY = (torch.Tensor, torch.nn.Parameter)
+_dtype, _shape = attrgetter("dtype"), attrgetter("shape")
 
 
 class Plan:
     """The tensors among some entries, their forms, and where their digests go."""
 
     def __init__(self, entries: list[Any], titles: list[tuple[str, str]]) -> None:
+        """Plan for ``entries`` as they are now; ``titles`` has the kind and the name of each."""
         self._types = list(map(type, entries))
         self._positions = [i for i, value in enumerate(entries) if isinstance(value, torch.Tensor)]
         self._extras = [
@@ -27,12 +30,14 @@ class Plan:
             type(t := entries[i]) in _ORDINARY and t.layout is torch.strided and not t.is_complex()
             for i in self._positions
         )
-        tensors = self.tensors(entries)
-        self._forms = [(tensor.dtype, tensor.shape) for tensor in tensors]
+        tensors = self.dense(entries)
+        self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
         self._flat = Flat(tensors)
         self.described: dict[str, list[tuple[str, str, list[int]]]] = {kind: [] for kind in KINDS}
-        for (kind, title), tensor in zip(self._titles(entries, titles), tensors, strict=True):
-            self.described[kind].append((title, str(tensor.dtype).removeprefix("torch."), list(tensor.shape)))
+        for (kind, title), dtype, shape in zip(
+            self._titles(entries, titles), self._dtypes, self._shapes, strict=True
+        ):
+            self.described[kind].append((title, str(dtype).removeprefix("torch."), list(shape)))
 
     def _titles(self, entries: list[Any], titles: list[tuple[str, str]]) -> list[tuple[str, str]]:
         if not self._special:
@@ -44,41 +49,39 @@ class Plan:
             found += [(kind, title if count == 1 else f"{title}[{part}]") for part in range(count)]
         return found
 
-    def tensors(self, entries: list[Any]) -> list[torch.Tensor]:
-        """The tensors among the entries, in order, as dense ones."""
+    def dense(self, entries: list[Any]) -> list[torch.Tensor]:
+        """The tensors among entries of the form that this plan is for, in order, as dense ones."""
         chosen = [entries[i] for i in self._positions]
         return [part for tensor in chosen for part in plain(tensor)] if self._special else chosen
 
-    def fits(self, entries: list[Any]) -> bool:
-        """Whether the entries still have the form that this plan was made for."""
-        return self._types == list(map(type, entries)) and self._forms == [
-            (tensor.dtype, tensor.shape) for tensor in self.tensors(entries)
-        ]
+    def tensors(self, entries: list[Any]) -> list[torch.Tensor] | None:
+        """`dense`, or None if the entries have another form."""
+        if self._types != list(map(type, entries)):
+            return None
+        tensors = self.dense(entries)
+        same = self._dtypes == list(map(_dtype, tensors)) and self._shapes == list(map(_shape, tensors))
+        return tensors if same else None
 
     def extras(self, entries: list[Any]) -> dict[str, str]:
         """The optimizer state that isn't a tensor, as text."""
         return {f"state {title}": repr(entries[i]) for i, title in self._extras}
 
-    def digests(self, entries: list[Any]) -> dict[str, str]:
+    def digests(self, tensors: list[torch.Tensor]) -> dict[str, str]:
         """By kind, the digests of its tensors one after another, in hexadecimal."""
-        found = self._flat.digests(self.tensors(entries))
+        found = self._flat.digests(tensors).hex()
         text: dict[str, str] = {}
         start = 0
         for kind in KINDS:
-            end = start + len(self.described[kind]) * DIGEST_BYTES
-            text[kind] = found[start:end].hex()
+            end = start + len(self.described[kind]) * 2 * DIGEST_BYTES
+            text[kind] = found[start:end]
             start = end
         return text
 
-    def named(self, entries: list[Any]) -> dict[str, torch.Tensor]:
-        """Copies of the tensors under the names that a saved state uses."""
-        tensors = iter(self.tensors(entries))
+    def titled(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The tensors under the names that a saved state uses."""
+        remaining = iter(tensors)
         return {
-            f"{kind}/{index}/{name}": next(tensors).detach().cpu().contiguous().clone()
+            f"{kind}/{index}/{name}": next(remaining)
             for kind in KINDS
             for index, (name, _, _) in enumerate(self.described[kind])
         }
-
-    def size(self, entries: list[Any]) -> int:
-        """Bytes of all tensors."""
-        return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors(entries))

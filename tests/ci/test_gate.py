@@ -8,6 +8,7 @@ import pytest
 from ci.__main__ import main as golden_gate
 from ci.config import GateConfig
 from ci.gate import main
+from golden.cli import main as golden
 
 PLAN = """\
 version = 1
@@ -182,3 +183,44 @@ def test_throughput_needs_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[s
     repository(tmp_path, '[tool.gate.throughput]\nrun = "fit"\nbound = 1.2')
     assert main(["--root", str(tmp_path)]) == 2
     assert "no check to run: throughput fit need --base REF" in capsys.readouterr().err
+
+
+SCRIPT = """\
+import pathlib, sys
+with pathlib.Path("times.txt").open("a") as file:
+    file.write("once\\n")
+(pathlib.Path(sys.argv[1]) / "log.jsonl").write_text('{"type": "end"}\\n')
+"""
+RUN = """\
+command = ["python", "script.py", "{out}"]
+budget = 1
+
+[events]
+files = "log.jsonl"
+
+[observe]
+steps = false
+"""
+
+
+def test_checks_of_one_run_share_its_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", "")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.gate]\nruns = ["end"]\ncounts = ["end"]\nreads = ["end"]\n'
+    )
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "golden" / "runs").mkdir(parents=True)
+    (tmp_path / "golden" / "runs" / "end.toml").write_text(RUN)
+    assert golden(["record", "end", "--update", "--root", str(tmp_path)]) == 0
+    (tmp_path / "times.txt").unlink()
+    assert main(["--root", str(tmp_path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(name in printed for name in ("golden end", "counts end", "reads end"))
+    assert (tmp_path / "times.txt").read_text() == "once\n"
+
+    (tmp_path / "script.py").write_text(SCRIPT + "raise SystemExit('boom')\n")
+    assert main(["--root", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.count("boom") == 3
+    assert (tmp_path / "times.txt").read_text() == "once\n" * 2

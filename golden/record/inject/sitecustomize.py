@@ -17,7 +17,7 @@ _HERE = Path(__file__).resolve().parent
 _PRIVATE = "_golden_observer"
 
 
-def _observer() -> Any:
+def _start() -> Any:
     tool = _HERE.parent.parent
     for name, folder in (
         (_PRIVATE, tool),
@@ -27,7 +27,7 @@ def _observer() -> Any:
         package = types.ModuleType(name)
         package.__path__ = [str(folder)]
         sys.modules[name] = package
-    return importlib.import_module(f"{_PRIVATE}.record.observer")
+    return importlib.import_module(f"{_PRIVATE}.record.start")
 
 
 class _AfterTorch:
@@ -49,7 +49,7 @@ class _AfterTorch:
 
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
-            _observer().install(self._spec)
+            _start().start(self._spec)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
         return found

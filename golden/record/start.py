@@ -1,0 +1,53 @@
+"""What happens in the program's process as soon as torch has been imported."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def start(spec: dict[str, Any]) -> None:
+    """Fix what makes a run differ from itself, then observe it, or only measure how long it takes."""
+    torch.set_num_threads(spec["threads"])
+    torch.set_num_interop_threads(1)
+    if spec["deterministic"] != "off":
+        torch.use_deterministic_algorithms(True, warn_only=spec["deterministic"] == "warn")
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+    _seed(spec["seed"])
+    begun, cpu = time.perf_counter(), time.process_time()
+    if not spec["observe"]:
+        _only_clock(Path(spec["out"]), begun, cpu)
+        return
+    # A run that isn't observed doesn't pay for loading it.
+    from .observer import Observer
+
+    Observer(spec, begun, cpu).install()
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    torch.manual_seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def _only_clock(out: Path, begun: float, cpu: float) -> None:
+    """Write how long the process ran; what observing costs is measured against that."""
+    pid = os.getpid()
+
+    def write() -> None:
+        if os.getpid() == pid:
+            clock = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
+            (out / f"clock-{pid}.json").write_text(json.dumps(clock))
+
+    atexit.register(write)
