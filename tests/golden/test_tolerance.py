@@ -92,6 +92,12 @@ def test_every_command_says_what_passed(moved: Project) -> None:
     assert (result.code, SAID in result.out) == (0, True)
     assert "equal within tolerance: train.base and train here" in result.out
 
+    shard = moved.root / "shard"
+    assert moved.golden("verify", "--root", moved.root, "-o", shard).code == 0
+    result = moved.golden("report", "--merge", shard, "--markdown", moved.root / "merged.md")
+    assert result.code == 0, result
+    assert "# golden: equal within tolerance" in (moved.root / "merged.md").read_text()
+
     after = moved.record("after")
     result = moved.golden("diff", moved.root / "before" / "train", after)
     assert (result.code, SAID in result.out) == (0, True)
