@@ -73,6 +73,8 @@ def unused(trace: Trace) -> list[Tolerance]:
     """The tolerances that name no floating-point number of a trace."""
     used: set[Tolerance] = set()
     given = trace.about.tolerances
+    if not given:
+        return []
     for event in trace.events:
         used.update(t for path in masked(event.payload, given)[1] if (t := find(given, "events", path)))
     for process in trace.processes:
