@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import tempfile
 import time
@@ -17,9 +16,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from ci.swap import SEED_GRADIENTS, NotPlanted, Swap, plant
+from codemods.plans.derive import derive
 from codemods.plans.model import PlanError, load_plan
-from codemods.plans.run import RequestError, SourceError, TargetError, run_plan
-from codemods.plans.write import WriteError, write_all
+from codemods.plans.run import RequestError, SourceError, TargetError
+from codemods.plans.write import WriteError
 from golden.compare import Comparison, Different, Identical, compare
 from golden.record import find_run, record_run
 from golden.report import render
@@ -28,8 +28,8 @@ from golden.trace.trace import Trace
 
 PLAN = Path("codemods/plans/02_modular_split.toml")
 RUN = "ppo_small"
-_COPIED = ("src", "golden", "codemods", "tests", "pyproject.toml")
-_STEPS = 7
+_NEEDED = ("src", "golden", "codemods", "tests", "pyproject.toml")
+_STEPS = 6
 
 
 class DemoError(Exception):
@@ -70,9 +70,9 @@ def run_demo(repository: Path, scratch: Path, *, data: Path | None, notify: Call
     Raises `DemoError`, `NotPlanted`, `GoldenError`.
     """
     begun = time.monotonic()
-    notify("copy the repository")
+    notify(f"extract by {PLAN.name}")
     tree = scratch / "tree"
-    _copy(repository, tree)
+    lifted, before, sizes = _extract(repository, tree)
     run = find_run(RUN, tree)
 
     def record(what: str, base: bool) -> Trace:
@@ -82,8 +82,6 @@ def run_demo(repository: Path, scratch: Path, *, data: Path | None, notify: Call
         return record_run(chosen, root=tree, out=out, data=data, label=what)
 
     monolith = record("the monolith", True)
-    notify(f"extract by {PLAN.name}")
-    lifted, before, sizes = _extract(tree)
     extracted = record("the extracted trainer", False)
     notify("swap two statements")
     plant(tree, SEED_GRADIENTS)
@@ -94,38 +92,20 @@ def run_demo(repository: Path, scratch: Path, *, data: Path | None, notify: Call
     return Outcome(lifted, before, sizes, *verdicts, time.monotonic() - begun)
 
 
-def _copy(repository: Path, tree: Path) -> None:
-    """Copy what the runs and the plan need, without the files that the plan is about to make."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*cache")
-    for name in _COPIED:
-        source = repository / name
-        if not source.exists():
-            raise DemoError(f"{source} is missing; run the demo from a complete clone")
-        if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=ignored)
-        else:
-            shutil.copy(source, tree / name)
-    for path in sorted((tree / PLAN).parent.glob("*.toml")):
-        plan, _ = load_plan(path, path.name)
-        made = [move.to for move in plan.move]
-        made += [plan.rest] if plan.rest else []
-        made += [plan.loop.to] if plan.loop else []
-        for made_file in made:
-            (tree / plan.root / made_file).unlink(missing_ok=True)
-
-
-def _extract(tree: Path) -> tuple[tuple[Lifted, ...], int, tuple[tuple[str, int], ...]]:
-    """Apply the plan: what was lifted, the monolith's lines, and the lines of each file made of it."""
+def _extract(repository: Path, tree: Path) -> tuple[tuple[Lifted, ...], int, tuple[tuple[str, int], ...]]:
+    """Apply the plan in a copy: what was lifted, the monolith's lines, and those of each file made of it."""
+    for name in _NEEDED:
+        if not (repository / name).exists():
+            raise DemoError(f"{repository / name} is missing; run the demo from a complete clone")
     try:
-        plan, _ = load_plan(tree / PLAN, PLAN.name)
-        report = run_plan(tree / PLAN, tree)
-        if report.refused:
-            first = report.refused[0]
-            reason = first.refusal.reason if first.refusal else ""
-            raise DemoError(f"{first.name} is refused: {reason}")
-        write_all({change.path: change.after for change in report.files if change.changed})
+        plan, _ = load_plan(repository / PLAN, PLAN.name)
+        report = derive(repository / PLAN, repository, tree)
     except (PlanError, RequestError, SourceError, TargetError, WriteError) as error:
         raise DemoError(str(error)) from None
+    if report.refused:
+        first = report.refused[0]
+        reason = first.refusal.reason if first.refusal else ""
+        raise DemoError(f"{first.name} is refused: {reason}")
     lifted = tuple(
         Lifted(helper.name, len(helper.captures), helper.target or "")
         for helper in report.helpers

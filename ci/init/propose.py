@@ -110,6 +110,8 @@ def gate_table(entry: EntryPoint, facts: Facts) -> str:
         "contracts = true" if facts.contracts else "# contracts = true",
         "# Plans of `codemods extract`: what is in the tree must be what they make.",
         '# plans = ["plans/*.toml"]',
+        "# Plans whose files were changed by hand since: it must still be possible to carry them out.",
+        '# carried_out = ["plans/*.toml"]',
         "",
         "# Calls that stall the device inside per-env loops, beyond those in the baseline.",
         *_unless(

@@ -32,6 +32,8 @@ from .randomness import Generators
 from .reads import ReadCounter
 from .tensorfile import writable, write_tensors
 
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
 
 @dataclass
 class Watched:
@@ -126,7 +128,7 @@ class Observer:
             if not self._folder.exists():
                 self._write_process()
             self._lines = (self._folder / "steps.jsonl").open("w", encoding="utf-8")
-        self._lines.write(json.dumps(record, separators=(",", ":")) + "\n")
+        self._lines.write(_encode(record) + "\n")
         self._lines.flush()
 
     def _on_backward(self, tensors: Any) -> None:
@@ -179,14 +181,17 @@ class Observer:
             plan = watched.plan = Plan(entries, layouts.titles(params, state, names))
             tensors = plan.dense(entries)
             self._describe(optimizer, watched, plan)
-        settings = watched.settings.text(optimizer) | plan.extras(entries)
+        settings = watched.settings.text(optimizer)
+        extras = plan.extras(entries)
+        if extras:
+            settings = settings | extras
         record = {
             "step": self._steps,
             "optimizer": watched.number,
             "layout": watched.layout,
             **plan.digests(tensors),
             "losses": self._take_losses(),
-            "settings": {k: v for k, v in settings.items() if watched.written.get(k) != v},
+            "settings": _changed(watched.written, settings),
             "rng": self._generators.digests(),
             "reads": self._take_reads(),
         }
@@ -320,3 +325,7 @@ def _canary(spec: dict[str, Any]) -> str:
     torch.set_num_threads(spec["threads"])
     torch.set_grad_enabled(True)
     return canary(spec["device"])
+
+
+def _changed(before: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    return {} if now is before else {key: text for key, text in now.items() if before.get(key) != text}

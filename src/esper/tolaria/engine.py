@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from esper.leyline import ClientProtocol
 from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
 from esper.tolaria.data import SharedBatchIterator
-from esper.tolaria.env_state import EnvState, create_env_state
+from esper.tolaria.env_state import EnvState, create_env_states
 from esper.tolaria.execute import execute_actions
 from esper.tolaria.hosts import (
     begin_training,
@@ -70,10 +69,7 @@ class VectorizedEngine:
         """Make fresh hosts, and batches that follow each env's own order."""
         setup = self._setup
         self._images = 0
-        self._env_states = [
-            create_env_state(env_idx, round_idx, setup, partial(client.slot_changed, env_idx))
-            for env_idx in range(len(setup.placement.env_devices))
-        ]
+        self._env_states = create_env_states(round_idx, setup, client)
         self._train_batches = self._batch_iterator(
             setup.subject.data,
             setup.subject.task_spec.batch_size,

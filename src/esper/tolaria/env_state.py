@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 import torch.amp as torch_amp
 from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
+from esper.leyline import WitnessProtocol
 from esper.leyline.rollout import Configuration, HostResult
 from esper.leyline.telemetry import Payload
 from esper.tamiyo import SignalTracker
@@ -65,6 +67,14 @@ class EnvState:
             rollbacks=self.rollbacks,
             total_params=self.model.total_parameters,
         )
+
+
+def create_env_states(round_idx: int, setup: EngineSetup, witness: WitnessProtocol) -> list[EnvState]:
+    """The envs of a round, whose slots report to the witness."""
+    return [
+        create_env_state(env_idx, round_idx, setup, partial(witness.slot_changed, env_idx))
+        for env_idx in range(len(setup.placement.env_devices))
+    ]
 
 
 def create_env_state(

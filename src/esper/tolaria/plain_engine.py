@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -11,7 +10,7 @@ from esper.leyline import ClientProtocol
 from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
 from esper.tolaria.data import SharedBatchIterator
 from esper.tolaria.engine import PHASES
-from esper.tolaria.env_state import EnvState, create_env_state
+from esper.tolaria.env_state import EnvState, create_env_states
 from esper.tolaria.execute import execute_actions
 from esper.tolaria.hosts import begin_training, begin_validation, process_train_batch, process_val_batch
 from esper.tolaria.losses import count_correct
@@ -62,10 +61,7 @@ class PlainEngine:
         """Make fresh hosts, and for each of them batches in its own order."""
         setup = self._setup
         self._images = 0
-        self._env_states = [
-            create_env_state(env_idx, round_idx, setup, partial(client.slot_changed, env_idx))
-            for env_idx in range(len(setup.placement.env_devices))
-        ]
+        self._env_states = create_env_states(round_idx, setup, client)
         for env_state in self._env_states:
             env_state.stream = None
         self._train_batches = [
