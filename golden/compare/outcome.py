@@ -258,3 +258,8 @@ class NotComparable:
 
 
 Comparison = Identical | Different | NotComparable
+
+
+def by_tolerance(found: Comparison) -> bool:
+    """Whether a comparison passed by a tolerance only."""
+    return isinstance(found, Identical) and bool(found.tolerated)
