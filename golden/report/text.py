@@ -91,6 +91,8 @@ def amounts(compared: Compared) -> str:
         _many(compared.rng_states, "random state"),
         _many(compared.reads, "host read"),
     ]
+    if compared.left_out:
+        parts.append(f"but not the {_many(compared.left_out, 'final state')} that could not be kept")
     return ", ".join(parts)
 
 
