@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from golden.check import AbResult, Failed, Side, ab, doctor, unused, update, verify
+from golden.check import AbResult, Failed, Judged, Property, Side, ab, doctor, unused, update, verify
 from golden.check.fixtures import write_whole
 from golden.check.git import uncommitted, worktree
 from golden.check.localize import localize
@@ -21,6 +21,7 @@ from golden.check.notes import notes
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.compare import Different, compare
+from golden.compare.outcome import by_tolerance
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
@@ -165,6 +166,7 @@ def verify_command(
                 run=run.name,
                 code=ExitCode(worst([verdict.code for verdict in verdicts])),
                 text=text,
+                tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
                 seconds=sum(verdict.seconds for verdict in verdicts),
                 budget=run.budget,
                 right=right,
@@ -283,11 +285,12 @@ def ab_command(
                 place, given = folder / run.name, run.data_folder(data)
                 result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
                 code, text = result.comparison.code, _text(result)
+                tolerated = by_tolerance(result.comparison)
                 click.echo(text)
                 if closely and isinstance(result.comparison, Different):
                     _localize(result, left, right, place, given)
             except GoldenError as error:
-                code, text = error.code, f"golden: {error}"
+                code, text, tolerated = error.code, f"golden: {error}", False
                 click.echo(text, err=True)
             traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
             kept = out is not None and all((out / path / "trace.json").exists() for path in traces.values())
@@ -296,6 +299,7 @@ def ab_command(
                     run=run.name,
                     code=code,
                     text=text,
+                    tolerated=tolerated,
                     seconds=time.monotonic() - begun,
                     budget=3 * run.budget,
                     **(traces if kept else {}),

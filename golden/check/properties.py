@@ -9,6 +9,7 @@ from pathlib import Path
 
 from golden.check.ab import Notify, quiet
 from golden.compare import Comparison
+from golden.compare.outcome import by_tolerance
 from golden.compare.scope import Scope, compare_within
 from golden.record import Run, record_run
 from golden.record.run import Same
@@ -76,6 +77,11 @@ class Property:
     def code(self) -> ExitCode:
         """The exit status that it asks for: that of its worst comparison."""
         return max((a.comparison.code for a in self.agreements), key=_severity)
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether a comparison passed by a tolerance only."""
+        return any(by_tolerance(agreement.comparison) for agreement in self.agreements)
 
 
 _SEVERITY = (ExitCode.IDENTICAL, ExitCode.NOTHING_COMPARABLE, ExitCode.DIFFERENT)

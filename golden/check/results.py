@@ -21,11 +21,15 @@ class _Table(BaseModel):
 
 
 class Result(_Table):
-    """What came of one run: exit status, the verdict in words, and its traces below the file's folder."""
+    """What came of one run: exit status, the verdict in words, and its traces below the file's folder.
+
+    ``tolerated`` says that it took a tolerance.
+    """
 
     run: str
     code: ExitCode
     text: str
+    tolerated: bool = False
     seconds: float = 0.0
     budget: float = 0.0
     left: str | None = None

@@ -25,6 +25,7 @@ from golden.check.fixtures import (
 from golden.check.properties import Property, Recordings, judge_property
 from golden.check.shard import keep_durations
 from golden.compare import Compared, Comparison, Different, Identical, NotComparable
+from golden.compare.outcome import by_tolerance
 from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
@@ -46,6 +47,11 @@ class Judged:
     def code(self) -> ExitCode:
         """The exit status that it asks for."""
         return self.comparison.code
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether it passed by a tolerance only."""
+        return by_tolerance(self.comparison)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from golden.trace.tolerance import Tolerance
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much was compared, pair by pair."""
+    """How much was compared, pair by pair; ``left_out`` counts final states that could not be."""
 
     events: int = 0
     steps: int = 0
@@ -21,6 +21,7 @@ class Compared:
     scalars: int = 0
     rng_states: int = 0
     reads: int = 0
+    left_out: int = 0
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -31,6 +32,7 @@ class Compared:
             self.scalars + other.scalars,
             self.rng_states + other.rng_states,
             self.reads + other.reads,
+            self.left_out + other.left_out,
         )
 
 
@@ -258,3 +260,8 @@ class NotComparable:
 
 
 Comparison = Identical | Different | NotComparable
+
+
+def by_tolerance(found: Comparison) -> bool:
+    """Whether a comparison passed by a tolerance only."""
+    return isinstance(found, Identical) and bool(found.tolerated)

@@ -249,7 +249,7 @@ def _compare_finals(
     left: Process, right: Process, tolerances: Sequence[Tolerance]
 ) -> tuple[list[FinalState], Compared]:
     files_left, files_right = final_streams(left), final_streams(right)
-    compared = Compared()
+    compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))
     found: list[FinalState] = []
     for key in dict.fromkeys([*files_left, *files_right]):
         stream = key[0]

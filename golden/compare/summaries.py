@@ -136,7 +136,7 @@ def _tolerated(
             where = f"field {name} of event {number}" if of == "events" else f"loss of {name}, step {number}"
             far = f" ({apart:,} ulps)" if apart is not None else ""
             beyond.append(Rows(where, readable(x), readable(y) + far))
-    return beyond, account.closed()
+    return beyond, account.closed(tolerances)
 
 
 def _bits(row: tuple[int, str]) -> str:

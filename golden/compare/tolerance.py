@@ -42,11 +42,12 @@ class Account:
         """Write down a step of which only digests are known."""
         self.steps[tolerance] = self.steps.get(tolerance, 0) + 1
 
-    def closed(self) -> tuple[Tolerated, ...]:
-        """One entry for each tolerance that was needed."""
+    def closed(self, tolerances: Sequence[Tolerance]) -> tuple[Tolerated, ...]:
+        """One entry for each tolerance that was needed, in their order."""
         return tuple(
             Tolerated(t, len(self.values.get(t, ())), max(self.values.get(t, (0,))), self.steps.get(t, 0))
-            for t in dict.fromkeys([*self.values, *self.steps])
+            for t in tolerances
+            if t in self.values or t in self.steps
         )
 
 
@@ -66,13 +67,15 @@ def forgive(left: Trace, right: Trace) -> tuple[Trace, tuple[Tolerated, ...]]:
         _process(a, b, tolerances, account) for a, b in zip(left.processes, right.processes, strict=False)
     ]
     rest = right.processes[len(processes) :]
-    return replace(right, events=events, processes=(*processes, *rest)), account.closed()
+    return replace(right, events=events, processes=(*processes, *rest)), account.closed(tolerances)
 
 
 def unused(trace: Trace) -> list[Tolerance]:
     """The tolerances that name no floating-point number of a trace."""
     used: set[Tolerance] = set()
     given = trace.about.tolerances
+    if not given:
+        return []
     for event in trace.events:
         used.update(t for path in masked(event.payload, given)[1] if (t := find(given, "events", path)))
     for process in trace.processes:

@@ -122,7 +122,8 @@ class Observe(_Table):
     Attributes:
         steps: whether a run without an optimizer step is an error.
         syncs: whether host reads are counted.
-        state_mib: how much of the final state is kept, in MiB.
+        state_mib: how much of the final state is kept, in MiB; the verdict says how many optimizers'
+            states were too much for it, or of a type that safetensors can't hold.
     """
 
     steps: bool = True

@@ -67,6 +67,7 @@ class Told:
     code: ExitCode
     text: str
     seconds: float
+    tolerated: bool = False
 
 
 def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> RunReport:

@@ -76,7 +76,7 @@ def _of_result(folder: Path, result: Result) -> RunReport | Told:
         # Two traces don't tell whether the base repeats itself.
         if report.code == result.code:
             return report
-    return Told(result.run, result.code, result.text, result.seconds)
+    return Told(result.run, result.code, result.text, result.seconds, result.tolerated)
 
 
 def _report(left: Path, right: Path) -> RunReport:

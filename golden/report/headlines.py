@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport, Told
-from golden.report.text import amounts, describe, tolerance_lines, verdict_word
+from golden.report.text import WITHIN_TOLERANCE, amounts, describe, tolerance_lines, verdict_word
 from golden.trace.errors import ExitCode
 
 _WORDS = {
@@ -31,6 +31,8 @@ def headline(reports: Sequence[RunReport | Told]) -> str:
 def _word(report: RunReport | Told) -> str:
     if isinstance(report, RunReport) and isinstance(report.comparison, Identical):
         return verdict_word(report.comparison)
+    if isinstance(report, Told) and report.code is ExitCode.IDENTICAL and report.tolerated:
+        return WITHIN_TOLERANCE
     return _WORDS[report.code]
 
 

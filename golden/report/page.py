@@ -102,6 +102,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
 
 def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
     compared = found.compared
+    left_out = [("final states not kept", f"{compared.left_out:,}")] if compared.left_out else []
     return [
         ("events", f"{compared.events:,}"),
         ("optimizer steps", f"{compared.steps:,}"),
@@ -110,6 +111,7 @@ def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
         ("scalars", f"{compared.scalars:,}"),
         ("random states", f"{compared.rng_states:,}"),
         ("host reads", f"{compared.reads:,}"),
+        *left_out,
     ]
 
 

@@ -38,6 +38,7 @@ KIND_TITLES = {
     "state": "optimizer state",
     "rng": "random state",
 }
+WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
 _LONG_VALUE = 120
@@ -61,7 +62,7 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
 
 def verdict_word(found: Identical) -> str:
     """What a comparison that found no difference is called."""
-    return "equal within tolerance" if found.tolerated else "identical"
+    return WITHIN_TOLERANCE if found.tolerated else "identical"
 
 
 def tolerance_lines(tolerated: Sequence[Tolerated]) -> list[str]:
@@ -90,6 +91,8 @@ def amounts(compared: Compared) -> str:
         _many(compared.rng_states, "random state"),
         _many(compared.reads, "host read"),
     ]
+    if compared.left_out:
+        parts.append(f"but not the {_many(compared.left_out, 'final state')} that could not be kept")
     return ", ".join(parts)
 
 

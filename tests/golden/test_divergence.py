@@ -88,6 +88,18 @@ def test_weight_changed_after_the_last_step(project: Project, reference: Callabl
     assert "NaN: 0 on the left, 1 on the right" in out
 
 
+def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Project) -> None:
+    project.run_file(RUN + "\n[observe]\nstate_mib = 0\n")
+    left = project.record("plain")
+    project.script((project.root / "train.py").read_text() + "\nhosts[1][2].weight.data[0, 0] = 7.0\n")
+    result = project.golden("diff", left, project.record("changed"))
+    assert result.code == 0
+    assert "host reads, but not the 3 final states that could not be kept" in result.out
+    page = project.root / "page.html"
+    assert project.golden("report", left, project.root / "changed" / "train", "--html", page).code == 0
+    assert "final states not kept" in page.read_text()
+
+
 def test_sign_of_zero_is_a_difference(project: Project, reference: Callable[[], Path]) -> None:
     tail = "\nhosts[0].register_buffer('zero', torch.tensor([{}0.0])); optimizers[0].step()\n"
     text = (project.root / "train.py").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
-from golden.compare.outcome import EventChange, StepDivergence
+from golden.compare.outcome import EventChange, Rows, StepDivergence
+from golden.compare.summaries import compare_summaries
 from golden.compare.values import ulps_apart
 from golden.trace.events import Event
 from golden.trace.numbers import hex_ulps
+from golden.trace.summary import summarise
 from golden.trace.tolerance import Kind, Tolerance
 from golden.trace.trace import FORMAT, About, Trace, load_trace
 from tests.golden.project import Project
@@ -87,6 +91,12 @@ def test_every_command_says_what_passed(moved: Project) -> None:
     result = moved.golden("ab", "train", "--root", moved.root)
     assert (result.code, SAID in result.out) == (0, True)
     assert "equal within tolerance: train.base and train here" in result.out
+
+    shard = moved.root / "shard"
+    assert moved.golden("verify", "--root", moved.root, "-o", shard).code == 0
+    result = moved.golden("report", "--merge", shard, "--markdown", moved.root / "merged.md")
+    assert result.code == 0, result
+    assert "# golden: equal within tolerance" in (moved.root / "merged.md").read_text()
 
     after = moved.record("after")
     result = moved.golden("diff", moved.root / "before" / "train", after)
@@ -321,3 +331,54 @@ def test_event_added_beside_tolerated_ones() -> None:
     assert isinstance(found.first, EventChange)
     assert (found.first.change, found.first.right, found.event_changes) == ("extra", 1, 1)
     assert [(one.values, one.ulps) for one in found.tolerated] == [(3, 1)]
+
+
+def _against_golden(left: Trace, right: Trace) -> Comparison:
+    return compare_summaries(
+        summarise(left),
+        summarise(right),
+        compared=contents(right),
+        tolerances=right.about.tolerances,
+    )
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_losses_in_a_golden(tmp_path: Path, limit: int) -> None:
+    """The weights are as before; a loss has moved by two ulps."""
+    allowed = [_tolerance("loss", "Host", limit)]
+    left = load_trace(write_trace(tmp_path, tolerances=allowed))
+    (process,) = left.processes
+    moved = torch.tensor(float.fromhex(process.steps[7].losses[0]))
+    for _ in range(2):
+        moved = torch.nextafter(moved, torch.tensor(99.0))
+    steps = [replace(s, losses=(moved.item().hex(),)) if s.number == 7 else s for s in process.steps]
+    right = replace(left, processes=(replace(process, steps=tuple(steps)),))
+    found = _against_golden(left, right)
+    if limit == 3:
+        assert isinstance(found, Identical)
+        assert [(one.values, one.ulps) for one in found.tolerated] == [(1, 2)]
+    else:
+        assert isinstance(found, Different)
+        assert isinstance(found.first, Rows)
+        assert found.first.part == "loss of Host, step 7"
+        assert found.first.right.endswith("(2 ulps)")
+
+
+def test_many_events_in_a_golden() -> None:
+    """Rows of events are folded; what has a tolerance is still told apart."""
+    allowed = [_tolerance("events", "values.0", 1)]
+    left, right = [_trace([], allowed) for _ in range(2)]
+    events = [Event("step", None, {"step": number}) for number in range(2000)]
+    for moved, kind in ((1, Identical), (2, Different)):
+        other = 0.1
+        for _ in range(moved):
+            other = math.nextafter(other, 1.0)
+        left, right = (
+            replace(side, events=(*events, Event("end", None, {"values": [value]})))
+            for side, value in ((left, 0.1), (right, other))
+        )
+        found = _against_golden(left, right)
+        assert isinstance(found, kind)
+    assert isinstance(found, Different)
+    assert isinstance(found.first, Rows)
+    assert found.first.part == "field values.0 of event 2000"
