@@ -23,6 +23,7 @@ TRAINER_RUNS = (
     "ppo_text",
     "ppo_watchdog",
     "heuristic_line",
+    "heuristic_deep",
 )
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 DEGRADATION_SHARE = 0.1
 
 
-def _emit_with_env_context(
+def emit_with_env_context(
     hub: TelemetryHub,
     env_state: ParallelEnvState,
     data: Payload,
@@ -71,7 +71,7 @@ def _emit_with_env_context(
     )
 
 
-def _emit_batch_completed(
+def emit_batch_completed(
     hub: TelemetryHub,
     round_idx: int,
     ticker: Mapping[str, float],
@@ -96,7 +96,7 @@ def _emit_batch_completed(
     )
 
 
-def _emit_last_action(
+def emit_last_action(
     hub: TelemetryHub,
     env_state: ParallelEnvState,
     decision: Decision,
@@ -109,7 +109,7 @@ def _emit_last_action(
     """
     action = decision.action
     relevant = CAUSAL_HEADS[action.op]
-    _emit_with_env_context(
+    emit_with_env_context(
         hub,
         env_state,
         LastAction(
@@ -129,7 +129,7 @@ def _emit_last_action(
     )
 
 
-def _compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float | None:
+def compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float | None:
     """The policy's gradient norm as its last minibatch left it, which is after clipping; None without
     gradients.
     """
@@ -138,7 +138,7 @@ def _compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float |
     return math.sqrt(sum(layer.norm**2 for layer in stats))
 
 
-def _aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> LayerGradientHealth | None:
+def aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> LayerGradientHealth | None:
     """Spread of the layers' gradient norms, and how many of them vanish, explode or are no number."""
     if not stats:
         return None
@@ -155,7 +155,7 @@ def _aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> Lay
     )
 
 
-def _emit_ppo_update_event(
+def emit_ppo_update_event(
     hub: TelemetryHub,
     round_idx: int,
     update: PPOUpdateResult,
@@ -182,7 +182,7 @@ def _emit_ppo_update_event(
     )
 
 
-def _emit_action_distribution(
+def emit_action_distribution(
     hub: TelemetryHub, round_idx: int, counts: Counter[str], successes: Counter[str]
 ) -> None:
     """Emit how often each operation was chosen in a round, and how often it succeeded."""
@@ -198,14 +198,14 @@ def _emit_action_distribution(
     )
 
 
-def _emit_cf_unavailable(
+def emit_cf_unavailable(
     hub: TelemetryHub, env_state: ParallelEnvState, reason: str, slots: Sequence[str]
 ) -> None:
     """Emit that an env's seeds got no contribution this epoch."""
-    _emit_with_env_context(hub, env_state, CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
+    emit_with_env_context(hub, env_state, CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
 
 
-def _emit_throughput(
+def emit_throughput(
     hub: TelemetryHub,
     round_idx: int,
     *,
@@ -230,7 +230,7 @@ def _emit_throughput(
     )
 
 
-def _emit_reward_summary(
+def emit_reward_summary(
     hub: TelemetryHub, round_idx: int, rewards: Sequence[float], components: Mapping[str, Sequence[float]]
 ) -> None:
     """Emit mean and spread of a round's raw rewards; a component's mean is over all env-steps."""
@@ -248,7 +248,7 @@ def _emit_reward_summary(
     )
 
 
-def _emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], decisions: int) -> None:
+def emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], decisions: int) -> None:
     """Emit, by action head, in how many decisions the mask took a choice away."""
     hub.emit(
         TelemetryEvent(
@@ -261,11 +261,9 @@ def _emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], 
     )
 
 
-def _emit_counterfactual(
-    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix
-) -> None:
+def emit_counterfactual(hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix) -> None:
     """Emit what validation without some seeds said of each."""
-    _emit_with_env_context(
+    emit_with_env_context(
         hub,
         env_state,
         CounterfactualComputed(
@@ -276,11 +274,11 @@ def _emit_counterfactual(
     )
 
 
-def _emit_shapley(
+def emit_shapley(
     hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix, shares: ShapleyValues
 ) -> None:
     """Emit the seeds' shares of what they added together."""
-    _emit_with_env_context(
+    emit_with_env_context(
         hub,
         env_state,
         ShapleyComputed(
@@ -294,12 +292,12 @@ def _emit_shapley(
     )
 
 
-def _emit_scaffold_credits(
+def emit_scaffold_credits(
     hub: TelemetryHub, env_state: ParallelEnvState, credits: Sequence[ScaffoldCredit]
 ) -> None:
     """Emit which seeds got credit for the help that they gave."""
     for credit in credits:
-        _emit_with_env_context(
+        emit_with_env_context(
             hub,
             env_state,
             ScaffoldCredited(
@@ -313,7 +311,7 @@ def _emit_scaffold_credits(
         )
 
 
-def _check_performance_degradation(
+def check_performance_degradation(
     hub: TelemetryHub, round_idx: int, accuracy: float, rolling_accuracy: float
 ) -> bool:
     """Emit a warning where a round's accuracy fell behind the rolling average; whether it did."""
@@ -335,7 +333,7 @@ def _check_performance_degradation(
     return True
 
 
-def _emit_slot_telemetry(
+def emit_slot_telemetry(
     hub: TelemetryHub,
     telemetry: TelemetryConfig,
     env_state: ParallelEnvState,
@@ -345,4 +343,4 @@ def _emit_slot_telemetry(
     """Emit what happened in a slot, if that is wanted; what gates were asked is a detail."""
     is_gate = isinstance(payload, SeedGateEvaluated)
     if telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
-        _emit_with_env_context(hub, env_state, payload, slot=slot_id)
+        emit_with_env_context(hub, env_state, payload, slot=slot_id)

@@ -29,13 +29,13 @@ from esper.simic.rewards import (
 )
 from esper.simic.telemetry import TelemetryLevel
 from esper.simic.telemetry.emitters import (
-    _emit_cf_unavailable,
-    _emit_counterfactual,
-    _emit_last_action,
-    _emit_scaffold_credits,
-    _emit_with_env_context,
+    emit_cf_unavailable,
+    emit_counterfactual,
+    emit_last_action,
+    emit_scaffold_credits,
+    emit_with_env_context,
 )
-from esper.simic.training.helpers import _handle_telemetry_escalation
+from esper.simic.training.helpers import handle_telemetry_escalation
 from esper.simic.training.observation import legal_actions
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.run_state import (
@@ -104,7 +104,7 @@ def reward_step(
         env_state.epoch, before, after, signals.val_accuracy, setup.reward_config
     )
     if setup.reward_config.pays_scaffolds and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        _emit_scaffold_credits(setup.reporter.hub, env_state, credits)
+        emit_scaffold_credits(setup.reporter.hub, env_state, credits)
     reward_inputs = RewardInputs(
         op=action.op,
         success=outcome.success,
@@ -134,14 +134,12 @@ def report_env_step(env_state: ParallelEnvState, seen: EnvObservation, *, setup:
     """Emit what an epoch of one env came to, before what was done about it."""
     metrics = seen.host.metrics
     if env_state.matrix is not None:
-        _emit_counterfactual(setup.reporter.hub, env_state, env_state.matrix)
+        emit_counterfactual(setup.reporter.hub, env_state, env_state.matrix)
     elif metrics.seeds:
-        _emit_cf_unavailable(
-            setup.reporter.hub, env_state, "no seed changes the output", tuple(metrics.seeds)
-        )
-    _emit_with_env_context(setup.reporter.hub, env_state, metrics)
+        emit_cf_unavailable(setup.reporter.hub, env_state, "no seed changes the output", tuple(metrics.seeds))
+    emit_with_env_context(setup.reporter.hub, env_state, metrics)
     if seen.turn is not None:
-        _emit_with_env_context(setup.reporter.hub, env_state, seen.turn)
+        emit_with_env_context(setup.reporter.hub, env_state, seen.turn)
 
 
 def reward_action(
@@ -163,7 +161,7 @@ def reward_action(
     round_state.mask_hits.update(name for name, hit in seen.masks.masked_heads().items() if hit)
     if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
         report_env_step(env_state, seen, setup=setup)
-        _emit_last_action(setup.reporter.hub, env_state, decision, reward, outcome, seen.masks)
+        emit_last_action(setup.reporter.hub, env_state, decision, reward, outcome, seen.masks)
     at_end = env_state.epoch == setup.config.episode_length
     step.dones.append(at_end and setup.reward_config.pays_at_end)
     if at_end:
@@ -189,9 +187,9 @@ def watch_hosts(round_state: RoundState, *, setup: RunSetup) -> None:
     anomalies: list[AnomalyDetected] = []
     for env_state, seen in zip(round_state.env_states, round_state.step.observations, strict=True):
         for anomaly in seen.anomalies:
-            _emit_with_env_context(setup.reporter.hub, env_state, anomaly, severity="warning")
+            emit_with_env_context(setup.reporter.hub, env_state, anomaly, severity="warning")
             anomalies.append(anomaly)
-    _handle_telemetry_escalation(
+    handle_telemetry_escalation(
         setup.reporter.hub,
         setup.reporter.telemetry,
         anomalies,

@@ -16,7 +16,7 @@ from esper.simic.telemetry import (
     collect_seed_gradients_async,
     split_gradient_norms,
 )
-from esper.simic.telemetry.emitters import _emit_with_env_context
+from esper.simic.telemetry.emitters import emit_with_env_context
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.run_state import RunSetup
 
@@ -50,7 +50,7 @@ def report_gradient_norms(env_states: Sequence[ParallelEnvState], *, setup: RunS
         [env_state.watched_slots for env_state in env_states],
     )
     for env_state, norms in zip(env_states, gradient_norms, strict=True):
-        _emit_with_env_context(
+        emit_with_env_context(
             setup.reporter.hub,
             env_state,
             HostGradientNorms(host=norms.host, seeds=norms.seeds, batches=len(env_state.gradient_norms)),

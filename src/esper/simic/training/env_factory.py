@@ -6,7 +6,7 @@ import time
 
 from esper.leyline.telemetry import RoundStarted, TelemetryEvent
 from esper.simic.agent import PPOAgent, RolloutBuffer
-from esper.simic.training.helpers import _calculate_entropy_anneal_steps
+from esper.simic.training.helpers import calculate_entropy_anneal_steps
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.run_state import RoundState, RunSetup
 from esper.tolaria.seeding import derive_generator, derive_seed
@@ -25,7 +25,7 @@ def begin_round(round_idx: int, *, setup: RunSetup, agent: PPOAgent | None) -> R
     """Announce a round, with the entropy bonus of its update; nothing is known of its envs yet."""
     started = time.perf_counter()
     config = setup.config
-    steps = _calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
+    steps = calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
     annealed = min(1.0, round_idx / steps) if steps > 0 else 0.0
     entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)
     env_seeds = tuple(derive_seed(config.seed, round_idx, env_idx) for env_idx in range(config.envs))

@@ -9,12 +9,12 @@ from esper.nissa import TelemetryHub
 from esper.simic.telemetry import TelemetryConfig
 
 
-def _calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
+def calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
     """Policy updates over which the entropy bonus falls: one update follows `envs` episodes, rounded up."""
     return -(-anneal_episodes // envs)
 
 
-def _handle_telemetry_escalation(
+def handle_telemetry_escalation(
     hub: TelemetryHub,
     telemetry_config: TelemetryConfig,
     anomalies: Sequence[AnomalyDetected],
@@ -39,9 +39,7 @@ def _handle_telemetry_escalation(
         )
 
 
-def _emit_anomaly_diagnostics(
-    hub: TelemetryHub, round_idx: int, anomalies: Sequence[AnomalyDetected]
-) -> None:
+def emit_anomaly_diagnostics(hub: TelemetryHub, round_idx: int, anomalies: Sequence[AnomalyDetected]) -> None:
     """Emit one event per anomaly."""
     for anomaly in anomalies:
         hub.emit(TelemetryEvent(data=anomaly, round=round_idx, severity="warning"))

@@ -22,20 +22,20 @@ from esper.simic.agent import PPOAgent, PPOUpdateResult
 from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel
 from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
 from esper.simic.telemetry.emitters import (
-    _aggregate_layer_gradient_health,
-    _check_performance_degradation,
-    _compute_grad_norm_surrogate,
-    _emit_action_distribution,
-    _emit_batch_completed,
-    _emit_mask_hit_rates,
-    _emit_ppo_update_event,
-    _emit_reward_summary,
-    _emit_shapley,
-    _emit_throughput,
-    _emit_with_env_context,
+    aggregate_layer_gradient_health,
+    check_performance_degradation,
+    compute_grad_norm_surrogate,
+    emit_action_distribution,
+    emit_batch_completed,
+    emit_mask_hit_rates,
+    emit_ppo_update_event,
+    emit_reward_summary,
+    emit_shapley,
+    emit_throughput,
+    emit_with_env_context,
 )
 from esper.simic.training.checkpoint import TrainingProgress
-from esper.simic.training.helpers import _emit_anomaly_diagnostics, _handle_telemetry_escalation
+from esper.simic.training.helpers import emit_anomaly_diagnostics, handle_telemetry_escalation
 from esper.simic.training.observation import batch_signals_to_features
 from esper.simic.training.result import RoundResult
 from esper.simic.training.run_state import ActionExecutionResult, RoundState, RunProgress, RunSetup
@@ -98,16 +98,16 @@ def report_update(
     """Emit what a policy update did; what is wrong with it."""
     layer_stats = measures.collect_gradients(agent.policy)
     stability = measures.check_stability(agent.policy)
-    _emit_ppo_update_event(
+    emit_ppo_update_event(
         setup.reporter.hub,
         round_state.round_idx,
         updated.result,
         entropy_coef=round_state.entropy_coef,
-        grad_norm_surrogate=_compute_grad_norm_surrogate(layer_stats),
+        grad_norm_surrogate=compute_grad_norm_surrogate(layer_stats),
         duration_s=updated.seconds,
     )
     anomalies = setup.reporter.detector.check_update(updated.result, stability)
-    gradient_health = _aggregate_layer_gradient_health(layer_stats)
+    gradient_health = aggregate_layer_gradient_health(layer_stats)
     wanted = bool(anomalies) or setup.reporter.telemetry.wants(TelemetryLevel.DEBUG)
     if gradient_health is not None and wanted:
         setup.reporter.hub.emit(
@@ -123,8 +123,8 @@ def report_episodes(
     for env_state, host in zip(round_state.env_states, hosts, strict=True):
         if env_state.matrix is not None and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
             shares = env_state.comparison.shapley(env_state.matrix)
-            _emit_shapley(setup.reporter.hub, env_state, env_state.matrix, shares)
-        _emit_with_env_context(
+            emit_shapley(setup.reporter.hub, env_state, env_state.matrix, shares)
+        emit_with_env_context(
             setup.reporter.hub,
             env_state,
             EpisodeCompleted(
@@ -159,23 +159,21 @@ def report_round(
     progress.final_accuracy = ticker["mean_accuracy"]
     progress.best_accuracy = max(progress.best_accuracy, ticker["best_accuracy"])
     if progress.rolling_accuracies:
-        _check_performance_degradation(
+        check_performance_degradation(
             hub, round_idx, progress.final_accuracy, statistics.fmean(progress.rolling_accuracies)
         )
     progress.rolling_accuracies.append(progress.final_accuracy)
     if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        _emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
-        _emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
-        _emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
+        emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
+        emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
+        emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
     anomalies: list[AnomalyDetected] = []
     if agent is not None and updated is not None:
         anomalies = report_update(round_state, updated, agent=agent, measures=measures, setup=setup)
-    _emit_anomaly_diagnostics(hub, round_idx, anomalies)
-    _handle_telemetry_escalation(hub, setup.reporter.telemetry, anomalies, round_idx=round_idx)
-    _emit_batch_completed(
-        hub, round_idx, ticker, rollout.hosts, statistics.fmean(progress.rolling_accuracies)
-    )
-    _emit_throughput(
+    emit_anomaly_diagnostics(hub, round_idx, anomalies)
+    handle_telemetry_escalation(hub, setup.reporter.telemetry, anomalies, round_idx=round_idx)
+    emit_batch_completed(hub, round_idx, ticker, rollout.hosts, statistics.fmean(progress.rolling_accuracies))
+    emit_throughput(
         hub,
         round_idx,
         env_steps=env_steps,

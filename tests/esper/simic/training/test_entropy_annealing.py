@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esper.simic.training.helpers import _calculate_entropy_anneal_steps
+from esper.simic.training.helpers import calculate_entropy_anneal_steps
 
 from ..conftest import Events, of_type
 
@@ -58,5 +58,5 @@ def test_the_bonus_changes_what_is_learnt(run: Run) -> None:
 
 @given(st.integers(1, 10_000), st.integers(1, 1_024))
 def test_annealing_takes_as_many_updates_as_have_the_episodes(episodes: int, envs: int) -> None:
-    updates = _calculate_entropy_anneal_steps(episodes, envs)
+    updates = calculate_entropy_anneal_steps(episodes, envs)
     assert (updates - 1) * envs < episodes <= updates * envs
