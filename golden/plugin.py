@@ -98,12 +98,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.line(f"{len(planned)} runs: {sum(planned.values()):.0f} s planned, {spent:.0f} s spent")
 
 
-def _only_once(name: str, factory: pytest.TempPathFactory) -> None:
+def _only_once(name: str, config: pytest.Config, factory: pytest.TempPathFactory) -> None:
     """Fail if a worker of pytest-xdist has begun this run before: it was killed, and would be again.
 
     With ``--dist loadgroup`` a killed worker's run is handed to the next worker.
     """
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    # A pytest that a worker starts inherits its environment, but not this.
+    if not hasattr(config, "workerinput"):
         return
     begun = factory.getbasetemp().parent / f"golden-{name}.begun"
     try:
@@ -147,7 +148,7 @@ class RunFile(pytest.Module):
         def judged(
             name: str, factory: pytest.TempPathFactory, record: Record, judge: Callable[[], list[str]]
         ) -> None:
-            _only_once(name, factory)
+            _only_once(name, self.config, factory)
             begun = time.monotonic()
             tolerated: list[str] = []
             try:
