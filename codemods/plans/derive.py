@@ -57,7 +57,7 @@ def derive(path: Path, root: Path | None, into: Path) -> Report:
     """
     base = root_of(path, root)
     made = made_by(path, base)
-    report = run_afresh(path, root)
+    report = run_plan(path, root, absent=made)
     if report.refused:
         return report
     into = into.resolve()

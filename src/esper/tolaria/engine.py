@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from esper.leyline import ClientProtocol
 from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
-from esper.tolaria.data import SharedBatchIterator
 from esper.tolaria.env_state import EnvState, create_env_states
 from esper.tolaria.execute import execute_actions
 from esper.tolaria.hosts import (
@@ -31,19 +30,11 @@ class VectorizedEngine:
     and reads what they have summed up in one transfer for all envs.
     """
 
-    def __init__(
-        self, setup: EngineSetup, *, batch_iterator: type[SharedBatchIterator] = SharedBatchIterator
-    ) -> None:
+    def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._batch_iterator = batch_iterator
         self._env_states: list[EnvState] = []
         self._images = 0
-        self._val_batches = batch_iterator(
-            setup.subject.data,
-            setup.subject.task_spec.batch_size,
-            setup.placement.env_devices,
-            loading=setup.placement.loading,
-        )
+        self._val_batches = setup.batches(setup.placement.env_devices)
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
@@ -67,15 +58,10 @@ class VectorizedEngine:
 
     def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
         """Make fresh hosts, and batches that follow each env's own order."""
-        setup = self._setup
         self._images = 0
-        self._env_states = create_env_states(round_idx, setup, client)
-        self._train_batches = self._batch_iterator(
-            setup.subject.data,
-            setup.subject.task_spec.batch_size,
-            setup.placement.env_devices,
-            [env_state.data_generator for env_state in self._env_states],
-            setup.placement.loading,
+        self._env_states = create_env_states(round_idx, self._setup, client)
+        self._train_batches = self._setup.batches(
+            self._setup.placement.env_devices, [env_state.data_generator for env_state in self._env_states]
         )
 
     def train(self, client: ClientProtocol, epoch: int) -> list[list[float]]:

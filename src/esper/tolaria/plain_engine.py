@@ -8,7 +8,6 @@ import torch
 
 from esper.leyline import ClientProtocol
 from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
-from esper.tolaria.data import SharedBatchIterator
 from esper.tolaria.engine import PHASES
 from esper.tolaria.env_state import EnvState, create_env_states
 from esper.tolaria.execute import execute_actions
@@ -26,13 +25,11 @@ class PlainEngine:
     iterator of its own.
     """
 
-    def __init__(
-        self, setup: EngineSetup, *, batch_iterator: type[SharedBatchIterator] = SharedBatchIterator
-    ) -> None:
+    def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._batch_iterator = batch_iterator
         self._env_states: list[EnvState] = []
         self._images = 0
+        self._val_batches = {device: setup.batches([device]) for device in setup.placement.env_devices}
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
@@ -59,15 +56,14 @@ class PlainEngine:
 
     def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
         """Make fresh hosts, and for each of them batches in its own order."""
-        setup = self._setup
         self._images = 0
-        self._env_states = create_env_states(round_idx, setup, client)
+        self._env_states = create_env_states(round_idx, self._setup, client)
         for env_state in self._env_states:
             env_state.stream = None
         self._train_batches = [
-            self._batches([env_state.device], [env_state.data_generator]) for env_state in self._env_states
+            self._setup.batches([env_state.device], [env_state.data_generator])
+            for env_state in self._env_states
         ]
-        self._val_batches = [self._batches([env_state.device], None) for env_state in self._env_states]
 
     def train(self, client: ClientProtocol, env_state: EnvState, epoch: int) -> list[float]:
         """One epoch of one host; summed losses and correct answers [2]."""
@@ -90,7 +86,7 @@ class PlainEngine:
         """One host in all the ways that the client compares, one after the other; summed loss of the first,
         then correct answers by configuration [1 + C].
         """
-        precision, batches = self._setup.placement.precision, self._val_batches[env_state.env_idx]
+        precision, batches = self._setup.placement.precision, self._val_batches[env_state.device]
         begin_validation(env_state, client)
         for [(inputs, targets)] in batches:
             process_val_batch(env_state, inputs, targets, precision=precision)
@@ -118,15 +114,3 @@ class PlainEngine:
     def execute(self, client: ClientProtocol, actions: Sequence[SlotAction]) -> None:
         """Do what was chosen, env by env."""
         execute_actions(self._env_states, actions, task_spec=self._setup.subject.task_spec, client=client)
-
-    def _batches(
-        self, devices: Sequence[torch.device], generators: Sequence[torch.Generator] | None
-    ) -> SharedBatchIterator:
-        setup = self._setup
-        return self._batch_iterator(
-            setup.subject.data,
-            setup.subject.task_spec.batch_size,
-            devices,
-            generators,
-            loading=setup.placement.loading,
-        )

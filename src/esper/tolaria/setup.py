@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from esper.kasmina import GateConfig
 from esper.leyline import SlotConfig
 from esper.leyline.task import Loading, TaskSpec
-from esper.tolaria.data import TrainingData
+from esper.tolaria.data import SharedBatchIterator, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class EngineSetup:
     """What stays as it is from the first round to the last.
 
     `governor_threshold` is the validation loss at which a host counts as broken; `max_configurations` the
-    most that one validation pass compares.
+    most that one validation pass compares; `batch_iterator` makes batches of the data.
     """
 
     subject: Subject
@@ -65,3 +66,16 @@ class EngineSetup:
     episode_length: int
     governor_threshold: float
     max_configurations: int
+    batch_iterator: type[SharedBatchIterator] = SharedBatchIterator
+
+    def batches(
+        self, devices: Sequence[torch.device], generators: Sequence[torch.Generator] | None = None
+    ) -> SharedBatchIterator:
+        """Batches for envs on these devices: of training with a generator for each, else of validation."""
+        return self.batch_iterator(
+            self.subject.data,
+            self.subject.task_spec.batch_size,
+            devices,
+            generators,
+            self.placement.loading,
+        )

@@ -142,6 +142,6 @@ def make_engine(setup: RunSetup) -> EngineProtocol:
         episode_length=config.episode_length,
         governor_threshold=config.governor_threshold,
         max_configurations=most_coalitions(len(setup.subject.slots), SAMPLED_ORDERS),
+        batch_iterator=SharedBatchIterator,
     )
-    engine = PlainEngine if config.engine == "plain" else VectorizedEngine
-    return engine(engine_setup, batch_iterator=SharedBatchIterator)
+    return PlainEngine(engine_setup) if config.engine == "plain" else VectorizedEngine(engine_setup)
