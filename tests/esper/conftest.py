@@ -1,11 +1,15 @@
 """Small CIFAR-10 folders, and a cache folder of the tests' own."""
 
+import hashlib
+import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from esper.tolaria.torchvision_loader import load_datasets
 
 BATCH_FILES = (*(f"data_batch_{index}" for index in range(1, 6)), "test_batch")
 
@@ -47,3 +51,23 @@ def make_cifar(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def published_cifar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the published names and sizes; torchvision takes its checksums for the published ones."""
+    folder = tmp_path / "published"
+    batches = folder / "cifar-10-batches-py"
+    batches.mkdir(parents=True)
+    entry = {key.decode(): value for key, value in batch_entry(10_000).items()}
+    content = pickle.dumps(entry, protocol=2)
+    meta = pickle.dumps({"label_names": [str(label) for label in range(10)]}, protocol=2)
+    (batches / "batches.meta").write_bytes(meta)
+    (batches / BATCH_FILES[0]).write_bytes(content)
+    for name in BATCH_FILES[1:]:
+        os.link(batches / BATCH_FILES[0], batches / name)
+    dataset, digest = load_datasets().CIFAR10, hashlib.md5(content).hexdigest()
+    for part in ("train_list", "test_list"):
+        monkeypatch.setattr(dataset, part, [[name, digest] for name, _ in getattr(dataset, part)])
+    monkeypatch.setattr(dataset, "meta", dataset.meta | {"md5": hashlib.md5(meta).hexdigest()})
+    return folder

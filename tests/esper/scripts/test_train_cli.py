@@ -291,6 +291,15 @@ def test_data_that_is_not_the_published_one_is_a_warning_of_one_line(
     assert "the checksums are not those of the published CIFAR-10" in line
 
 
+def test_a_run_on_the_published_data_warns_of_nothing(
+    published_cifar: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TINY, "--data-dir", str(published_cifar)], train=train_ppo_vectorized) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "best validation accuracy" in printed.out
+
+
 def test_an_interrupted_run_exits_130_and_keeps_its_events(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
