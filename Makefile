@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: set-up demo test lint clean
+.PHONY: set-up demo test lint matrix clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -26,6 +26,10 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# Both commands in an environment for each Python and torch that users have; fetches gigabytes, keeps them.
+matrix: $(STAMP)
+	@$(BIN)/python -m ci.matrix $(ONLY)
 
 clean:
 	rm -rf .venv build out
