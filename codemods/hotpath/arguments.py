@@ -1,20 +1,31 @@
-"""What a call passes."""
+"""What a call passes, as far as it concerns the functions outside the program."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from codemods.hotpath.frame import Frame
-from codemods.hotpath.kinds import Kind, element
+from codemods.hotpath.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The kinds of the arguments of a call."""
+    """The kinds of the arguments of a call.
+
+    Attributes:
+        constants: what is passed by keyword as a constant.
+        words: how positional arguments are spelled, as by `spelled`.
+        device_word: the same of the keyword ``device``.
+        receiver: the last name of what a method is called on, in lower case.
+    """
 
     positional: tuple[Kind, ...] = ()
-    keywords: dict[str, Kind] = field(default_factory=dict)
+    keywords: Mapping[str, Kind] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    device_word: str = ""
+    receiver: str = ""
 
     def all(self) -> tuple[Kind, ...]:
         """All of them."""
@@ -24,27 +35,24 @@ class Arguments:
         """The first one, or the one of this keyword."""
         return self.positional[0] if self.positional else self.keywords.get(keyword)
 
-
-def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
-    """Evaluate what a call passes, in order."""
-    positional: list[Kind] = []
-    for argument in node.args:
-        kind = frame.evaluate(argument)
-        if isinstance(argument, ast.Starred):
-            positional += kind.of if kind.tag == "tup" else [element(kind)] * 2
-        else:
-            positional.append(kind)
-    keywords = {}
-    for keyword in node.keywords:
-        kind = frame.evaluate(keyword.value)
-        if keyword.arg is not None:
-            keywords[keyword.arg] = kind
-    return Arguments(tuple(positional), keywords)
+    def says(self, keyword: str, value: object) -> bool:
+        """Whether a constant is passed by this keyword."""
+        return keyword in self.constants and self.constants[keyword] is value
 
 
-def says(node: ast.Call, keyword: str, value: object) -> bool:
-    """Whether a call passes a constant by this keyword."""
-    return any(
-        item.arg == keyword and isinstance(item.value, ast.Constant) and item.value.value is value
-        for item in node.keywords
-    )
+CONSTANT = "a constant"
+
+
+def spelled(node: ast.expr) -> str:
+    """The name an argument is passed by, of dotted ones the last part; ``None``; ``CONSTANT``; or nothing."""
+    if isinstance(node, ast.Constant):
+        return "None" if node.value is None else CONSTANT
+    return str(getattr(node, "attr", None) or getattr(node, "id", "") or "")
+
+
+def receiver_of(node: ast.Call) -> str:
+    """The last name of what a method is called on, in lower case."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    while isinstance(owner, (ast.Subscript, ast.Call)):
+        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+    return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).lower()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from codemods.hotpath.arguments import Arguments, evaluate_arguments
-from codemods.hotpath.expressions import attribute
-from codemods.hotpath.frame import Frame, expression
+from codemods.hotpath.applied import apply_external, run_arguments
+from codemods.hotpath.arguments import Arguments, receiver_of, spelled
+from codemods.hotpath.expressions import EXPRESSIONS, attribute, expression
+from codemods.hotpath.frame import Frame
+from codemods.hotpath.interpreter import Interpreter, Tables
 from codemods.hotpath.kinds import (
     BOTTOM,
     HOST,
     TENSOR,
     UNKNOWN,
     Kind,
+    element,
     holds_tensor,
     is_tensor,
     join,
@@ -20,56 +23,58 @@ from codemods.hotpath.kinds import (
 )
 from codemods.hotpath.methods import container_method, tensor_method, unknown_method
 from codemods.hotpath.modules import Class
+from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.outside import call_external, call_instance
-from codemods.hotpath.statements import loop
-from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, RUNNERS
+from codemods.hotpath.statements import STATEMENTS, keep, loop
+from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED
 
 
 @expression(ast.Call)
-def _call(frame: Frame, node: ast.Call) -> Kind:
+def _call(it: Interpreter, frame: Frame, node: ast.Call) -> Kind:
     function = node.func
     if isinstance(function, ast.Attribute):
         if _is_super(function.value):
-            return _call_super(frame, node, function.attr)
-        owner = frame.evaluate(function.value)
+            return _call_super(it, frame, node, function.attr)
+        owner = it.evaluate(frame, function.value)
         if owner.tag in ("obj", "cls", "mod", "ext"):
-            callee = attribute(frame, owner, function.attr, node)
+            callee = attribute(it, frame, owner, function.attr, node)
             if owner.tag == "obj" and callee.tag == "unknown":
-                return _undefined(frame, node, owner, function.attr)
+                return _undefined(it, frame, node, owner, function.attr)
         else:
-            with loop(frame, node, frame.machine.rules.mapped(node)):
-                arguments = evaluate_arguments(frame, node)
-                return call_method(frame, node, owner, function.attr, arguments)
+            with loop(it, frame, node, it.rules.mapped(node)):
+                arguments = evaluate_arguments(it, frame, node)
+                return call_method(it, frame, node, owner, function.attr, arguments)
     else:
-        callee = frame.evaluate(function)
-    per_env = frame.machine.rules.mapped(node)
-    with loop(frame, node, per_env):
-        return call_kind(frame, node, callee, evaluate_arguments(frame, node))
+        callee = it.evaluate(frame, function)
+    per_env = it.rules.mapped(node)
+    with loop(it, frame, node, per_env):
+        return call_kind(it, frame, node, callee, evaluate_arguments(it, frame, node))
 
 
-def call_kind(frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
+def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
     """Call something of a kind."""
-    machine = frame.machine
     if callee.tag == "fn":
         result = BOTTOM
         for function, this, outer in callee.of:
             result = join(
                 result,
-                machine.call(frame, node, function, this, arguments.positional, arguments.keywords, outer),
+                it.call(frame, node, function, this, arguments.positional, arguments.keywords, outer),
             )
             if "contextmanager" in function.decorators and result.tag != "seq":
                 result = seq(result)
         return result
     if callee.tag == "cls":
-        return _construct(frame, node, callee, arguments)
+        return _construct(it, frame, node, callee, arguments)
     if callee.tag == "ext":
-        return call_external(frame, node, callee.of, arguments)
+        given = apply_external(it, frame, node, callee.of, arguments)
+        return _take(it, frame, node, call_external(callee.of, arguments)) if given is None else given
     if callee.tag == "bound":
         owner, name = callee.of
-        return call_method(frame, node, owner, name, arguments)
+        return call_method(it, frame, node, owner, name, arguments)
     if callee.tag == "partial":
         inner, positional, keywords = callee.of
         return call_kind(
+            it,
             frame,
             node,
             inner,
@@ -77,91 +82,83 @@ def call_kind(frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) 
         )
     if callee.tag == "obj":
         for name in ("__call__", "forward"):
-            bound = attribute(frame, callee, name, node)
+            bound = attribute(it, frame, callee, name, node)
             if bound.tag == "fn":
-                return call_kind(frame, node, bound, arguments)
-        if any(machine.program.external_base(cls, "torch.nn.") for cls in callee.of):
+                return call_kind(it, frame, node, bound, arguments)
+        if any(it.program.external_base(cls, "torch.nn.") for cls in callee.of):
             frame.fenced = False
             return TENSOR
         return UNKNOWN
     if callee.tag == "inst":
-        return call_instance(frame, node, callee.of, "__call__", arguments)
+        return _take(it, frame, node, call_instance(callee.of, "__call__", arguments))
     if callee.tag == "host":
         return HOST
-    run_arguments(frame, node, arguments)
+    run_arguments(it, frame, node, arguments)
     if any(map(holds_tensor, arguments.all())):
         frame.fenced = False
     return UNKNOWN
 
 
-def call_method(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind:
+def call_method(
+    it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments
+) -> Kind:
     """Call a method of a value that is no instance of a class of the program."""
     if owner.tag in ("tensor", "mask", "cpu"):
-        return tensor_method(frame, node, owner, name, arguments)
+        return _take(it, frame, node, tensor_method(owner, name, arguments))
     if owner.tag in ("seq", "tup", "map", "host", "text"):
-        return container_method(frame, node, owner, name, arguments)
+        return _take(it, frame, node, container_method(owner, name, arguments))
     if owner.tag in ("inst", "stream", "event"):
-        return call_instance(frame, node, owner.of or owner.tag, name, arguments)
+        dotted = owner.of or owner.tag
+        if not dotted.startswith(("torch.", "stream", "event")):
+            run_arguments(it, frame, node, arguments)
+        return _take(it, frame, node, call_instance(dotted, name, arguments))
     if owner.tag == "device":
         return HOST
-    result = unknown_method(frame, node, owner, name, arguments)
-    if result is not None:
-        return result
-    followed = _follow_by_name(frame, node, name, arguments)
-    run_arguments(frame, node, arguments)
+    outcome = unknown_method(owner, name, arguments)
+    if outcome is not None:
+        return _take(it, frame, node, outcome)
+    followed = _follow_by_name(it, frame, node, name, arguments)
+    run_arguments(it, frame, node, arguments)
     return UNKNOWN if followed is None else followed
 
 
-def _follow_by_name(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Kind | None:
+def _follow_by_name(
+    it: Interpreter, frame: Frame, node: ast.Call, name: str, arguments: Arguments
+) -> Kind | None:
     """Call the methods of this name, where the program has few."""
-    machine = frame.machine
     if name in COMMON or name.startswith("__"):
         return None
-    found = machine.program.methods_named(name)
-    if not 0 < len(found) <= machine.config.follow_unknown:
+    found = it.program.methods_named(name)
+    if not 0 < len(found) <= it.config.follow_unknown:
         return None
     result = BOTTOM
     for function in found:
         this = Kind("obj", (function.cls,)) if function.cls is not None else None
         if "classmethod" in function.decorators and function.cls is not None:
             this = Kind("cls", (function.cls,))
-        kind = machine.call(frame, node, function, this, arguments.positional, arguments.keywords)
+        kind = it.call(frame, node, function, this, arguments.positional, arguments.keywords)
         result = join(result, kind)
     return result
 
 
-def run_arguments(frame: Frame, node: ast.Call, arguments: Arguments) -> None:
-    """Functions given to something that runs them (an executor, ``map`` of a pool) are called by it."""
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name not in RUNNERS:
-        return
-    for kind in arguments.all():
-        if kind.tag in ("fn", "partial", "bound"):
-            others = tuple(other for other in arguments.positional if other is not kind)
-            call_kind(frame, node, kind, Arguments(others))
-
-
-def _construct(frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
-    machine = frame.machine
+def _construct(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
     for cls in callee.of:
         this = Kind("obj", (cls,))
-        init = machine.program.method(cls, "__init__")
+        init = it.program.method(cls, "__init__")
         if init is not None:
-            machine.call(frame, node, init, this, arguments.positional, arguments.keywords)
+            it.call(frame, node, init, this, arguments.positional, arguments.keywords)
             continue
-        _fill(frame, cls, arguments)
-        after = machine.program.method(cls, "__post_init__")
+        _fill(it, frame, cls, arguments)
+        after = it.program.method(cls, "__post_init__")
         if after is not None:
-            machine.call(frame, node, after, this)
+            it.call(frame, node, after, this)
     return Kind("obj", callee.of)
 
 
-def _fill(frame: Frame, cls: Class, arguments: Arguments) -> None:
+def _fill(it: Interpreter, frame: Frame, cls: Class, arguments: Arguments) -> None:
     """Note what the fields of a dataclass are filled with."""
-    machine = frame.machine
     owners: dict[str, Class] = {}
-    for item in reversed(machine.program.mro(cls)):
+    for item in reversed(it.program.mro(cls)):
         if isinstance(item, Class):
             for name in item.fields:
                 owners.setdefault(name, item)
@@ -170,35 +167,80 @@ def _fill(frame: Frame, cls: Class, arguments: Arguments) -> None:
     passed.update((name, kind) for name, kind in arguments.keywords.items() if name in owners)
     for name, kind in passed.items():
         if kind.tag != "unknown":
-            machine.set_field(owners[name], name, kind)
+            it.set_field(owners[name], name, kind)
 
 
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def _call_super(frame: Frame, node: ast.Call, name: str) -> Kind:
-    arguments = evaluate_arguments(frame, node)
+def _call_super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Kind:
+    arguments = evaluate_arguments(it, frame, node)
     if frame.cls is None or frame.function is None:
         return UNKNOWN
-    method = frame.machine.program.method(frame.cls, name, after=frame.cls)
+    method = it.program.method(frame.cls, name, after=frame.cls)
     if method is None:
         return TENSOR if name == "forward" else UNKNOWN
     this = Kind("obj", (frame.cls,))
-    return frame.machine.call(frame, node, method, this, arguments.positional, arguments.keywords)
+    return it.call(frame, node, method, this, arguments.positional, arguments.keywords)
 
 
-def _undefined(frame: Frame, node: ast.Call, owner: Kind, name: str) -> Kind:
+def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name: str) -> Kind:
     """A method that a class inherits from outside the program, or an attribute of unknown kind."""
-    arguments = evaluate_arguments(frame, node)
-    if any(frame.machine.program.external_base(cls, "torch.nn.") for cls in owner.of):
+    arguments = evaluate_arguments(it, frame, node)
+    if any(it.program.external_base(cls, "torch.nn.") for cls in owner.of):
         if name == "cpu":
-            frame.report("HP002", node)
+            it.report(frame, "HP002", node)
         if name in MODULE_CHAINED:
             return owner
-        return call_instance(frame, node, "torch.nn.Module", name, arguments)
-    result = unknown_method(frame, node, UNKNOWN, name, arguments)
-    run_arguments(frame, node, arguments)
+        return _take(it, frame, node, call_instance("torch.nn.Module", name, arguments))
+    outcome = unknown_method(UNKNOWN, name, arguments)
+    result = UNKNOWN if outcome is None else _take(it, frame, node, outcome)
+    run_arguments(it, frame, node, arguments)
     if any(map(is_tensor, arguments.all())):
         frame.fenced = False
-    return UNKNOWN if result is None else result
+    return result
+
+
+def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Arguments:
+    """Evaluate what a call passes, in order."""
+    positional: list[Kind] = []
+    words: list[str] = []
+    for argument in node.args:
+        kind = it.evaluate(frame, argument)
+        if isinstance(argument, ast.Starred):
+            several = kind.of if kind.tag == "tup" else [element(kind)] * 2
+            positional += several
+            words += [""] * len(several)
+        else:
+            positional.append(kind)
+            words.append(spelled(argument))
+    keywords: dict[str, Kind] = {}
+    constants: dict[str, object] = {}
+    device = ""
+    for keyword in node.keywords:
+        kind = it.evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = kind
+            if isinstance(keyword.value, ast.Constant):
+                constants[keyword.arg] = keyword.value.value
+            if keyword.arg == "device":
+                device = spelled(keyword.value)
+    return Arguments(tuple(positional), keywords, constants, tuple(words), device, receiver_of(node))
+
+
+def _take(it: Interpreter, frame: Frame, node: ast.Call, outcome: Outcome) -> Kind:
+    """Let what a call outside the program does come true."""
+    if outcome.stall is not None:
+        it.report(frame, outcome.stall, node)
+    if outcome.after == "queued":
+        frame.fenced = False
+    elif outcome.after == "idle" or (outcome.after == "drained" and not frame.in_loop):
+        frame.fenced = True
+    if outcome.grown is not None and isinstance(node.func, ast.Attribute):
+        keep(it, frame, node.func.value, outcome.grown)
+    return outcome.kind
+
+
+TABLES = Tables(EXPRESSIONS, STATEMENTS, call_kind)
+"""How all of Python is gone through."""

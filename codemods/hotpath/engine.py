@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from codemods.analysis.source import no_collection, room_for_nesting
+from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
+from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.loops import LoopRules
-from codemods.hotpath.machine import Machine
 from codemods.hotpath.modules import Function, Module
 from codemods.hotpath.pragmas import Pragma, apply_pragmas, find_pragmas
 from codemods.hotpath.program import Program
@@ -34,42 +35,42 @@ def analyse(files: Sequence[File], config: Config) -> Report:
     """
     with no_collection(), room_for_nesting():
         modules = [Module(file.path, file.module, file.data, is_package=file.is_package) for file in files]
-        machine = _run(modules, config)
+        it = _run(modules, config)
     findings = [
         Finding(code, text, place, function, loop, steps)
-        for loop, (code, text, place, function, steps) in machine.findings
+        for loop, (code, text, place, function, steps) in it.findings
     ]
     pragmas: list[Pragma] = []
     for module in modules:
         pragmas += find_pragmas(module.path, module.text)
     kept, allowed = apply_pragmas(findings, pragmas)
     reported = config.reported
-    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in machine.hot}
+    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in it.hot}
     return Report(
         findings=tuple(sorted((f for f in kept if f.code in reported), key=lambda finding: finding.order)),
         allowed=tuple(sorted(allowed, key=lambda item: item.finding.order)),
-        loops=tuple(sorted(machine.loops, key=lambda loop: loop.place)),
+        loops=tuple(sorted(it.loops, key=lambda loop: loop.place)),
         files=len(modules),
         lines=sum(module.text.count("\n") for module in modules),
         reached=tuple(sorted(reached)),
-        truncated=tuple(sorted(machine.truncated)),
+        truncated=tuple(sorted(it.truncated)),
     )
 
 
-def _run(modules: list[Module], config: Config) -> Machine:
+def _run(modules: list[Module], config: Config) -> Interpreter:
     rules = LoopRules(config)
-    machine = Machine(Program(modules), rules, config)
+    it = Interpreter(Program(modules), rules, config, TABLES)
     entries = _entries(modules, rules)
     for _ in range(_ROUNDS):
-        machine.forget()
+        it.forget()
         for function in entries:
             if isinstance(function, Module):
-                machine.enter_module(function)
-            elif function not in machine.entered:
-                machine.enter(function)
-        if not machine.dirty:
+                it.enter_module(function)
+            elif function not in it.entered:
+                it.enter(function)
+        if not it.dirty:
             break
-    return machine
+    return it
 
 
 def _entries(modules: list[Module], rules: LoopRules) -> list[Function | Module]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from codemods.analysis.waits import READS
-from codemods.hotpath.frame import Frame, expression
+from codemods.hotpath.frame import Frame
+from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
     BOTTOM,
     CPU,
@@ -26,6 +28,21 @@ from codemods.hotpath.kinds import (
     tup,
 )
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
+
+EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]] = {}
+"""How each sort of expression is evaluated; calls are added by `calls`."""
+
+
+def expression(*types: type[ast.expr]) -> Callable[[Callable[..., Kind]], Callable[..., Kind]]:
+    """Register how a sort of expression is evaluated."""
+
+    def register(function: Callable[..., Kind]) -> Callable[..., Kind]:
+        for type_ in types:
+            EXPRESSIONS[type_] = function
+        return function
+
+    return register
+
 
 HOST_ATTRIBUTES = frozenset(
     {
@@ -50,34 +67,34 @@ _LOGIC = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 @expression(ast.Constant)
-def _constant(frame: Frame, node: ast.Constant) -> Kind:
+def _constant(it: Interpreter, frame: Frame, node: ast.Constant) -> Kind:
     return Kind("text", node.value) if isinstance(node.value, str) else HOST
 
 
 @expression(ast.Name)
-def _name(frame: Frame, node: ast.Name) -> Kind:
-    return frame.lookup(node.id)
+def _name(it: Interpreter, frame: Frame, node: ast.Name) -> Kind:
+    return it.lookup(frame, node.id)
 
 
 @expression(ast.Attribute)
-def _attribute(frame: Frame, node: ast.Attribute) -> Kind:
-    return attribute(frame, frame.evaluate(node.value), node.attr, node)
+def _attribute(it: Interpreter, frame: Frame, node: ast.Attribute) -> Kind:
+    return attribute(it, frame, it.evaluate(frame, node.value), node.attr, node)
 
 
-def attribute(frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
+def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
     """The kind of an attribute; a property is called."""
     if owner.tag == "obj":
-        return _of_object(frame, owner, name, node)
+        return _of_object(it, frame, owner, name, node)
     if owner.tag == "cls":
         for cls in owner.of:
-            method = frame.machine.program.method(cls, name)
+            method = it.program.method(cls, name)
             if method is not None:
                 bound = owner if "classmethod" in method.decorators else None
                 return Kind("fn", ((method, bound, None),))
-        return frame.machine.field(owner.of[0], name)
+        return it.field(owner.of[0], name)
     if owner.tag == "mod":
-        member = frame.machine.program.member(owner.of, name)
-        return UNKNOWN if member is None else frame.machine.definition_kind(member)
+        member = it.program.member(owner.of, name)
+        return UNKNOWN if member is None else it.definition_kind(member)
     if owner.tag == "ext":
         return Kind("ext", f"{owner.of}.{name}")
     if owner.tag in ("tensor", "mask", "cpu"):
@@ -99,20 +116,19 @@ def attribute(frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
     return HOST if owner.tag in ("host", "device") else UNKNOWN
 
 
-def _of_object(frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
+def _of_object(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.expr) -> Kind:
     result = BOTTOM
-    machine = frame.machine
     for cls in owner.of:
-        method = machine.program.method(cls, name)
+        method = it.program.method(cls, name)
         this = Kind("obj", (cls,))
         if method is None:
-            result = join(result, machine.field(cls, name))
+            result = join(result, it.field(cls, name))
         elif "property" in method.decorators or "cached_property" in method.decorators:
-            result = join(result, machine.call(frame, node, method, this))
+            result = join(result, it.call(frame, node, method, this))
         else:
             found = [method]
             if is_abstract(method.node):
-                found = machine.program.overrides(cls, name) or found
+                found = it.program.overrides(cls, name) or found
             for function in found:
                 bound = this if function is method or function.cls is None else Kind("obj", (function.cls,))
                 result = join(result, Kind("fn", ((function, bound, None),)))
@@ -134,18 +150,18 @@ def is_abstract(node: ast.AST) -> bool:
 
 
 @expression(ast.Subscript)
-def _subscript(frame: Frame, node: ast.Subscript) -> Kind:
-    owner = frame.evaluate(node.value)
-    index = frame.evaluate(node.slice)
+def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
+    owner = it.evaluate(frame, node.value)
+    index = it.evaluate(frame, node.slice)
     if is_tensor(owner) or owner.tag == "cpu":
         if index.tag == "mask" or (index.tag == "tup" and any(part.tag == "mask" for part in index.of)):
             if is_tensor(owner):
-                frame.report("HP006", node)
+                it.report(frame, "HP006", node)
             frame.fenced = False
         return owner
     if is_tensor(index) and owner.tag in ("seq", "tup", "map", "host", "text"):
         if owner.tag != "map":
-            frame.report("HP007", node)
+            it.report(frame, "HP007", node)
         return element(owner)
     if owner.tag == "tup":
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
@@ -160,9 +176,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Kind:
         return owner.of if owner.of.tag != "bottom" else UNKNOWN
     if owner.tag == "obj":
         for cls in owner.of:
-            method = frame.machine.program.method(cls, "__getitem__")
+            method = it.program.method(cls, "__getitem__")
             if method is not None:
-                return frame.machine.call(frame, node, method, Kind("obj", (cls,)), (index,))
+                return it.call(frame, node, method, Kind("obj", (cls,)), (index,))
         return UNKNOWN
     if owner.tag == "cls":
         return owner
@@ -172,19 +188,19 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Kind:
 
 
 @expression(ast.Slice)
-def _slice(frame: Frame, node: ast.Slice) -> Kind:
+def _slice(it: Interpreter, frame: Frame, node: ast.Slice) -> Kind:
     for part in (node.lower, node.upper, node.step):
-        if part is not None and is_tensor(frame.evaluate(part)):
-            frame.report("HP007", part)
+        if part is not None and is_tensor(it.evaluate(frame, part)):
+            it.report(frame, "HP007", part)
     return HOST
 
 
 @expression(ast.BinOp)
-def _binary(frame: Frame, node: ast.BinOp) -> Kind:
-    left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Kind:
+    left, right = it.evaluate(frame, node.left), it.evaluate(frame, node.right)
     if isinstance(node.op, ast.Mod) and left.tag == "text":
         if holds_tensor(right):
-            frame.report("HP009", node)
+            it.report(frame, "HP009", node)
         return HOST
     if is_tensor(left) or is_tensor(right):
         frame.fenced = False
@@ -203,43 +219,43 @@ def _binary(frame: Frame, node: ast.BinOp) -> Kind:
 
 
 @expression(ast.UnaryOp)
-def _unary(frame: Frame, node: ast.UnaryOp) -> Kind:
+def _unary(it: Interpreter, frame: Frame, node: ast.UnaryOp) -> Kind:
     if isinstance(node.op, ast.Not):
-        condition(frame, node.operand)
+        condition(it, frame, node.operand)
         return HOST
-    kind = frame.evaluate(node.operand)
+    kind = it.evaluate(frame, node.operand)
     if is_tensor(kind):
         frame.fenced = False
     return kind
 
 
 @expression(ast.BoolOp)
-def _bool_op(frame: Frame, node: ast.BoolOp) -> Kind:
+def _bool_op(it: Interpreter, frame: Frame, node: ast.BoolOp) -> Kind:
     result = BOTTOM
     for value in node.values[:-1]:
-        kind = frame.evaluate(value)
+        kind = it.evaluate(frame, value)
         if is_tensor(kind):
-            frame.report("HP008", value)
+            it.report(frame, "HP008", value)
         result = join(result, kind)
-    return join(result, frame.evaluate(node.values[-1]))
+    return join(result, it.evaluate(frame, node.values[-1]))
 
 
 @expression(ast.Compare)
-def _compare(frame: Frame, node: ast.Compare) -> Kind:
-    left = frame.evaluate(node.left)
-    kinds = [left, *map(frame.evaluate, node.comparators)]
+def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
+    left = it.evaluate(frame, node.left)
+    kinds = [left, *it.each(frame, node.comparators)]
     if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
         return HOST
     if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
         if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or (
             kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
         ):  # fmt: skip
-            frame.report("HP008", node)
+            it.report(frame, "HP008", node)
         return HOST
     if any(map(is_tensor, kinds)):
         frame.fenced = False
         if len(node.ops) > 1:
-            frame.report("HP008", node)  # `a < x < b` asks for the truth of `a < x`
+            it.report(frame, "HP008", node)  # `a < x < b` asks for the truth of `a < x`
         return MASK
     if any(kind.tag == "cpu" for kind in kinds):
         return CPU
@@ -247,117 +263,119 @@ def _compare(frame: Frame, node: ast.Compare) -> Kind:
 
 
 @expression(ast.IfExp)
-def _if_exp(frame: Frame, node: ast.IfExp) -> Kind:
-    condition(frame, node.test)
-    return join(frame.evaluate(node.body), frame.evaluate(node.orelse))
+def _if_exp(it: Interpreter, frame: Frame, node: ast.IfExp) -> Kind:
+    condition(it, frame, node.test)
+    return join(it.evaluate(frame, node.body), it.evaluate(frame, node.orelse))
 
 
 @expression(ast.NamedExpr)
-def _walrus(frame: Frame, node: ast.NamedExpr) -> Kind:
-    kind = frame.evaluate(node.value)
-    assign(frame, node.target, kind)
+def _walrus(it: Interpreter, frame: Frame, node: ast.NamedExpr) -> Kind:
+    kind = it.evaluate(frame, node.value)
+    assign(it, frame, node.target, kind)
     return kind
 
 
 @expression(ast.Tuple)
-def _tuple(frame: Frame, node: ast.Tuple) -> Kind:
+def _tuple(it: Interpreter, frame: Frame, node: ast.Tuple) -> Kind:
     if any(isinstance(item, ast.Starred) for item in node.elts):
-        return seq(_joined(frame, node.elts))
-    return tup(tuple(map(frame.evaluate, node.elts)))
+        return seq(_joined(it, frame, node.elts))
+    return tup(it.each(frame, node.elts))
 
 
 @expression(ast.List, ast.Set)
-def _list(frame: Frame, node: ast.List | ast.Set) -> Kind:
-    return seq(_joined(frame, node.elts)) if node.elts else EMPTY
+def _list(it: Interpreter, frame: Frame, node: ast.List | ast.Set) -> Kind:
+    return seq(_joined(it, frame, node.elts)) if node.elts else EMPTY
 
 
-def _joined(frame: Frame, nodes: Sequence[ast.expr]) -> Kind:
+def _joined(it: Interpreter, frame: Frame, nodes: Sequence[ast.expr]) -> Kind:
     result = BOTTOM
     for node in nodes:
-        kind = frame.evaluate(node)
+        kind = it.evaluate(frame, node)
         result = join(result, element(kind) if isinstance(node, ast.Starred) else kind)
     return result
 
 
 @expression(ast.Dict)
-def _dict(frame: Frame, node: ast.Dict) -> Kind:
+def _dict(it: Interpreter, frame: Frame, node: ast.Dict) -> Kind:
     result = BOTTOM
     for key, value in zip(node.keys, node.values, strict=True):
-        kind = frame.evaluate(value)
+        kind = it.evaluate(frame, value)
         if key is None:
             kind = kind.of if kind.tag == "map" else UNKNOWN
         else:
-            frame.evaluate(key)
+            it.evaluate(frame, key)
         result = join(result, kind)
     return mapping(result)
 
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp)
-def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Kind:
+def _comprehension(
+    it: Interpreter, frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
+) -> Kind:
     outer = frame.env
     frame.env = dict(outer)
     try:
-        return seq(_clauses(frame, node.generators, node.elt))
+        return seq(_clauses(it, frame, node.generators, node.elt))
     finally:
         frame.env = outer
 
 
 @expression(ast.DictComp)
-def _dict_comp(frame: Frame, node: ast.DictComp) -> Kind:
+def _dict_comp(it: Interpreter, frame: Frame, node: ast.DictComp) -> Kind:
     outer = frame.env
     frame.env = dict(outer)
     try:
         pair = ast.Tuple([node.key, node.value], ast.Load())
-        return mapping(_clauses(frame, node.generators, pair).of[1])
+        return mapping(_clauses(it, frame, node.generators, pair).of[1])
     finally:
         frame.env = outer
 
 
-def _clauses(frame: Frame, generators: list[ast.comprehension], result: ast.expr) -> Kind:
+def _clauses(it: Interpreter, frame: Frame, generators: list[ast.comprehension], result: ast.expr) -> Kind:
     """Evaluate what a comprehension gives, inside its loops."""
     if not generators:
-        return frame.evaluate(result)
+        return it.evaluate(frame, result)
     first = generators[0]
-    item = element(frame.evaluate(first.iter))
-    per_env = frame.machine.rules.over_envs(first.target, first.iter) or elements_are_envs(frame, item)
-    with loop(frame, first, per_env):
-        assign(frame, first.target, item)
+    item = element(it.evaluate(frame, first.iter))
+    per_env = it.rules.over_envs(first.target, first.iter) or elements_are_envs(it, frame, item)
+    with loop(it, frame, first, per_env):
+        assign(it, frame, first.target, item)
         for test in first.ifs:
-            condition(frame, test)
-        return _clauses(frame, generators[1:], result)
+            condition(it, frame, test)
+        return _clauses(it, frame, generators[1:], result)
 
 
 @expression(ast.JoinedStr)
-def _joined_str(frame: Frame, node: ast.JoinedStr) -> Kind:
+def _joined_str(it: Interpreter, frame: Frame, node: ast.JoinedStr) -> Kind:
     for part in node.values:
-        if isinstance(part, ast.FormattedValue) and holds_tensor(frame.evaluate(part.value)):
-            frame.report("HP009", part.value)
+        if isinstance(part, ast.FormattedValue) and holds_tensor(it.evaluate(frame, part.value)):
+            it.report(frame, "HP009", part.value)
     return HOST
 
 
 @expression(ast.FormattedValue)
-def _formatted(frame: Frame, node: ast.FormattedValue) -> Kind:
-    frame.evaluate(node.value)
+def _formatted(it: Interpreter, frame: Frame, node: ast.FormattedValue) -> Kind:
+    it.evaluate(frame, node.value)
     return HOST
 
 
 @expression(ast.Lambda)
-def _lambda(frame: Frame, node: ast.Lambda) -> Kind:
-    return Kind("fn", ((frame.machine.function(frame, node), None, frame),))
+def _lambda(it: Interpreter, frame: Frame, node: ast.Lambda) -> Kind:
+    return Kind("fn", ((it.function(frame, node), None, frame),))
 
 
 @expression(ast.Starred, ast.Await)
-def _inner(frame: Frame, node: ast.Starred | ast.Await) -> Kind:
-    return frame.evaluate(node.value)
+def _inner(it: Interpreter, frame: Frame, node: ast.Starred | ast.Await) -> Kind:
+    return it.evaluate(frame, node.value)
 
 
 @expression(ast.Yield)
-def _yield(frame: Frame, node: ast.Yield) -> Kind:
-    frame.yielded = join(frame.yielded, HOST if node.value is None else frame.evaluate(node.value))
+def _yield(it: Interpreter, frame: Frame, node: ast.Yield) -> Kind:
+    frame.yielded = join(frame.yielded, HOST if node.value is None else it.evaluate(frame, node.value))
     return UNKNOWN
 
 
 @expression(ast.YieldFrom)
-def _yield_from(frame: Frame, node: ast.YieldFrom) -> Kind:
-    frame.yielded = join(frame.yielded, element(frame.evaluate(node.value)))
+def _yield_from(it: Interpreter, frame: Frame, node: ast.YieldFrom) -> Kind:
+    frame.yielded = join(frame.yielded, element(it.evaluate(frame, node.value)))
     return UNKNOWN

@@ -145,3 +145,12 @@ def _join_same(left: Kind, right: Kind) -> Kind:
     if left.tag in _HOSTS:
         return HOST if left.tag == "text" else Kind(left.tag, None)
     return UNKNOWN
+
+
+def put(owner: Kind, kind: Kind, *, is_slice: bool = False) -> Kind | None:
+    """A container after something was put into it; None if that tells nothing."""
+    if owner.tag == "map":
+        return mapping(join(owner.of, kind))
+    if owner.tag == "seq":
+        return seq(join(owner.of, element(kind) if is_slice else kind))
+    return None

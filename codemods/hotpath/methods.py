@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from codemods.analysis.waits import ANSWERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
-from codemods.hotpath.arguments import Arguments, says
-from codemods.hotpath.frame import Frame
+from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
     CPU,
     HOST,
@@ -19,10 +16,11 @@ from codemods.hotpath.kinds import (
     is_tensor,
     join,
     mapping,
+    put,
     seq,
     tup,
 )
-from codemods.hotpath.statements import keep, put
+from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import LOGGING, MASKS, METADATA, SPLITS, TENSOR_ONLY, VIEWS, WORKING
 
 READ_CODES = {"item": "HP001", "cpu": "HP002", "tolist": "HP003", "numpy": "HP004"}
@@ -31,61 +29,42 @@ assert READ_CODES.keys() == READS.keys()
 _DEVICE_NAMES = ("device", "dev")
 
 
-def tensor_method(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind:
+def tensor_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     """Call a method of a tensor."""
     if owner.tag == "cpu":
-        return _on_host(frame, node, name, arguments)
+        return _on_host(name, arguments)
     if name in READS:
-        return _read(frame, node, name)
+        return _read(name)
     if name in ("to", "type", "copy_", "cuda"):
-        return _moved(frame, node, owner, name, arguments)
+        return _moved(owner, name, arguments)
     if name in ("items", "keys") and not arguments.all():
         # Annotated as a tensor or a dict of them: here it is the dict.
-        return seq(tup((HOST, owner))) if name == "items" else seq(HOST)
+        return Outcome(seq(tup((HOST, owner))) if name == "items" else seq(HOST))
     if name in SHAPES or (name == "repeat_interleave" and _repeats(arguments)):
-        frame.report("HP006", node)
-        frame.fenced = False
-        return TENSOR
+        return Outcome(TENSOR, "HP006", "queued")
     if name == "tensor_split" and is_tensor(arguments.first() or HOST):
-        frame.report("HP006", node)
-        return seq(TENSOR)
+        return Outcome(seq(TENSOR), "HP006")
     if name in ANSWERS:
-        frame.report("HP014", node)
-        return HOST
+        return Outcome(HOST, "HP014")
     if name in CHECKED_METHODS:
-        frame.report("HP014", node)
-        frame.fenced = False
-        return TENSOR
+        return Outcome(TENSOR, "HP014", "queued")
     if name in ("__float__", "__int__", "__bool__", "__index__"):
-        frame.report("HP007", node)
-        return HOST
+        return Outcome(HOST, "HP007")
     if name in ("__repr__", "__str__", "__format__"):
-        frame.report("HP009", node)
-        return HOST
+        return Outcome(HOST, "HP009")
     if name in METADATA:
-        if name == "backward":
-            frame.fenced = False
-        return HOST
+        return Outcome(HOST, after="queued" if name == "backward" else "same")
     if name in VIEWS:
-        return owner
+        return Outcome(owner)
     if name in SPLITS:
-        return seq(owner)
-    frame.fenced = False
-    if name == "apply_" or name == "map_":
-        frame.report("HP007", node)
-    if name in MASKS:
-        return MASK
-    if name in ("max", "min", "sort", "topk", "mode", "median", "kthvalue", "aminmax") and arguments.all():
-        return TENSOR
-    return TENSOR
+        return Outcome(seq(owner))
+    stall = "HP007" if name in ("apply_", "map_") else None
+    return Outcome(MASK if name in MASKS else TENSOR, stall, "queued")
 
 
-def _read(frame: Frame, node: ast.Call, name: str) -> Kind:
-    frame.report(READ_CODES[name], node)
-    if name != "item" and not frame.in_loop:
-        # One transfer for all, before the loop: what was queued is done.
-        frame.fenced = True
-    return CPU if name == "cpu" else HOST
+def _read(name: str) -> Outcome:
+    # One transfer for all, before the loop: what was queued is done.
+    return Outcome(CPU if name == "cpu" else HOST, READ_CODES[name], "same" if name == "item" else "drained")
 
 
 def _repeats(arguments: Arguments) -> bool:
@@ -93,13 +72,13 @@ def _repeats(arguments: Arguments) -> bool:
     return first is not None and is_tensor(first) and "output_size" not in arguments.keywords
 
 
-def place_of(node: ast.Call, arguments: Arguments, position: int | None = 0) -> str | None:
+def place_of(arguments: Arguments, position: int | None = 0) -> str | None:
     """Where a call puts its result: ``cpu``, ``device``; None if it does not say."""
     kind = arguments.keywords.get("device")
-    shown = next((item.value for item in node.keywords if item.arg == "device"), None)
+    word = arguments.device_word
     if kind is None and position is not None and position < len(arguments.positional):
         kind = arguments.positional[position]
-        shown = node.args[position] if position < len(node.args) else None
+        word = arguments.words[position] if position < len(arguments.words) else ""
     if kind is None:
         return None
     if kind.tag in ("text", "device"):
@@ -110,150 +89,106 @@ def place_of(node: ast.Call, arguments: Arguments, position: int | None = 0) -> 
         return "device"
     if kind.tag == "ext":
         return None
-    name = getattr(shown, "attr", None) or getattr(shown, "id", "") or ""
+    if word in (CONSTANT, "None"):
+        return "device" if word == CONSTANT else None
     keyword = "device" in arguments.keywords
-    if isinstance(shown, ast.Constant):
-        return "device" if shown.value is not None else None
-    return "device" if keyword or name.endswith(_DEVICE_NAMES) or name.startswith("device") else None
+    return "device" if keyword or word.endswith(_DEVICE_NAMES) or word.startswith("device") else None
 
 
-def _moved(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind:
+def _moved(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     """``to``, ``type``, ``cuda`` and ``copy_`` of a tensor that may be on the device."""
+    blocking = not arguments.says("non_blocking", True)
+    first = arguments.first()
     if name in ("cuda", "copy_"):
-        source = arguments.first()
-        if (
-            name == "copy_"
-            and source is not None
-            and source.tag == "cpu"
-            and not says(node, "non_blocking", True)
-        ):
-            frame.report("HP015", node)
-        frame.fenced = False
-        return owner
+        from_host = name == "copy_" and first is not None and first.tag == "cpu"
+        return Outcome(owner, "HP015" if from_host and blocking else None, "queued")
     if name == "type":
-        first = arguments.first()
         if first is None:
-            return HOST
-        if (
-            first.tag == "text"
-            and isinstance(first.of, str)
-            and first.of.startswith("torch.")
-            and "cuda" not in first.of
-        ):
-            frame.report("HP005", node)
-            return CPU
-        return TENSOR
-    if place_of(node, arguments) == "cpu":
-        if not says(node, "non_blocking", True):
-            frame.report("HP005", node)
-            if not frame.in_loop:
-                frame.fenced = True
-        return CPU
-    frame.fenced = False
-    return TENSOR if owner.tag == "mask" else owner
+            return Outcome(HOST)
+        legacy = first.tag == "text" and isinstance(first.of, str) and first.of.startswith("torch.")
+        return Outcome(CPU, "HP005") if legacy and "cuda" not in first.of else Outcome(TENSOR)
+    if place_of(arguments) == "cpu":
+        return Outcome(CPU, "HP005", "drained") if blocking else Outcome(CPU)
+    return Outcome(TENSOR if owner.tag == "mask" else owner, after="queued")
 
 
-def _on_host(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Kind:
+def _on_host(name: str, arguments: Arguments) -> Outcome:
     """A method of a tensor in host memory."""
     if name in ("item", "tolist", "numpy") or name in METADATA or name in ANSWERS:
-        return HOST
-    blocking = not says(node, "non_blocking", True)
-    if name == "cuda" or (name == "to" and place_of(node, arguments) == "device"):
-        if blocking:
-            frame.report("HP015", node)
-        return TENSOR
+        return Outcome(HOST)
+    blocking = not arguments.says("non_blocking", True)
+    if name == "cuda" or (name == "to" and place_of(arguments) == "device"):
+        return Outcome(TENSOR, "HP015" if blocking else None)
     if name == "copy_":
         source = arguments.first()
-        if source is not None and is_tensor(source) and blocking:
-            frame.report("HP005", node)
-        return CPU
-    return seq(CPU) if name in SPLITS else CPU
+        read = source is not None and is_tensor(source) and blocking
+        return Outcome(CPU, "HP005" if read else None)
+    return Outcome(seq(CPU) if name in SPLITS else CPU)
 
 
-def unknown_method(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind | None:
+def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | None:
     """Call a method of something unknown, where its name tells; None where it does not."""
     if name in READS:
         # `.item(3)` is an array's or a mapping's; only `.numpy` takes options of its own.
-        if arguments.positional:
-            return UNKNOWN
-        return _read(frame, node, name)
+        return Outcome(UNKNOWN) if arguments.positional else _read(name)
     if is_fence(name):
-        frame.report("HP012" if "event" in _receiver(node) else "HP011", node)
-        frame.fenced = True
-        return HOST
-    if name == "to" and place_of(node, arguments) == "cpu":
-        return _moved(frame, node, owner, name, arguments)
+        return Outcome(HOST, "HP012" if "event" in arguments.receiver else "HP011", "idle")
+    if name == "to" and place_of(arguments) == "cpu":
+        return _moved(owner, name, arguments)
     if name == "nonzero" and not arguments.all():
-        frame.report("HP006", node)
-        return TENSOR
+        return Outcome(TENSOR, "HP006")
     if name in ("argwhere", "masked_select", "unique_consecutive", "is_nonzero", "coalesce"):
-        return tensor_method(frame, node, TENSOR, name, arguments)
-    if name in LOGGING and ("log" in _receiver(node)):
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP009", node)
-        return HOST
-    if name in TRACKERS or (name == "log" and any(map(holds_tensor, arguments.all()))):
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP019", node)
-        return HOST
-    if "scaler" in _receiver(node) and name in ("step", "get_scale"):
-        frame.report("HP014", node)
-        frame.fenced = False
-        return UNKNOWN if name == "step" else HOST
+        return tensor_method(TENSOR, name, arguments)
+    given = any(map(holds_tensor, arguments.all()))
+    if name in LOGGING and ("log" in arguments.receiver):
+        return Outcome(HOST, "HP009" if given else None)
+    if name in TRACKERS or (name == "log" and given):
+        return Outcome(HOST, "HP019" if given else None)
+    if "scaler" in arguments.receiver and name in ("step", "get_scale"):
+        return Outcome(UNKNOWN if name == "step" else HOST, "HP014", "queued")
     if name in WORKING:
-        frame.fenced = False
-        return UNKNOWN if name in ("step", "forward") else HOST if name == "backward" else TENSOR
+        result = UNKNOWN if name in ("step", "forward") else HOST if name == "backward" else TENSOR
+        return Outcome(result, after="queued")
     if name in TENSOR_ONLY:
-        return tensor_method(frame, node, TENSOR, name, arguments)
+        return tensor_method(TENSOR, name, arguments)
     if name in ("size", "dim", "numel", "nelement", "data_ptr", "element_size"):
-        return HOST
-    if name in ("sample", "rsample", "log_prob", "entropy") and "dist" in _receiver(node):
-        frame.fenced = False
-        return TENSOR
-    if name == "state_dict":
-        return mapping(UNKNOWN)
-    return None
+        return Outcome(HOST)
+    if name in ("sample", "rsample", "log_prob", "entropy") and "dist" in arguments.receiver:
+        return Outcome(TENSOR, after="queued")
+    return Outcome(mapping(UNKNOWN)) if name == "state_dict" else None
 
 
-def _receiver(node: ast.Call) -> str:
-    """The last name of what a method is called on, in lower case."""
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-    while isinstance(owner, (ast.Subscript, ast.Call)):
-        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
-    return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).lower()
-
-
-def container_method(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind:
+def container_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     """Call a method of a list, a dict, a tuple, or of something on the host."""
     first = arguments.first()
     if name in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
-        return _grow(frame, node, owner, name, arguments)
-    if name == "format" and owner.tag == "text" and any(map(holds_tensor, arguments.all())):
-        frame.report("HP009", node)
-        return HOST
-    if name in TRACKERS and any(map(holds_tensor, arguments.all())):
-        frame.report("HP019", node)
-        return HOST
+        return _grow(owner, name, arguments)
+    given = any(map(holds_tensor, arguments.all()))
+    if name == "format" and owner.tag == "text" and given:
+        return Outcome(HOST, "HP009")
+    if name in TRACKERS and given:
+        return Outcome(HOST, "HP019")
     if owner.tag == "map":
-        value = UNKNOWN if owner.of.tag == "bottom" else owner.of
-        if name in ("get", "pop"):
-            default = arguments.positional[1] if len(arguments.positional) > 1 else HOST
-            return value if value.tag == "unknown" else join(value, default)
-        views = {"values": seq(value), "items": seq(tup((HOST, value))), "keys": seq(HOST), "copy": owner}
-        return views.get(name, HOST if name == "clear" else UNKNOWN)
+        return Outcome(_of_mapping(owner, name, arguments))
     if owner.tag in ("seq", "tup"):
-        if name in ("index", "remove", "count") and first is not None and is_tensor(first):
-            frame.report("HP008", node)
         if name in ("index", "remove", "count", "sort", "reverse", "clear"):
-            if name == "sort" and is_tensor(element(owner)) and "key" not in arguments.keywords:
-                frame.report("HP008", node)
-            return HOST
-        return owner if name == "copy" else element(owner)
-    return HOST
+            compared = name in ("index", "remove", "count") and first is not None and is_tensor(first)
+            ordered = name == "sort" and is_tensor(element(owner)) and "key" not in arguments.keywords
+            return Outcome(HOST, "HP008" if compared or ordered else None)
+        return Outcome(owner if name == "copy" else element(owner))
+    return Outcome(HOST)
 
 
-def _grow(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments) -> Kind:
-    assert isinstance(node.func, ast.Attribute)
+def _of_mapping(owner: Kind, name: str, arguments: Arguments) -> Kind:
+    value = UNKNOWN if owner.of.tag == "bottom" else owner.of
+    if name in ("get", "pop"):
+        default = arguments.positional[1] if len(arguments.positional) > 1 else HOST
+        return value if value.tag == "unknown" else join(value, default)
+    views = {"values": seq(value), "items": seq(tup((HOST, value))), "keys": seq(HOST), "copy": owner}
+    return views.get(name, HOST if name == "clear" else UNKNOWN)
+
+
+def _grow(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     values = arguments.positional
     grown: Kind | None = None
     result = HOST
@@ -268,9 +203,4 @@ def _grow(frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Argum
         grown = put(owner, element(values[0]))
     elif values:
         grown = put(owner, values[-1])
-    if grown is not None and grown != owner:
-        keep(frame, node.func.value, grown)
-    return result
-
-
-__all__ = ["CPU", "container_method", "place_of", "tensor_method", "unknown_method"]
+    return Outcome(result, grown=None if grown == owner else grown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable
 
@@ -17,8 +16,7 @@ from codemods.analysis.waits import (
     TRACKER_FUNCTIONS,
     is_fence,
 )
-from codemods.hotpath.arguments import Arguments, says
-from codemods.hotpath.frame import Frame
+from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.kinds import (
     BOTTOM,
     CPU,
@@ -34,13 +32,13 @@ from codemods.hotpath.kinds import (
     holds_tensor,
     is_host,
     is_tensor,
-    join,
     join_all,
     mapping,
     seq,
     tup,
 )
 from codemods.hotpath.methods import place_of, tensor_method, unknown_method
+from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import (
     CONSTRUCTORS,
     FROM_HOST,
@@ -58,341 +56,270 @@ _NUMBER = frozenset({"float", "int", "bool", "complex", "range", "chr", "hex", "
 _LISTS = frozenset({"list", "set", "frozenset", "iter", "reversed"})
 
 
-def call_external(frame: Frame, node: ast.Call, dotted: str, arguments: Arguments) -> Kind:
+def call_external(dotted: str, arguments: Arguments) -> Outcome:
     """Call something outside the program."""
     root, _, rest = dotted.partition(".")
     if root == "builtins":
-        return _builtin(frame, node, rest, arguments)
+        return _builtin(rest, arguments)
     if root == "torch":
-        return _torch(frame, node, dotted, arguments)
+        return _torch(dotted, arguments)
+    given = any(map(holds_tensor, arguments.all()))
     if root in ("numpy", "np"):
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP004", node)
-        return HOST
+        return Outcome(HOST, "HP004" if given else None)
     if dotted in SAVERS or dotted in TRACKER_FUNCTIONS:
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP016" if dotted in SAVERS else "HP019", node)
-        return HOST
+        return Outcome(HOST, ("HP016" if dotted in SAVERS else "HP019") if given else None)
     if root == "logging" and dotted.rpartition(".")[2] in LOGGING:
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP009", node)
-        return HOST
+        return Outcome(HOST, "HP009" if given else None)
     if root in PLAIN:
-        if root in ("math", "statistics") and any(map(holds_tensor, arguments.all())):
-            frame.report("HP007", node)
-        return HOST
-    return _library(frame, node, dotted, arguments)
+        return Outcome(HOST, "HP007" if root in ("math", "statistics") and given else None)
+    return _library(dotted, arguments)
 
 
-def _library(frame: Frame, node: ast.Call, dotted: str, arguments: Arguments) -> Kind:
+def _library(dotted: str, arguments: Arguments) -> Outcome:
     """Parts of the standard library that hand on what they are given, and unknown packages."""
     name = dotted.rpartition(".")[2]
     first = arguments.first()
     if dotted in ("copy.copy", "copy.deepcopy", "dataclasses.replace") and first is not None:
-        return first
+        return Outcome(first)
     if dotted in ("collections.deque", "collections.OrderedDict"):
         empty = EMPTY if name == "deque" else mapping(BOTTOM)
-        return empty if first is None else (seq(element(first)) if name == "deque" else first)
-    if dotted == "collections.defaultdict":
-        made = BOTTOM if first is None else frame.machine.call_kind(frame, node, first, Arguments())
-        return mapping(made)
+        return Outcome(empty if first is None else (seq(element(first)) if name == "deque" else first))
     if dotted == "collections.Counter":
-        return HOST
+        return Outcome(HOST)
     if dotted in ("functools.partial", "functools.partialmethod") and first is not None:
         kept = tuple(arguments.keywords.items())
-        return Kind("partial", (first, arguments.positional[1:], kept))
-    if dotted == "functools.reduce" and len(arguments.positional) > 1:
-        item = element(arguments.positional[1])
-        assert first is not None
-        return frame.machine.call_kind(frame, node, first, Arguments((item, item)))
+        return Outcome(Kind("partial", (first, arguments.positional[1:], kept)))
     if dotted.startswith("itertools."):
-        return seq(join_all(map(element, arguments.positional)) if arguments.positional else UNKNOWN)
+        return Outcome(seq(join_all(map(element, arguments.positional)) if arguments.positional else UNKNOWN))
     if name in ("tqdm", "trange", "track"):
-        return UNKNOWN if first is None else first
-    frame.machine.run_arguments(frame, node, arguments)
-    root = dotted.partition(".")[0]
+        return Outcome(UNKNOWN if first is None else first)
     if any(map(holds_tensor, arguments.all())):
-        frame.fenced = False
-        return UNKNOWN
-    return Kind("inst", dotted) if name[:1].isupper() and root not in sys.stdlib_module_names else UNKNOWN
+        return Outcome(UNKNOWN, after="queued")
+    known = name[:1].isupper() and dotted.partition(".")[0] not in sys.stdlib_module_names
+    return Outcome(Kind("inst", dotted) if known else UNKNOWN)
 
 
-def _builtin(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Kind:
+def _builtin(name: str, arguments: Arguments) -> Outcome:
     first = arguments.first()
     if name in _TEXT:
-        if any(map(holds_tensor, arguments.all())):
-            frame.report("HP009", node)
-        return HOST
+        return Outcome(HOST, "HP009" if any(map(holds_tensor, arguments.all())) else None)
     if name in _NUMBER:
-        if any(map(is_tensor, arguments.all())):
-            frame.report("HP007", node)
-        return HOST
+        return Outcome(HOST, "HP007" if any(map(is_tensor, arguments.all())) else None)
     if name == "len":
-        if first is not None and is_tensor(first):
-            frame.report("HP013", node)
-        return HOST
+        return Outcome(HOST, "HP013" if first is not None and is_tensor(first) else None)
     if name in HOST_BUILTINS:
-        return HOST
+        return Outcome(HOST)
     if first is None:
-        return {"dict": mapping(BOTTOM), "tuple": tup(())}.get(name, EMPTY if name in _LISTS else UNKNOWN)
+        return Outcome(
+            {"dict": mapping(BOTTOM), "tuple": tup(())}.get(name, EMPTY if name in _LISTS else UNKNOWN)
+        )
     special = _SPECIAL.get(name)
     if special is not None:
-        return special(frame, node, arguments, first)
+        return special(arguments, first)
     if name in _LISTS:
-        return seq(element(first))
+        return Outcome(seq(element(first)))
     if name == "tuple":
-        return first if first.tag == "tup" else seq(element(first))
+        return Outcome(first if first.tag == "tup" else seq(element(first)))
     if name in ("abs", "round", "divmod", "pow"):
-        if is_tensor(first):
-            frame.fenced = False
-        return first if first.tag in ("tensor", "mask", "cpu", "unknown") else HOST
-    return UNKNOWN
+        kind = first if first.tag in ("tensor", "mask", "cpu", "unknown") else HOST
+        return Outcome(kind, after="queued" if is_tensor(first) else "same")
+    return Outcome(UNKNOWN)
 
 
-def _decides(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
-    """``min``, ``max``, ``sorted``: compare their arguments, or what is in them."""
-    name = getattr(node.func, "id", "")
+def compared(arguments: Arguments) -> Kind:
+    """What ``min``, ``max`` and ``sorted`` compare: their arguments, or what is in the only one."""
     if len(arguments.positional) > 1:
-        item = join_all(arguments.positional)
-    else:
-        item = element(first)
-    if is_tensor(item) and "key" not in arguments.keywords:
-        frame.report("HP008", node)
-    if "key" in arguments.keywords:
-        result = frame.machine.call_kind(frame, node, arguments.keywords["key"], Arguments((item,)))
-        if is_tensor(result):
-            frame.report("HP008", node)
-    return seq(item) if name == "sorted" else item
+        return join_all(arguments.positional)
+    return element(arguments.positional[0]) if arguments.positional else UNKNOWN
 
 
-def _truths(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
-    if is_tensor(element(first)):
-        frame.report("HP008", node)
-    return HOST
+def _least(arguments: Arguments, first: Kind) -> Outcome:
+    item = compared(arguments)
+    return Outcome(item, "HP008" if is_tensor(item) and "key" not in arguments.keywords else None)
 
 
-def _sum(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
+def _sorted(arguments: Arguments, first: Kind) -> Outcome:
+    item, stall, *_ = _least(arguments, first)
+    return Outcome(seq(item), stall)
+
+
+def _truths(arguments: Arguments, first: Kind) -> Outcome:
+    return Outcome(HOST, "HP008" if is_tensor(element(first)) else None)
+
+
+def _sum(arguments: Arguments, first: Kind) -> Outcome:
     item = element(first)
-    if is_tensor(item):
-        frame.fenced = False
-    return TENSOR if is_tensor(item) else item
+    return Outcome(TENSOR, after="queued") if is_tensor(item) else Outcome(item)
 
 
-def _map(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
-    rest = tuple(map(element, arguments.positional[1:]))
-    if first.tag == "host":  # `filter(None, …)` asks each element for its truth
-        if rest and is_tensor(rest[0]):
-            frame.report("HP008", node)
-        return seq(rest[0] if rest else UNKNOWN)
-    result = frame.machine.call_kind(frame, node, first, Arguments(rest))
-    if getattr(node.func, "id", "") == "filter":
-        if is_tensor(result):
-            frame.report("HP008", node)
-        return seq(rest[0] if rest else UNKNOWN)
-    return seq(result)
-
-
-def _get_attribute(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
-    from codemods.hotpath.expressions import attribute
-
-    if len(arguments.positional) > 1 and arguments.positional[1].tag == "text":
-        name = arguments.positional[1].of
-        if isinstance(name, str):
-            kind = attribute(frame, first, name, node)
-            return join(kind, arguments.positional[2]) if len(arguments.positional) > 2 else kind
-    return UNKNOWN
-
-
-def _dict(frame: Frame, node: ast.Call, arguments: Arguments, first: Kind) -> Kind:
+def _dict(arguments: Arguments, first: Kind) -> Outcome:
     if first.tag == "map":
-        return mapping(join_all((first.of, *arguments.keywords.values())))
+        return Outcome(mapping(join_all((first.of, *arguments.keywords.values()))))
     pair = element(first)
-    return mapping(pair.of[1] if pair.tag == "tup" and len(pair.of) == 2 else UNKNOWN)
+    return Outcome(mapping(pair.of[1] if pair.tag == "tup" and len(pair.of) == 2 else UNKNOWN))
 
 
-_SPECIAL: dict[str, Callable[[Frame, ast.Call, Arguments, Kind], Kind]] = {
-    "min": _decides,
-    "max": _decides,
-    "sorted": _decides,
+_SPECIAL: dict[str, Callable[[Arguments, Kind], Outcome]] = {
+    "min": _least,
+    "max": _least,
+    "sorted": _sorted,
     "any": _truths,
     "all": _truths,
     "sum": _sum,
-    "map": _map,
-    "filter": _map,
-    "getattr": _get_attribute,
     "dict": _dict,
-    "zip": lambda frame, node, arguments, first: seq(tup(tuple(map(element, arguments.positional)))),
-    "enumerate": lambda frame, node, arguments, first: seq(tup((HOST, element(first)))),
-    "next": lambda frame, node, arguments, first: element(first),
+    "zip": lambda arguments, first: Outcome(seq(tup(tuple(map(element, arguments.positional))))),
+    "enumerate": lambda arguments, first: Outcome(seq(tup((HOST, element(first))))),
+    "next": lambda arguments, first: Outcome(element(first)),
 }
 
 
-def _torch(frame: Frame, node: ast.Call, dotted: str, arguments: Arguments) -> Kind:
+def _torch(dotted: str, arguments: Arguments) -> Outcome:
     head, _, name = dotted.rpartition(".")
     first = arguments.first("input")
     if dotted.startswith(("torch.Tensor.", "torch.nn.Parameter.")) and first is not None:
-        rest = Arguments(arguments.positional[1:], arguments.keywords)
+        rest = Arguments(
+            arguments.positional[1:], arguments.keywords, arguments.constants, arguments.words[1:]
+        )
         if name in READS and first.tag == "unknown":
-            return unknown_method(frame, node, first, name, rest) or UNKNOWN
-        return tensor_method(frame, node, first if first.tag == "cpu" else TENSOR, name, rest)
+            return unknown_method(first, name, rest) or Outcome(UNKNOWN)
+        return tensor_method(first if first.tag == "cpu" else TENSOR, name, rest)
     if is_fence(name):
-        frame.report("HP010", node)
-        frame.fenced = True
-        return HOST
+        return Outcome(HOST, "HP010", "idle")
     for names, code in ((ALLOCATOR, "HP018"), (COLLECTIVES, "HP017"), (SAVERS, "HP016")):
         if dotted in names:
-            if code != "HP016" or not all(map(is_host, arguments.positional[:1])):
-                frame.report(code, node)
-            return HOST
+            harmless = code == "HP016" and all(map(is_host, arguments.positional[:1]))
+            return Outcome(HOST, None if harmless else code)
     if name[:1].isupper():
-        return _torch_class(frame, node, dotted, name, arguments)
+        return _torch_class(dotted, name, arguments)
     if name in ("device",) and head == "torch":
-        return Kind("device", first.of if first is not None and first.tag in ("text", "device") else None)
+        of = first.of if first is not None and first.tag in ("text", "device") else None
+        return Outcome(Kind("device", of))
     if name in ("current_stream", "default_stream", "stream") and head != "torch":
-        return STREAM
+        return Outcome(STREAM)
     if dotted == "torch.autograd.grad":
-        frame.fenced = False
-        return seq(TENSOR)
+        return Outcome(seq(TENSOR), after="queued")
     if head in TORCH_TOOLS:
-        return HOST
+        return Outcome(HOST)
     if dotted.split(".")[1] in TORCH_OTHERS:
-        frame.machine.run_arguments(frame, node, arguments)
-        return UNKNOWN
+        return Outcome(UNKNOWN)
     if dotted in ("torch.load", "torch.compile"):
-        return first if dotted == "torch.compile" and first is not None else UNKNOWN
+        return Outcome(first if dotted == "torch.compile" and first is not None else UNKNOWN)
     if head == "torch" and name in TORCH_HOST:
-        return HOST
-    return _torch_function(frame, node, dotted, name, arguments)
+        return Outcome(HOST)
+    return _torch_function(dotted, name, arguments)
 
 
-def _torch_class(frame: Frame, node: ast.Call, dotted: str, name: str, arguments: Arguments) -> Kind:
+def _torch_class(dotted: str, name: str, arguments: Arguments) -> Outcome:
     if name in ("Stream", "ExternalStream"):
-        return STREAM
+        return Outcome(STREAM)
     if name == "Event":
-        return EVENT
+        return Outcome(EVENT)
     if dotted.startswith("torch.distributions."):
-        validated = not says(node, "validate_args", False)
-        if validated and not all(map(is_host, arguments.all())):
-            frame.report("HP014", node)
-        frame.fenced = False
-        return Kind("inst", dotted if validated else "torch.distributions.Unchecked")
+        validated = not arguments.says("validate_args", False)
+        made = Kind("inst", dotted if validated else "torch.distributions.Unchecked")
+        reads = validated and not all(map(is_host, arguments.all()))
+        return Outcome(made, "HP014" if reads else None, "queued")
     if name in ("Tensor", "FloatTensor", "LongTensor", "IntTensor", "BoolTensor", "Parameter"):
-        return join_all(arguments.positional[:1]) if name == "Parameter" and arguments.positional else CPU
-    if name in ("Generator", "Size"):
-        return HOST
-    return Kind("inst", dotted)
+        of_tensor = name == "Parameter" and arguments.positional
+        return Outcome(join_all(arguments.positional[:1]) if of_tensor else CPU)
+    return Outcome(HOST if name in ("Generator", "Size") else Kind("inst", dotted))
 
 
-def _torch_function(frame: Frame, node: ast.Call, dotted: str, name: str, arguments: Arguments) -> Kind:
+def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
     """A function of tensors."""
     given = arguments.all()
+    place = place_of(arguments, None)
     if name in CONSTRUCTORS and dotted == f"torch.{name}":
-        if any(is_tensor(kind) for kind in arguments.positional):
-            frame.report("HP007", node)
-        return TENSOR if place_of(node, arguments, None) == "device" else CPU
+        sized = any(is_tensor(kind) for kind in arguments.positional)
+        return Outcome(TENSOR if place == "device" else CPU, "HP007" if sized else None)
     if name in FROM_HOST:
-        return _from_host(frame, node, name, arguments)
+        return _from_host(name, arguments)
     if name in ("from_numpy", "frombuffer", "from_dlpack"):
-        return CPU if name != "from_dlpack" else TENSOR
-    on_host = bool(given) and all(is_host(kind) or kind.tag in ("ext", "device") for kind in given)
-    if on_host and name.endswith("_like") and place_of(node, arguments, None) == "device":
-        return TENSOR
-    if on_host:
-        return HOST if name in ANSWERS else CPU
+        return Outcome(CPU if name != "from_dlpack" else TENSOR)
+    if given and all(is_host(kind) or kind.tag in ("ext", "device") for kind in given):
+        if name.endswith("_like") and place == "device":
+            return Outcome(TENSOR)
+        return Outcome(HOST if name in ANSWERS else CPU)
     if name in ANSWERS or dotted in CHECKED or _unchecked_one_hot(name, arguments):
         # `normal` asks only where the deviation is a tensor.
-        if name != "normal" or any(map(is_tensor, arguments.positional)):
-            frame.report("HP014", node)
-        frame.fenced = False
-        return HOST if name in ANSWERS or name == "assert_close" else TENSOR
+        reads = name != "normal" or any(map(is_tensor, arguments.positional))
+        result = HOST if name in ANSWERS or name == "assert_close" else TENSOR
+        return Outcome(result, "HP014" if reads else None, "queued")
     if name in SHAPES or (name == "where" and len(given) == 1):
-        frame.report("HP006", node)
-        frame.fenced = False
-        return seq(TENSOR) if name == "where" or says(node, "as_tuple", True) else TENSOR
-    second = (
-        arguments.positional[1] if len(arguments.positional) > 1 else arguments.keywords.get("repeats", HOST)
-    )
-    if (name == "repeat_interleave" and "output_size" not in arguments.keywords and (
-        is_tensor(second) or len(given) == 1)) or (name == "tensor_split" and is_tensor(second)):  # fmt: skip
-        frame.report("HP006", node)
-        return TENSOR
-    if name.startswith("clip_grad") and says(node, "error_if_nonfinite", True):
-        frame.report("HP014", node)
-    frame.fenced = False
-    if name in ("split", "chunk", "unbind", "meshgrid", "broadcast_tensors", "autograd.grad"):
-        return seq(TENSOR)
-    return MASK if name in MASKS else TENSOR
+        several = name == "where" or arguments.says("as_tuple", True)
+        return Outcome(seq(TENSOR) if several else TENSOR, "HP006", "queued")
+    if _counted(name, arguments):
+        return Outcome(TENSOR, "HP006")
+    checks = name.startswith("clip_grad") and arguments.says("error_if_nonfinite", True)
+    several = name in ("split", "chunk", "unbind", "meshgrid", "broadcast_tensors", "autograd.grad")
+    result = seq(TENSOR) if several else MASK if name in MASKS else TENSOR
+    return Outcome(result, "HP014" if checks else None, "queued")
+
+
+def _counted(name: str, arguments: Arguments) -> bool:
+    """Whether the size of the result is in a tensor that is passed."""
+    given = arguments.positional
+    second = given[1] if len(given) > 1 else arguments.keywords.get("repeats", HOST)
+    if name == "repeat_interleave":
+        return "output_size" not in arguments.keywords and (is_tensor(second) or len(arguments.all()) == 1)
+    return name == "tensor_split" and is_tensor(second)
 
 
 def _unchecked_one_hot(name: str, arguments: Arguments) -> bool:
     return name == "one_hot" and len(arguments.positional) < 2 and "num_classes" not in arguments.keywords
 
 
-def _from_host(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Kind:
+def _from_host(name: str, arguments: Arguments) -> Outcome:
     """``torch.tensor`` and its like: from numbers, or from tensors that are read one by one."""
     source = arguments.first("data") or HOST
-    where = place_of(node, arguments, None)
+    where = place_of(arguments, None)
     if holds_tensor(source):
         if is_tensor(source) and name != "tensor":
-            if where == "cpu":
-                frame.report("HP005", node)
-            return CPU if where == "cpu" else TENSOR
+            return Outcome(CPU, "HP005") if where == "cpu" else Outcome(TENSOR)
         if not (is_tensor(source) and where == "device"):
-            frame.report("HP007", node)
-            return TENSOR if where == "device" else CPU
-        return TENSOR
+            return Outcome(TENSOR if where == "device" else CPU, "HP007")
+        return Outcome(TENSOR)
     if where == "device":
-        if source.tag != "unknown" or name in ("tensor", "scalar_tensor"):
-            frame.report("HP015", node)
-        return TENSOR
-    return UNKNOWN if source.tag == "unknown" and name != "tensor" else CPU
+        copied = source.tag != "unknown" or name in ("tensor", "scalar_tensor")
+        return Outcome(TENSOR, "HP015" if copied else None)
+    return Outcome(UNKNOWN if source.tag == "unknown" and name != "tensor" else CPU)
 
 
-def call_instance(frame: Frame, node: ast.Call, dotted: str, name: str, arguments: Arguments) -> Kind:
+def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
     """Call a method of an instance of a class outside the program."""
     if dotted in ("stream", "event"):
+        kind = EVENT if name == "record_event" else HOST
         if is_fence(name):
-            frame.report("HP011" if dotted == "stream" else "HP012", node)
-            frame.fenced = True
-        return EVENT if name == "record_event" else HOST
+            return Outcome(kind, "HP011" if dotted == "stream" else "HP012", "idle")
+        return Outcome(kind)
     if dotted.startswith("torch.distributions."):
-        frame.fenced = False
         checks = name in ("log_prob", "cdf", "icdf") and not dotted.endswith(".Unchecked")
-        if checks:
-            frame.report("HP014", node)
-        return TENSOR
+        return Outcome(TENSOR, "HP014" if checks else None, "queued")
     if dotted.endswith("GradScaler"):
-        if name in ("step", "get_scale"):
-            frame.report("HP014", node)
-        frame.fenced = False
-        return TENSOR if name == "scale" else HOST
+        reads = name in ("step", "get_scale")
+        return Outcome(TENSOR if name == "scale" else HOST, "HP014" if reads else None, "queued")
     if dotted.startswith("torch.nn."):
-        return _module(frame, node, name, arguments)
+        return _module(name)
     if dotted.startswith("torch.optim."):
-        frame.fenced = False
-        return HOST
+        return Outcome(HOST, after="queued")
     if dotted.startswith("torch.utils.data."):
-        return UNKNOWN
+        return Outcome(UNKNOWN)
     if dotted.startswith("numpy."):
-        return HOST
-    result = unknown_method(frame, node, UNKNOWN, name, arguments)
-    frame.machine.run_arguments(frame, node, arguments)
-    return UNKNOWN if result is None else result
+        return Outcome(HOST)
+    return unknown_method(UNKNOWN, name, arguments) or Outcome(UNKNOWN)
 
 
-def _module(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Kind:
+def _module(name: str) -> Outcome:
     if name in ("parameters", "buffers"):
-        return seq(TENSOR)
+        return Outcome(seq(TENSOR))
     if name in ("named_parameters", "named_buffers"):
-        return seq(tup((HOST, TENSOR)))
+        return Outcome(seq(tup((HOST, TENSOR))))
     if name == "state_dict":
-        return mapping(TENSOR)
+        return Outcome(mapping(TENSOR))
     if name in ("modules", "children"):
-        return seq(Kind("inst", "torch.nn.Module"))
-    if name == "cpu":
-        frame.report("HP002", node)
+        return Outcome(seq(Kind("inst", "torch.nn.Module")))
     if name in ("to", "cuda", "cpu", "train", "eval", "half", "float", "double", "requires_grad_", "apply"):
-        return Kind("inst", "torch.nn.Module")
+        return Outcome(Kind("inst", "torch.nn.Module"), "HP002" if name == "cpu" else None)
     if name in (
         "load_state_dict",
         "zero_grad",
@@ -400,9 +327,5 @@ def _module(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Ki
         "register_buffer",
         "register_parameter",
     ):
-        return HOST
-    frame.fenced = False
-    return TENSOR
-
-
-__all__ = ["call_external", "call_instance", "is_tensor"]
+        return Outcome(HOST)
+    return Outcome(TENSOR, after="queued")

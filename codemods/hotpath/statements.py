@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from codemods.hotpath.frame import Env, Frame
+from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
     BOTTOM,
     HOST,
@@ -18,14 +20,14 @@ from codemods.hotpath.kinds import (
     is_host,
     is_tensor,
     join,
-    mapping,
+    put,
     seq,
 )
 from codemods.hotpath.loops import asks_for_device, header, only_fences
 from codemods.hotpath.modules import Class, imported
 from codemods.hotpath.results import Loop
 
-STATEMENTS: dict[type[ast.stmt], Callable[[Frame, ast.stmt], bool]] = {}
+STATEMENTS: dict[type[ast.stmt], Callable[[Interpreter, Frame, Any], bool]] = {}
 _MOST_ROUNDS = 3
 
 
@@ -40,15 +42,6 @@ def statement(*types: type[ast.stmt]) -> Callable[[Callable[..., bool]], Callabl
     return register
 
 
-def run_block(frame: Frame, body: list[ast.stmt]) -> bool:
-    """Go through statements; whether what follows them can run."""
-    for node in body:
-        run = STATEMENTS.get(type(node))
-        if run is not None and not run(frame, node):
-            return False
-    return True
-
-
 def join_env(left: Env, right: Env) -> Env:
     """Variables after two paths; what only one of them binds is bound as there."""
     if left == right:
@@ -60,153 +53,144 @@ def join_env(left: Env, right: Env) -> Env:
     return merged
 
 
-def condition(frame: Frame, node: ast.expr) -> None:
+def condition(it: Interpreter, frame: Frame, node: ast.expr) -> None:
     """Evaluate an expression whose truth is asked."""
     if isinstance(node, ast.BoolOp):
         for value in node.values:
-            condition(frame, value)
+            condition(it, frame, value)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        condition(frame, node.operand)
-    elif is_tensor(frame.evaluate(node)):
-        frame.report("HP008", node)
+        condition(it, frame, node.operand)
+    elif is_tensor(it.evaluate(frame, node)):
+        it.report(frame, "HP008", node)
 
 
-def assign(frame: Frame, target: ast.expr, kind: Kind) -> None:
+def assign(it: Interpreter, frame: Frame, target: ast.expr, kind: Kind) -> None:
     """Bind a target."""
     if isinstance(target, ast.Name):
         frame.bind(target.id, kind)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for index, part in enumerate(target.elts):
             if isinstance(part, ast.Starred):
-                assign(frame, part.value, seq(element(kind)))
+                assign(it, frame, part.value, seq(element(kind)))
             elif kind.tag == "tup" and index < len(kind.of) and len(kind.of) == len(target.elts):
-                assign(frame, part, kind.of[index])
+                assign(it, frame, part, kind.of[index])
             else:
-                assign(frame, part, element(kind))
+                assign(it, frame, part, element(kind))
     elif isinstance(target, ast.Attribute):
-        owner = frame.evaluate(target.value)
+        owner = it.evaluate(frame, target.value)
         if owner.tag == "obj":
             for cls in owner.of:
-                frame.machine.set_field(cls, target.attr, kind)
+                it.set_field(cls, target.attr, kind)
     elif isinstance(target, ast.Subscript):
-        store(frame, target, kind)
+        store(it, frame, target, kind)
     elif isinstance(target, ast.Starred):
-        assign(frame, target.value, kind)
+        assign(it, frame, target.value, kind)
 
 
-def store(frame: Frame, target: ast.Subscript, kind: Kind) -> None:
+def store(it: Interpreter, frame: Frame, target: ast.Subscript, kind: Kind) -> None:
     """Assign to an element."""
-    owner = frame.evaluate(target.value)
-    index = frame.evaluate(target.slice)
+    owner = it.evaluate(frame, target.value)
+    index = it.evaluate(frame, target.slice)
     if is_tensor(owner) or owner.tag == "unknown":
         if index.tag == "mask" and holds_tensor(kind):
-            frame.report("HP006", target)
+            it.report(frame, "HP006", target)
         if is_tensor(owner):
             frame.fenced = False
         return
     if owner.tag == "cpu" and is_tensor(kind):
-        frame.report("HP005", target)
+        it.report(frame, "HP005", target)
         return
     if owner.tag == "host" and is_tensor(kind):
-        frame.report("HP004", target)  # an array takes the number out of the tensor
+        it.report(frame, "HP004", target)  # an array takes the number out of the tensor
         return
     grown = put(owner, kind, is_slice=isinstance(target.slice, ast.Slice))
     if grown is not None:
-        keep(frame, target.value, grown)
+        keep(it, frame, target.value, grown)
 
 
-def put(owner: Kind, kind: Kind, *, is_slice: bool = False) -> Kind | None:
-    """A container after something was put into it; None if that tells nothing."""
-    if owner.tag == "map":
-        return mapping(join(owner.of, kind))
-    if owner.tag == "seq":
-        return seq(join(owner.of, element(kind) if is_slice else kind))
-    return None
-
-
-def keep(frame: Frame, node: ast.expr, kind: Kind) -> None:
+def keep(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> None:
     """Note that what an expression names is of a kind now."""
     if isinstance(node, ast.Name):
         frame.merge(node.id, kind)
     elif isinstance(node, ast.Attribute):
-        owner = frame.evaluate(node.value)
+        owner = it.evaluate(frame, node.value)
         for cls in owner.of if owner.tag == "obj" else ():
-            frame.machine.set_field(cls, node.attr, kind)
+            it.set_field(cls, node.attr, kind)
 
 
 @statement(ast.Expr)
-def _expr(frame: Frame, node: ast.Expr) -> bool:
-    frame.evaluate(node.value)
+def _expr(it: Interpreter, frame: Frame, node: ast.Expr) -> bool:
+    it.evaluate(frame, node.value)
     return True
 
 
 @statement(ast.Assign)
-def _assign(frame: Frame, node: ast.Assign) -> bool:
-    kind = frame.evaluate(node.value)
+def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
+    kind = it.evaluate(frame, node.value)
     for target in node.targets:
-        assign(frame, target, kind)
+        assign(it, frame, target, kind)
     return True
 
 
 @statement(ast.AnnAssign)
-def _ann_assign(frame: Frame, node: ast.AnnAssign) -> bool:
-    stated = frame.machine.annotated(node.annotation, frame.module, frame.cls)
+def _ann_assign(it: Interpreter, frame: Frame, node: ast.AnnAssign) -> bool:
+    stated = it.annotated(node.annotation, frame.module, frame.cls)
     if node.value is None:
         return True
-    kind = frame.evaluate(node.value)
+    kind = it.evaluate(frame, node.value)
     if kind.tag in ("unknown", "bottom", "host") or (kind.tag in ("seq", "map") and kind.of.tag == "bottom"):
         kind = kind if stated.tag == "unknown" else stated
-    assign(frame, node.target, kind)
+    assign(it, frame, node.target, kind)
     return True
 
 
 @statement(ast.AugAssign)
-def _aug_assign(frame: Frame, node: ast.AugAssign) -> bool:
-    value = frame.evaluate(node.value)
-    before = frame.evaluate(node.target)
+def _aug_assign(it: Interpreter, frame: Frame, node: ast.AugAssign) -> bool:
+    value = it.evaluate(frame, node.value)
+    before = it.evaluate(frame, node.target)
     if isinstance(node.target, ast.Subscript) and is_tensor(value):
-        store(frame, node.target, value)
+        store(it, frame, node.target, value)
         return True
     if is_tensor(value) or is_tensor(before):
         frame.fenced = False
         if is_tensor(before) and isinstance(node.target, ast.Subscript):
             return True
-        assign(frame, node.target, TENSOR)
+        assign(it, frame, node.target, TENSOR)
     elif before.tag == "seq":
-        assign(frame, node.target, seq(join(before.of, element(value))))
+        assign(it, frame, node.target, seq(join(before.of, element(value))))
     elif before.tag != value.tag:
-        assign(frame, node.target, join(before, value))
+        assign(it, frame, node.target, join(before, value))
     return True
 
 
 @statement(ast.Return)
-def _return(frame: Frame, node: ast.Return) -> bool:
-    kind = HOST if node.value is None else frame.evaluate(node.value)
+def _return(it: Interpreter, frame: Frame, node: ast.Return) -> bool:
+    kind = HOST if node.value is None else it.evaluate(frame, node.value)
     frame.returned = join(frame.returned, kind)
     return False
 
 
 @statement(ast.Raise)
-def _raise(frame: Frame, node: ast.Raise) -> bool:
+def _raise(it: Interpreter, frame: Frame, node: ast.Raise) -> bool:
     # An error ends the loop: what it costs to word it is no stall of a loop that runs.
     return False
 
 
 @statement(ast.Break, ast.Continue)
-def _exit(frame: Frame, node: ast.stmt) -> bool:
+def _exit(it: Interpreter, frame: Frame, node: ast.stmt) -> bool:
     frame.exits.append((frame.env, frame.fenced))
     return False
 
 
 @statement(ast.Assert)
-def _assert(frame: Frame, node: ast.Assert) -> bool:
-    condition(frame, node.test)
-    frame.env.update(_narrowed(frame, node.test)[0])
+def _assert(it: Interpreter, frame: Frame, node: ast.Assert) -> bool:
+    condition(it, frame, node.test)
+    frame.env.update(_narrowed(it, frame, node.test)[0])
     return True
 
 
 @statement(ast.Delete)
-def _delete(frame: Frame, node: ast.Delete) -> bool:
+def _delete(it: Interpreter, frame: Frame, node: ast.Delete) -> bool:
     for target in node.targets:
         if isinstance(target, ast.Name):
             frame.env.pop(target.id, None)
@@ -214,40 +198,39 @@ def _delete(frame: Frame, node: ast.Delete) -> bool:
 
 
 @statement(ast.Nonlocal)
-def _nonlocal(frame: Frame, node: ast.Nonlocal) -> bool:
+def _nonlocal(it: Interpreter, frame: Frame, node: ast.Nonlocal) -> bool:
     frame.nonlocals.update(node.names)
     return True
 
 
 @statement(ast.Import, ast.ImportFrom)
-def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> bool:
-    machine = frame.machine
+def _import(it: Interpreter, frame: Frame, node: ast.Import | ast.ImportFrom) -> bool:
     for name, dotted in imported(node, frame.module.package):
         if name != "*":
-            frame.env[name] = machine.definition_kind(machine.program.resolve(dotted))
+            frame.env[name] = it.definition_kind(it.program.resolve(dotted))
     return True
 
 
 @statement(ast.FunctionDef, ast.AsyncFunctionDef)
-def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    frame.env[node.name] = Kind("fn", ((frame.machine.function(frame, node), None, frame),))
+def _function(it: Interpreter, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    frame.env[node.name] = Kind("fn", ((it.function(frame, node), None, frame),))
     return True
 
 
 @statement(ast.If)
-def _if(frame: Frame, node: ast.If) -> bool:
-    condition(frame, node.test)
+def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
+    condition(it, frame, node.test)
     before, fenced = frame.env, frame.fenced
     if only_fences([node]):
-        run_block(frame, node.body)
+        it.run_block(frame, node.body)
         frame.env, frame.fenced = before, True
         return True
-    inside, outside = _narrowed(frame, node.test)
+    inside, outside = _narrowed(it, frame, node.test)
     frame.env = {**before, **inside}
-    first = run_block(frame, node.body)
+    first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
     frame.env, frame.fenced = {**before, **outside}, fenced
-    second = run_block(frame, node.orelse)
+    second = it.run_block(frame, node.orelse)
     if first and second:
         if asks_for_device(node.test) and not node.orelse:
             fenced = idle
@@ -259,25 +242,25 @@ def _if(frame: Frame, node: ast.If) -> bool:
     return first or second
 
 
-def _narrowed(frame: Frame, test: ast.expr) -> tuple[Env, Env]:
+def _narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
     """What a test of a type says about a variable, where it holds and where it does not."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
-            inside, outside = _narrowed(frame, operand)
+            inside, outside = _narrowed(it, frame, operand)
             return outside, inside
         case ast.BoolOp(ast.And(), [*values]):
             inside = {}
             for value in values:
-                inside.update(_narrowed(frame, value)[0])
+                inside.update(_narrowed(it, frame, value)[0])
             return inside, {}
         case ast.Call(ast.Name("isinstance"), [ast.Name(name), types]):
-            now = frame.lookup(name)
-            kind = _tested(frame, types)
+            now = it.lookup(frame, name)
+            kind = _tested(it, frame, types)
             if is_tensor(kind):
                 return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
             return ({name: kind} if now.tag == "unknown" or is_tensor(now) else {}), {}
         case ast.Call(ast.Attribute(attr="is_tensor"), [ast.Name(name)]):
-            now = frame.lookup(name)
+            now = it.lookup(frame, name)
             return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
         case ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]):
             return {name: HOST}, {}
@@ -288,11 +271,10 @@ def _not_tensor(name: str, now: Kind) -> Env:
     return {name: HOST} if now.tag == "unknown" or is_tensor(now) else {}
 
 
-def _tested(frame: Frame, types: ast.expr) -> Kind:
+def _tested(it: Interpreter, frame: Frame, types: ast.expr) -> Kind:
     """The kind of what passes an ``isinstance`` test."""
     kinds = [
-        frame.machine.annotated(item, frame.module)
-        for item in (types.elts if isinstance(types, ast.Tuple) else [types])
+        it.annotated(item, frame.module) for item in (types.elts if isinstance(types, ast.Tuple) else [types])
     ]
     result = BOTTOM
     for kind in kinds:
@@ -301,41 +283,41 @@ def _tested(frame: Frame, types: ast.expr) -> Kind:
 
 
 @statement(ast.For, ast.AsyncFor)
-def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
-    iterable = frame.evaluate(node.iter)
+def _for(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
+    iterable = it.evaluate(frame, node.iter)
     item = element(iterable)
-    assign(frame, node.target, item)
-    per_env = frame.machine.rules.over_envs(node.target, node.iter) or elements_are_envs(frame, item)
+    assign(it, frame, node.target, item)
+    per_env = it.rules.over_envs(node.target, node.iter) or elements_are_envs(it, frame, item)
     if only_fences(node.body):
         # Waiting for each stream in turn takes as long as the slowest: this is the fence itself.
         before, frame.draining = frame.draining, per_env and not frame.in_loop
-        with loop(frame, node, per_env):
-            run_block(frame, node.body)
+        with loop(it, frame, node, per_env):
+            it.run_block(frame, node.body)
         frame.draining, frame.fenced = before, True
         return True
-    with loop(frame, node, per_env):
-        _repeat(frame, lambda: _round(frame, node, item))
-    return run_block(frame, node.orelse)
+    with loop(it, frame, node, per_env):
+        _repeat(it, frame, lambda: _round(it, frame, node, item))
+    return it.run_block(frame, node.orelse)
 
 
-def _round(frame: Frame, node: ast.For | ast.AsyncFor, item: Kind) -> bool:
-    assign(frame, node.target, item)
-    return run_block(frame, node.body)
+def _round(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, item: Kind) -> bool:
+    assign(it, frame, node.target, item)
+    return it.run_block(frame, node.body)
 
 
 @statement(ast.While)
-def _while(frame: Frame, node: ast.While) -> bool:
+def _while(it: Interpreter, frame: Frame, node: ast.While) -> bool:
     def once() -> bool:
-        condition(frame, node.test)
-        return run_block(frame, node.body)
+        condition(it, frame, node.test)
+        return it.run_block(frame, node.body)
 
-    with loop(frame, node, frame.machine.rules.while_envs(node.test)):
-        exits = _repeat(frame, once)
+    with loop(it, frame, node, it.rules.while_envs(node.test)):
+        exits = _repeat(it, frame, once)
     forever = isinstance(node.test, ast.Constant) and node.test.value is True
-    return run_block(frame, node.orelse) and (exits or not forever)
+    return it.run_block(frame, node.orelse) and (exits or not forever)
 
 
-def _repeat(frame: Frame, once: Callable[[], bool]) -> bool:
+def _repeat(it: Interpreter, frame: Frame, once: Callable[[], bool]) -> bool:
     """Run a loop's body until nothing changes any more; whether it was left by a jump."""
     exits, frame.exits = frame.exits, []
     start, fenced = frame.env, frame.fenced
@@ -358,15 +340,18 @@ def _repeat(frame: Frame, once: Callable[[], bool]) -> bool:
 
 @contextmanager
 def loop(
-    frame: Frame, node: ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call, per_env: bool
+    it: Interpreter,
+    frame: Frame,
+    node: ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call,
+    per_env: bool,
 ) -> Iterator[None]:
     """Be in a loop, if it is one over environments."""
     if not per_env:
         yield
         return
     last = node.iter if isinstance(node, ast.comprehension) else node
-    found = Loop(frame.place(node), header(node), frame.qualname, last.end_lineno or last.lineno)
-    frame.machine.loops[found] = None
+    found = Loop(it.place(frame.module, node), header(node), frame.qualname, last.end_lineno or last.lineno)
+    it.loops[found] = None
     frame.loops.append(found)
     try:
         yield
@@ -374,58 +359,57 @@ def loop(
         frame.loops.pop()
 
 
-def elements_are_envs(frame: Frame, item: Kind) -> bool:
+def elements_are_envs(it: Interpreter, frame: Frame, item: Kind) -> bool:
     """Whether something is an environment by its class."""
     if item.tag == "tup":
-        return any(elements_are_envs(frame, part) for part in item.of)
+        return any(elements_are_envs(it, frame, part) for part in item.of)
     return item.tag == "obj" and any(
-        isinstance(cls, Class) and frame.machine.rules.annotation(cls.name.rpartition(".")[2])
-        for cls in item.of
+        isinstance(cls, Class) and it.rules.annotation(cls.name.rpartition(".")[2]) for cls in item.of
     )
 
 
 @statement(ast.Try, ast.TryStar)
-def _try(frame: Frame, node: ast.Try) -> bool:
+def _try(it: Interpreter, frame: Frame, node: ast.Try) -> bool:
     before, fenced = frame.env, frame.fenced
     frame.env = dict(before)
-    falls = run_block(frame, node.body)
+    falls = it.run_block(frame, node.body)
     broken, idle = join_env(before, frame.env), fenced and frame.fenced
     if falls:
-        falls = run_block(frame, node.orelse)
+        falls = it.run_block(frame, node.orelse)
     after, done = frame.env, frame.fenced
     for handler in node.handlers:
         frame.env, frame.fenced = dict(broken), idle
         if handler.name:
             frame.env[handler.name] = HOST
-        if run_block(frame, handler.body):
+        if it.run_block(frame, handler.body):
             after = join_env(after, frame.env) if falls else frame.env
             done = done and frame.fenced if falls else frame.fenced
             falls = True
     frame.env, frame.fenced = dict(after), done
-    return run_block(frame, node.finalbody) and falls
+    return it.run_block(frame, node.finalbody) and falls
 
 
 @statement(ast.With, ast.AsyncWith)
-def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+def _with(it: Interpreter, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
-        kind = frame.evaluate(item.context_expr)
+        kind = it.evaluate(frame, item.context_expr)
         if kind.tag == "obj":
             for cls in kind.of:
-                enter = frame.machine.program.method(cls, "__enter__")
+                enter = it.program.method(cls, "__enter__")
                 if enter is not None:
-                    kind = frame.machine.call(frame, item.context_expr, enter, kind)
+                    kind = it.call(frame, item.context_expr, enter, kind)
         elif kind.tag == "seq":
             kind = element(kind)
         if item.optional_vars is not None:
-            assign(frame, item.optional_vars, kind)
-    return run_block(frame, node.body)
+            assign(it, frame, item.optional_vars, kind)
+    return it.run_block(frame, node.body)
 
 
 @statement(ast.Match)
-def _match(frame: Frame, node: ast.Match) -> bool:
-    subject = frame.evaluate(node.subject)
+def _match(it: Interpreter, frame: Frame, node: ast.Match) -> bool:
+    subject = it.evaluate(frame, node.subject)
     if is_tensor(subject):
-        frame.report("HP008", node.subject)
+        it.report(frame, "HP008", node.subject)
     before, fenced = frame.env, frame.fenced
     after, idle, falls = before, fenced, True
     for case in node.cases:
@@ -435,8 +419,8 @@ def _match(frame: Frame, node: ast.Match) -> bool:
             if isinstance(part, (ast.MatchAs, ast.MatchStar)) and name:
                 frame.env[name] = element(subject) if is_host(subject) else UNKNOWN
         if case.guard is not None:
-            condition(frame, case.guard)
-        if run_block(frame, case.body):
+            condition(it, frame, case.guard)
+        if it.run_block(frame, case.body):
             after, idle = join_env(after, frame.env), idle and frame.fenced
     frame.env, frame.fenced = dict(after), idle
     return falls

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from codemods.hotpath.annotated import annotation_kind
-from codemods.hotpath.calls import call_kind, run_arguments
+from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.config import Config
 from codemods.hotpath.frame import Frame, Stall, one_line
 from codemods.hotpath.kinds import BOTTOM, HOST, UNKNOWN, Kind, join, mapping, seq
 from codemods.hotpath.loops import LoopRules
-from codemods.hotpath.modules import Class, Function, Module
+from codemods.hotpath.modules import Class, Function, Module, decorators
 from codemods.hotpath.program import Program
-from codemods.hotpath.results import Loop, Place
-from codemods.hotpath.statements import run_block
+from codemods.hotpath.results import Loop, Place, Step
 
 _BUILTINS = frozenset(dir(builtins))
+# Waits that are asked for by name wait even if nothing is queued on this stream.
+_DRAINS = frozenset({"HP011", "HP012"})
+_ALWAYS = frozenset({"HP010", "HP011", "HP012", "HP017", "HP018"})
+# Ways from one function to one stall; only one where a function leads to so many stalls.
+_MOST_PATHS = 8
+_MANY_STALLS = 200
 _MOST_CONTEXTS = 6
 _DEEPEST = 40
 
@@ -30,7 +37,22 @@ class Summary(NamedTuple):
     stalls: tuple[Stall, ...]
 
 
-class Machine:
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """How each sort of syntax is gone through, and how a value of some kind is called.
+
+    Attributes:
+        expressions: give the kind of an expression.
+        statements: go through a statement, and say if what follows it can run.
+        apply: calls a kind with arguments; the node is the call.
+    """
+
+    expressions: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]]
+    statements: dict[type[ast.stmt], Callable[[Interpreter, Frame, Any], bool]]
+    apply: Callable[[Interpreter, Frame, ast.Call, Kind, Arguments], Kind]
+
+
+class Interpreter:
     """What all functions share while they are gone through.
 
     Attributes:
@@ -39,7 +61,8 @@ class Machine:
         hot: those of them that were called from inside a loop over environments.
     """
 
-    def __init__(self, program: Program, rules: LoopRules, config: Config) -> None:
+    def __init__(self, program: Program, rules: LoopRules, config: Config, tables: Tables) -> None:
+        self.tables = tables
         self.program = program
         self.rules = rules
         self.config = config
@@ -61,8 +84,6 @@ class Machine:
         self._texts: dict[ast.AST, str] = {}
         self._initialised: set[Class] = set()
         self._depth = 0
-        self.call_kind = call_kind
-        self.run_arguments = run_arguments
 
     def forget(self) -> None:
         """Start over, but for what was learnt of attributes."""
@@ -75,13 +96,73 @@ class Machine:
     def enter(self, function: Function) -> None:
         """Go through a function whose callers are not known."""
         this = Kind("obj", (function.cls,)) if function.cls is not None else None
-        frame = Frame(self, function.module, function, None)
+        frame = Frame(function.module, function, None)
         self._bind(frame, function, this, (), {}, known=False)
-        run_body(frame, function)
+        self._run(frame, function)
 
     def enter_module(self, module: Module) -> None:
         """Go through the statements of a module outside of functions."""
-        run_block(Frame(self, module, None, None), module.body)
+        self.run_block(Frame(module, None, None), module.body)
+
+    def evaluate(self, frame: Frame, node: ast.expr) -> Kind:
+        """The kind of an expression; what stalls in it is reported."""
+        return self.tables.expressions[type(node)](self, frame, node)
+
+    def each(self, frame: Frame, nodes: Iterable[ast.expr]) -> tuple[Kind, ...]:
+        """The kinds of several expressions, in order."""
+        return tuple([self.evaluate(frame, node) for node in nodes])
+
+    def run_block(self, frame: Frame, body: list[ast.stmt]) -> bool:
+        """Go through statements; whether what follows them can run."""
+        statements = self.tables.statements
+        for node in body:
+            run = statements.get(type(node))
+            if run is not None and not run(self, frame, node):
+                return False
+        return True
+
+    def apply(self, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
+        """Call something of a kind."""
+        return self.tables.apply(self, frame, node, callee, arguments)
+
+    def lookup(self, frame: Frame, name: str) -> Kind:
+        """The kind of a name."""
+        found = frame.find(name)
+        return self.global_kind(frame.module, name) if found is None else found
+
+    def report(self, frame: Frame, code: str, node: ast.expr) -> None:
+        """Note that an expression stalls, unless nothing can be queued here."""
+        if code not in self.reported or (frame.fenced and code not in _ALWAYS):
+            return
+        if frame.draining and code in _DRAINS:
+            return
+        text = self.text(node)
+        place = self.place(frame.module, node)
+        if frame.loops:
+            self.found(frame.loops[-1], (code, text, place, frame.qualname, ()))
+        else:
+            frame.stalls[code, text, place, frame.qualname, ()] = None
+
+    def _take_over(self, frame: Frame, node: ast.AST, function: Function, stalls: tuple[Stall, ...]) -> None:
+        """Take over what stalls in a function that is called here."""
+        if not stalls:
+            return
+        step = Step(self.place(frame.module, node), function.qualname)
+        loop = frame.loops[-1] if frame.loops else None
+        most = 1 if len(frame.stalls) + len(stalls) > _MANY_STALLS else _MOST_PATHS
+        seen: dict[tuple[str, Place], int] = {}
+        for code, text, place, qualname, steps in stalls:
+            if step in steps or (frame.draining and code in _DRAINS):
+                continue
+            number = seen[code, place] = seen.get((code, place), 0) + 1
+            if number > most:
+                self.truncated[place] = None
+                continue
+            stall = (code, text, place, qualname, (step, *steps))
+            if loop is not None:
+                self.found(loop, stall)
+            else:
+                frame.stalls[stall] = None
 
     def found(self, loop: Loop, stall: Stall) -> None:
         """Note a stall in a loop."""
@@ -94,7 +175,7 @@ class Machine:
         function: Function,
         this: Kind | None,
         args: tuple[Kind, ...] = (),
-        kwargs: dict[str, Kind] | None = None,
+        kwargs: Mapping[str, Kind] | None = None,
         outer: Frame | None = None,
     ) -> Kind:
         """Call a function: its result; what stalls in it is charged to the caller."""
@@ -102,7 +183,7 @@ class Machine:
         self.entered.add(function)
         if hot:
             self.hot.add(function)
-        frame = Frame(self, function.module, function, outer, fenced=caller.fenced, hot=hot)
+        frame = Frame(function.module, function, outer, fenced=caller.fenced, hot=hot)
         known = self._contexts.get(function, 0) < _MOST_CONTEXTS
         self._bind(frame, function, this, args, kwargs or {}, known=known)
         captured = None if outer is None else _captured(function, outer)
@@ -115,20 +196,18 @@ class Machine:
             self._running.add(key)
             self._depth += 1
             try:
-                summary = self._memo[key] = run_body(frame, function)
+                summary = self._memo[key] = self._run(frame, function)
             finally:
                 self._running.discard(key)
                 self._depth -= 1
         caller.fenced = summary.fenced
-        caller.called(node, function, summary.stalls)
+        self._take_over(caller, node, function, summary.stalls)
         return summary.result
 
     def function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
         """The function of a definition inside another one."""
         found = self._nested.get(node)
         if found is None:
-            from codemods.hotpath.modules import decorators
-
             name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
             around = frame.qualname
             qualname = f"{around}.{name}" if around else name
@@ -166,7 +245,7 @@ class Machine:
         annotation, value = module.values[name]
         kind = annotation_kind(annotation, module, self.program)
         if kind.tag == "unknown" and value is not None:
-            kind = Frame(self, module, None, None).evaluate(value)
+            kind = self.evaluate(Frame(module, None, None), value)
         return kind
 
     def annotated(self, node: ast.expr | None, module: Module, cls: Class | None = None) -> Kind:
@@ -184,7 +263,7 @@ class Machine:
                 if (item, name) in self.fields:
                     return self._ask(item, name)
                 if name in item.values and name not in item.fields:
-                    return Frame(self, item.module, None, None).evaluate(item.values[name])
+                    return self.evaluate(Frame(item.module, None, None), item.values[name])
         return self._ask(cls, name)
 
     def _ask(self, cls: Class, name: str) -> Kind:
@@ -244,7 +323,7 @@ class Machine:
 
     def _bind(
         self, frame: Frame, function: Function, this: Kind | None, args: tuple[Kind, ...],
-        kwargs: dict[str, Kind], *, known: bool,
+        kwargs: Mapping[str, Kind], *, known: bool,
     ) -> None:  # fmt: skip
         """Bind the parameters: to what is passed, if that is known, else to what their annotations say."""
         spec = function.node.args
@@ -295,33 +374,32 @@ class Machine:
             return UNKNOWN if default.value is None and not known else HOST
         return UNKNOWN
 
+    def _run(self, frame: Frame, function: Function) -> Summary:
+        """Go through a function's body."""
+        node = function.node
+        if isinstance(node, ast.Lambda):
+            result = self.evaluate(frame, node.body)
+        else:
+            falls_through = self.run_block(frame, node.body)
+            if frame.yielded.tag != "bottom":
+                result = seq(frame.yielded)
+            else:
+                result = join(frame.returned, HOST) if falls_through else frame.returned
+            stated = self.annotated(node.returns, function.module, function.cls)
+            if (not _vague(stated) and stated.tag not in ("tensor", "mask")) or (
+                stated.tag == "tensor" and result.tag not in ("cpu", "mask")
+            ):
+                result = stated
+            if result.tag == "bottom":
+                result = UNKNOWN
+        return Summary(result, frame.fenced, tuple(frame.stalls))
+
     def _declared(self, function: Function) -> Kind:
         """What a function says that it returns."""
         node = function.node
         if isinstance(node, ast.Lambda):
             return UNKNOWN
         return self.annotated(node.returns, function.module, function.cls)
-
-
-def run_body(frame: Frame, function: Function) -> Summary:
-    """Go through a function's body."""
-    node = function.node
-    if isinstance(node, ast.Lambda):
-        result = frame.evaluate(node.body)
-    else:
-        falls_through = run_block(frame, node.body)
-        if frame.yielded.tag != "bottom":
-            result = seq(frame.yielded)
-        else:
-            result = join(frame.returned, HOST) if falls_through else frame.returned
-        stated = frame.machine.annotated(node.returns, function.module, function.cls)
-        if (not _vague(stated) and stated.tag not in ("tensor", "mask")) or (
-            stated.tag == "tensor" and result.tag not in ("cpu", "mask")
-        ):
-            result = stated
-        if result.tag == "bottom":
-            result = UNKNOWN
-    return Summary(result, frame.fenced, tuple(frame.stalls))
 
 
 def _vague(kind: Kind) -> bool:
