@@ -6,11 +6,11 @@ STAMP := .venv/.installed
 .PHONY: set-up demo test lint matrix clean
 .DELETE_ON_ERROR:
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml src/pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found; install Python 3.11-3.13 or pass PYTHON=..."; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev]' -e ./src
 	@touch $@
 
 set-up: $(STAMP)

@@ -5,30 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ci import gate, init
+from codemods.__main__ import Commands
+from golden.extras import missing_extra
 
-_USAGE = """\
-usage: golden-gate COMMAND [OPTIONS]
-
-  run   every check of a repository: one table, one exit status
-  init  a first configuration, golden run and baseline for a repository that has none
-"""
+_COMMANDS = {
+    "run": ("ci.gate", "Every check of a repository: one table, one exit status."),
+    "init": (
+        "ci.init.command",
+        "A first configuration, golden run and baseline of a repository.",
+    ),
+}
+program = Commands("golden-gate", "Every check that a repository asks for, on a pull request.", _COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the commands; the exit status."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    match arguments:
-        case ["run", *rest]:
-            return gate.main(rest)
-        case ["init", *rest]:
-            return init.main(rest)
-        case ["-h" | "--help", *_]:
-            sys.stdout.write(_USAGE)
-            return 0
-    problem = f"golden-gate: unknown command {arguments[0]}\n" if arguments else ""
-    sys.stderr.write(problem + _USAGE)
-    return 2
+    try:
+        return program.run(argv)
+    except ModuleNotFoundError as error:
+        line = missing_extra(error, "golden-gate", "gate")
+        if line is None:
+            raise
+        sys.stderr.write(f"{line}\n")
+        return 2
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep t
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 def cli() -> None:
     """Record seeded training runs, compare them bit for bit, name the first divergence.
 

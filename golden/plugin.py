@@ -1,11 +1,13 @@
-"""The pytest plugin: ``pytest golden -n auto`` runs every run file as a test against its golden.
+"""The pytest plugin: ``pytest -p golden.plugin golden -n auto`` runs every run file as a test of its golden.
 
-With pytest-xdist each worker takes its own device from the caller's ``CUDA_VISIBLE_DEVICES``: that has to
-happen before torch is imported, so this module assigns it on import and imports the rest when needed.
+Nothing loads it unless it is asked for by name, and then it leaves the tests that are not run files alone.
+With pytest-xdist each worker runs them on its own device of the caller's ``CUDA_VISIBLE_DEVICES``.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import time
@@ -15,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from golden.extras import missing_extra
+
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
@@ -22,6 +26,16 @@ if TYPE_CHECKING:
 
 Record = Callable[[str, object], None]
 _PROPERTY = "golden"
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+for _name in ("syrupy", "torch"):
+    if importlib.util.find_spec(_name) is None:
+        raise pytest.UsageError(
+            missing_extra(ModuleNotFoundError(name=_name), "golden.plugin", "pytest") or _name
+        )
+
+# Also where plugins are not loaded by themselves (PYTEST_DISABLE_PLUGIN_AUTOLOAD).
+pytest_plugins = ("syrupy",)
 
 
 def device_of_worker(worker: str | None, visible: str | None) -> str | None:
@@ -33,15 +47,36 @@ def device_of_worker(worker: str | None, visible: str | None) -> str | None:
     return devices[number % len(devices)].strip()
 
 
-_assigned = device_of_worker(os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("CUDA_VISIBLE_DEVICES"))
-if _assigned is not None:
-    os.environ["CUDA_VISIBLE_DEVICES"] = _assigned
+@contextlib.contextmanager
+def _on_own_device() -> Iterator[None]:
+    """Programs that are started meanwhile see the device of this worker only.
+
+    This process has no use for a device itself, so the tests beside the runs keep the caller's.
+    """
+    before = os.environ.get(_VISIBLE)
+    own = device_of_worker(os.environ.get("PYTEST_XDIST_WORKER"), before)
+    if before is None or own is None:
+        yield
+        return
+    os.environ[_VISIBLE] = own
+    try:
+        yield
+    finally:
+        os.environ[_VISIBLE] = before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--shard``."""
+    """Add ``--golden-shard``."""
     group = parser.getgroup("golden")
-    group.addoption("--shard", metavar="I/N", help="Only the runs of shard I of N, split by duration.")
+    group.addoption(
+        "--golden-shard", metavar="I/N", help="Only the golden runs of shard I of N, split by duration."
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marks of runs known, for ``--strict-markers``."""
+    config.addinivalue_line("markers", "cuda: needs a CUDA device")
+    config.addinivalue_line("markers", "xdist_group(name): tests of a group run on one worker")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -54,7 +89,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the runs of one shard."""
-    text = config.getoption("--shard")
+    text = config.getoption("--golden-shard")
     if not text:
         return
     from golden.check.shard import parse_shard, read_durations, shard
@@ -152,7 +187,8 @@ class RunFile(pytest.Module):
             begun = time.monotonic()
             tolerated: list[str] = []
             try:
-                tolerated = judge()
+                with _on_own_device():
+                    tolerated = judge()
             finally:
                 spent = time.monotonic() - begun
                 record(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))

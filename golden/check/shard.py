@@ -21,7 +21,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     except ValueError:
         index, count = 0, 0
     if not 1 <= index <= count:
-        raise UnusableInput(f"--shard {text}: give I/N with I from 1 to N, such as 2/3")
+        raise UnusableInput(f"shard {text}: give I/N with I from 1 to N, such as 2/3")
     return index, count
 
 

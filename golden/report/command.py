@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
 
 _LINE = 1000
+_PAGE = "golden.report.page"
 _file = click.Path(path_type=Path)
 
 
@@ -37,10 +39,8 @@ def report_command(
     With --merge, put together what `golden verify` or `golden ab` left in the folders given to its -o, one
     for each shard. The exit status is that of the worst run; a shard that left no result counts as failed.
     """
-    from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
-
     wanted: list[tuple[Path | None, Callable[[list[RunReport | Told]], str]]] = [
-        (html, render_page),
+        (html, _render_page),
         (markdown, render_markdown),
         (junit, render_junit),
     ]
@@ -52,6 +52,9 @@ def report_command(
     for path, _ in files:
         if path.is_dir():
             raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
+    if html is not None:
+        # A page that can't be drawn is told before the traces are compared.
+        importlib.import_module(_PAGE)
     if merging:
         merged = merge(folders)
         reports, code = [_of_result(folder, result) for folder, result in merged.results], merged.code
@@ -68,6 +71,12 @@ def report_command(
         write_whole(path, render(reports))
         click.echo(f"report -> {path}")
     return code
+
+
+def _render_page(reports: list[RunReport | Told]) -> str:
+    from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
+
+    return render_page(reports)
 
 
 def _of_result(folder: Path, result: Result) -> RunReport | Told:

@@ -99,8 +99,8 @@ def test_run_files_as_tests(
     result = suite(pytester, "-k", "train")
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["*= golden =*", "1 runs: 1 s planned, * s spent"])
-    suite(pytester, "--shard", "1/2").assert_outcomes(failed=1, deselected=1)
-    assert suite(pytester, "--shard", "3/2").ret == pytest.ExitCode.USAGE_ERROR
+    suite(pytester, "--golden-shard", "1/2").assert_outcomes(failed=1, deselected=1)
+    assert suite(pytester, "--golden-shard", "3/2").ret == pytest.ExitCode.USAGE_ERROR
 
     project.plain("log.write('{}')")
     result = suite(pytester, "-k", "train")
@@ -182,3 +182,38 @@ def test_worker_that_is_killed(
     # pytest-xdist hands it to the next worker.
     result.stdout.fnmatch_lines(["killer: the worker that ran it was killed; it is not run again"])
     assert {path: path.read_bytes() for path in sorted(fixtures.rglob("*.json"))} == before
+
+
+BESIDE = """
+import os
+
+def test_beside_the_runs():
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,5"
+"""
+
+
+def test_only_runs_are_put_on_the_device_of_their_worker(
+    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    project.plain("import os; (open('seen', 'a').write(os.environ['CUDA_VISIBLE_DEVICES'] + chr(10)))")
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    (project.root / "seen").unlink()
+    for name in ("test_a.py", "test_b.py"):
+        (project.root / name).write_text(BESIDE)
+    monkeypatch.chdir(project.root)
+    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "-n", "2", "--strict-markers")
+    result = pytester.runpytest_subprocess(*options, "--rootdir", project.root, project.root)
+    result.assert_outcomes(passed=3)
+    assert set((project.root / "seen").read_text().split()) <= {"4", "5"}
+
+
+def test_strict_markers_without_xdist(
+    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
+    options = ("-p", "golden.plugin", "-p", "no:xdist", "--strict-markers", "--collect-only", "golden")
+    result = pytester.runpytest_subprocess(*options)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*train*", "*1 test collected*"])

@@ -1,0 +1,1 @@
+"""What an installation starts: the console scripts, and the packages behind them."""
