@@ -42,7 +42,7 @@ def main() -> None:
     x = torch.randn(96, 8)
     y = (x[:, :3] + 0.5 * x[:, 3:6]).argmax(1)
     policy = Policy()
-    agent = torch.optim.Adam(policy.parameters(), lr=1e-2)
+    agent = torch.optim.Adam(policy.parameters(), lr=1e-2, fused=True)
     rates = [0.01, 0.1, 0.5]
     with (options.out / "events.jsonl").open("w") as log:
 

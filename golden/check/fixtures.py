@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.record import Run
 from golden.trace.errors import UnusableInput
-from golden.trace.fingerprint import deciding
+from golden.trace.fingerprint import deciding, gap
 from golden.trace.summary import Common, Summary
 
 FORMAT = 2
@@ -34,10 +34,15 @@ class _File(BaseModel):
 
 
 class Golden(_File):
-    """The bits of one run under one fingerprint."""
+    """The bits of one run under one fingerprint, and under those that were seen to give the same."""
 
     fingerprint: dict[str, str]
+    also: list[dict[str, str]] = []
     summary: Summary
+
+    def covers(self, fingerprint: Mapping[str, str]) -> bool:
+        """Whether another result under this fingerprint can only come from the code."""
+        return any(not gap(known, fingerprint) for known in (self.fingerprint, *self.also))
 
 
 class CommonGolden(_File):
@@ -66,7 +71,19 @@ def dump(golden: Golden | CommonGolden) -> str:
     table = golden.model_dump(mode="json")
     if isinstance(golden, Golden) and not golden.summary.tolerated:
         del table["summary"]["tolerated"]
+    if isinstance(golden, Golden) and not golden.also:
+        del table["also"]
     return json.dumps({"seal": _seal(table), **table}, indent=1) + "\n"
+
+
+def goldens(root: Path, run: Run) -> dict[Path, Golden]:
+    """All goldens of a run by their paths, in order; `UnusableInput` if one is damaged."""
+    return {path: load_golden(path, run) for path in golden_files(root, run)}
+
+
+def golden_files(root: Path, run: Run) -> list[Path]:
+    """Where the goldens of a run lie, in order."""
+    return sorted(p for p in (root / FOLDER / run.name).glob("*.json") if p.name != COMMON)
 
 
 def load_golden(path: Path, run: Run) -> Golden:

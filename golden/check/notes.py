@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from golden.trace.trace import Trace
 
-_HAVE_FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
+# Those that divide by a square root, which MKL's vector functions round by the vendor of the CPU.
+_FUSED_HELPS = ("Adam", "AdamW", "Adagrad")
+_NOTHING_HELPS = ("RMSprop", "Adadelta", "NAdam", "RAdam")
 
 
 def notes(trace: Trace) -> list[str]:
     """Advice on a recorded run, one line each."""
-    if trace.about.fingerprint.get("profile") != "portable":
+    if trace.about.fingerprint.get("profile") != "portable" or trace.about.fingerprint.get("device") != "cpu":
         return []
     unfused = {
         step.layout.optimizer_class
         for process in trace.processes
         for step in process.steps
-        if step.layout.optimizer_class in _HAVE_FUSED and step.settings.get("group 0 fused") != "True"
+        if step.settings.get("group 0 fused") != "True"
     }
-    return [
-        f"{name} without fused=True may round differently on another CPU, whatever the profile"
-        for name in sorted(unfused)
+    found = [
+        f"{name} without fused=True takes square roots that round otherwise on a CPU of another vendor, "
+        "whatever the profile: its parameters then differ there"
+        for name in sorted(unfused.intersection(_FUSED_HELPS))
     ]
+    found += [
+        f"{name} takes square roots that round otherwise on a CPU of another vendor, whatever the profile, "
+        "and has no fused version: its parameters then differ there"
+        for name in sorted(unfused.intersection(_NOTHING_HELPS))
+    ]
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,9 @@ from golden.check.fixtures import (
     check_definition,
     common_path,
     dump,
+    golden_files,
     golden_path,
+    goldens,
     load_common,
     load_golden,
     write_whole,
@@ -30,6 +33,7 @@ from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
+from golden.trace.fingerprint import gap
 from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
 from golden.trace.trace import KINDS, Trace
@@ -37,11 +41,13 @@ from golden.trace.trace import KINDS, Trace
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A run that was judged by its golden."""
+    """A run that was judged by the golden called ``golden``, which may be one of another kind of machine."""
 
     run: str
     comparison: Comparison
     seconds: float
+    golden: str
+    elsewhere: bool = False
 
     @property
     def code(self) -> ExitCode:
@@ -56,12 +62,18 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class NoGolden:
-    """A run without a golden for this machine; ``common`` judges what holds everywhere, if that is known."""
+    """A run without a golden for this machine; ``common`` judges what holds everywhere, if that is known.
+
+    ``known`` names the goldens of other machines, which all differ; ``nearest`` is the difference to the one
+    whose fingerprint is most alike, and ``unlike`` says in what that is another one.
+    """
 
     run: str
     common: Comparison | None
     seconds: float
     known: tuple[str, ...]
+    nearest: Different | None = None
+    unlike: str = ""
 
     @property
     def code(self) -> ExitCode:
@@ -121,11 +133,10 @@ def check_goldens(run: Run, root: Path) -> None:
     Raises `NothingComparable` for a run that no golden can judge.
     """
     check_keepable(run)
-    for path in sorted((root / FOLDER / run.name).glob("*.json")):
-        if path == common_path(root, run.name):
-            load_common(path, run)
-        else:
-            load_golden(path, run)
+    goldens(root, run)
+    common = common_path(root, run.name)
+    if common.exists():
+        load_common(common, run)
 
 
 def check_keepable(run: Run) -> None:
@@ -139,30 +150,43 @@ def check_keepable(run: Run) -> None:
 
 
 def judge(run: Run, trace: Trace, root: Path) -> Verdict:
-    """The verdict on a trace by the golden for its fingerprint."""
+    """The verdict on a trace by the golden for its fingerprint, or by one of another machine that it equals.
+
+    Equal bits are identical whatever the machine; where they differ, only a golden that covers this kind of
+    machine says that the code is the cause.
+    """
     seconds = trace.about.seconds
     check_used(trace)
-    path = golden_path(root, run.name, trace.about.fingerprint)
-    if path.exists():
-        golden = load_golden(path, run)
-        check_definition(golden, path, run)
-        lines = {site.place: site.title for process in trace.processes for site in totals(process)}
-        found = compare_summaries(
-            golden.summary,
-            summarise(trace),
-            compared=contents(trace),
-            lines=lines,
-            tolerances=run.tolerance,
-        )
-        return Judged(run.name, found, seconds)
-    known = tuple(sorted(p.stem for p in path.parent.glob("*.json") if p != common_path(root, run.name)))
+    here = trace.about.fingerprint
+    found = goldens(root, run)
+    own = {path: golden for path, golden in found.items() if golden.covers(here)}
+    usable = {path: g for path, g in (own or found).items() if g.definition == run.definition()}
+    for path, golden in (own or found).items():
+        if not usable:
+            check_definition(golden, path, run)
+    lines = {site.place: site.title for process in trace.processes for site in totals(process)}
+    now, amount = summarise(trace), contents(trace)
+    verdicts = {
+        path: compare_summaries(golden.summary, now, compared=amount, lines=lines, tolerances=run.tolerance)
+        for path, golden in usable.items()
+    }
+    for path, verdict in verdicts.items():
+        if own or isinstance(verdict, Identical):
+            return Judged(run.name, verdict, seconds, path.stem, elsewhere=not own)
     shared = common_path(root, run.name)
-    if not shared.exists():
-        return NoGolden(run.name, None, seconds, known)
-    golden_common = load_common(shared, run)
-    check_definition(golden_common, shared, run)
-    found = compare_common(golden_common.common, common_of(run, trace).common)
-    return NoGolden(run.name, found, seconds, known)
+    common = None
+    if shared.exists():
+        golden_common = load_common(shared, run)
+        check_definition(golden_common, shared, run)
+        common = compare_common(golden_common.common, common_of(run, trace).common)
+    known = tuple(path.stem for path in found)
+    differences = {path: gap(golden.fingerprint, here) for path, golden in usable.items()}
+    for path, unlike in sorted(differences.items(), key=lambda item: len(item[1])):
+        nearest = verdicts[path]
+        if isinstance(nearest, Different):
+            others = tuple(stem for stem in known if stem != path.stem)
+            return NoGolden(run.name, common, seconds, (path.stem, *others), nearest, unlike)
+    return NoGolden(run.name, common, seconds, known)
 
 
 def contents(trace: Trace) -> Compared:
@@ -211,7 +235,7 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
     files: list[tuple[Path, Golden | CommonGolden]] = [
-        (golden_path(root, run.name, trace.about.fingerprint), golden),
+        place(golden, run, root),
         (common_path(root, run.name), common_of(run, trace)),
     ]
     keep_durations(root, {run.name: trace.about.seconds * run.recordings})
@@ -241,6 +265,26 @@ def golden_of(run: Run, trace: Trace) -> Golden:
         fingerprint=trace.about.fingerprint,
         summary=summary,
     )
+
+
+def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
+    """Where a new golden goes, and with what it takes over from there.
+
+    In the file of this kind of machine, in that of another one which gave the same bits, or in a file of its
+    own. A file whose bits change keeps this machine's fingerprint only.
+    """
+    new = golden.fingerprint
+    known = {}
+    for path in golden_files(root, run):
+        with contextlib.suppress(UnusableInput):
+            known[path] = load_golden(path, run)
+    for path, old in sorted(known.items(), key=lambda item: not item[1].covers(new)):
+        if old.summary == golden.summary and old.definition == golden.definition:
+            also = old.also if old.covers(new) else [*old.also, new]
+            return path, old.model_copy(update={"also": also})
+        if old.covers(new):
+            return path, golden
+    return golden_path(root, run.name, new), golden
 
 
 def common_of(run: Run, trace: Trace) -> CommonGolden:

@@ -27,7 +27,7 @@ from golden.compare.outcome import (
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
-from golden.trace.fingerprint import deciding
+from golden.trace.fingerprint import gap
 from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
@@ -66,21 +66,18 @@ def judge(
     changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
-        unequal = fingerprint_gap(left.about.fingerprint, right.about.fingerprint)
-        if unequal:
-            return NotComparable(
-                f"recorded under different fingerprints ({unequal}), where bits may differ without a cause "
-                "in the code; record both on one machine"
-            )
-        return different(compared, divergences, changes, envs, tolerated)
+        found = different(compared, divergences, changes, envs, tolerated)
+        unequal = gap(left.about.fingerprint, right.about.fingerprint)
+        return other_machine(unequal, found) if unequal else found
     return Identical(compared, envs, tolerated)
 
 
-def fingerprint_gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
-    """In which parts two fingerprints differ, in words; empty where bits differ only because of the code."""
-    a, b = deciding(left), deciding(right)
-    return ", ".join(
-        f"{n}: {a.get(n)} and {b.get(n)}" for n in dict.fromkeys([*a, *b]) if a.get(n) != b.get(n)
+def other_machine(unequal: str, found: Different) -> NotComparable:
+    """The verdict on a difference between two kinds of machine: it may be theirs, and is shown."""
+    return NotComparable(
+        f"they differ, and were recorded under different fingerprints ({unequal}), where bits may differ "
+        "without a cause in the code; record both on one machine",
+        found,
     )
 
 

@@ -253,9 +253,10 @@ class Different:
 
 @dataclass(frozen=True, slots=True)
 class NotComparable:
-    """No judgement is possible."""
+    """No judgement is possible; ``found`` is a difference that may have another cause than the code."""
 
     reason: str
+    found: Different | None = None
     code: ExitCode = field(default=ExitCode.NOTHING_COMPARABLE, init=False)
 
 

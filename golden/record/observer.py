@@ -24,6 +24,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from ..trace.canary import canary
 from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
+from ..trace.kernels import families
 from ..trace.numbers import exact
 from . import layout as layouts
 from .naming import ModuleRegistry
@@ -312,19 +313,19 @@ class Observer:
             "rng": self._generators.digests(complete=True),
             "left_out": sorted(self._left_out),
             "reads": self._take_reads(),
-            "canary": _canary(self._spec),
+            **_canary(self._spec),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
         self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
         self._lines.close()
 
 
-def _canary(spec: dict[str, Any]) -> str:
+def _canary(spec: dict[str, Any]) -> dict[str, Any]:
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
     torch.set_num_threads(spec["threads"])
     torch.set_grad_enabled(True)
-    return canary(spec["device"])
+    return {"canary": canary(spec["device"]), "kernels": families(spec["device"])}
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> dict[str, str]:

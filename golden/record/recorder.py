@@ -146,7 +146,8 @@ def _fingerprint(process: Path) -> dict[str, str]:
     found: dict[str, str] = json.loads((process / "process.json").read_text())["fingerprint"]
     steps = process / "steps.jsonl"
     if steps.exists():
-        found["canary"] = json.loads(steps.read_text().splitlines()[-1])["canary"]
+        end = json.loads(steps.read_text().splitlines()[-1])
+        found |= {"canary": end["canary"], **end["kernels"]}
     return found
 
 

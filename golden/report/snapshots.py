@@ -12,16 +12,16 @@ from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from golden.check.ab import doctor
-from golden.check.fixtures import FOLDER, dump, golden_path, write_whole
+from golden.check.fixtures import FOLDER, dump, write_whole
 from golden.check.properties import Recordings, judge_property
 from golden.check.verify import (
     Judged,
-    NoGolden,
     check_goldens,
     check_keepable,
     common_of,
     golden_of,
     judge,
+    place,
     refuse_under_ci,
 )
 from golden.compare import Comparison, Identical
@@ -138,12 +138,11 @@ def judge_by_snapshot(
         pytest.fail(str(error), pytrace=False)
     except GoldenError as error:
         pytest.fail(str(error), pytrace=False)
-    if isinstance(verdict, NoGolden):
+    if not isinstance(verdict, Judged) or verdict.code:
         pytest.fail(render_verdict(verdict), pytrace=False)
-    stem = golden_path(root, run.name, trace.about.fingerprint).stem
-    if verdict.code or not stored(name=stem) == dump(golden_of(run, trace)):  # noqa: SIM201 - syrupy defines equality only
+    if not stored(name=verdict.golden) == dump(golden_of(run, trace)):  # noqa: SIM201 - syrupy defines equality only
         pytest.fail(render_verdict(verdict), pytrace=False)
-    return _tolerated(verdict.comparison) if isinstance(verdict, Judged) else []
+    return _tolerated(verdict.comparison)
 
 
 def _update(run: Run, stored: SnapshotAssertion, root: Path, out: Path) -> None:
@@ -151,10 +150,10 @@ def _update(run: Run, stored: SnapshotAssertion, root: Path, out: Path) -> None:
     result = doctor(run, root=root, out=out)
     if not isinstance(result.comparison, Identical):
         pytest.fail(f"{run.name} differs from itself on a second run, so it gets no golden", pytrace=False)
-    golden = golden_of(run, result.left)
+    path, golden = place(golden_of(run, result.left), run, root)
     # Comparing is what writes, when syrupy updates.
     for name, text in (
-        (golden_path(root, run.name, golden.fingerprint).stem, dump(golden)),
+        (path.stem, dump(golden)),
         ("common", dump(common_of(run, result.left))),
     ):
         assert stored(name=name) == text

@@ -55,6 +55,8 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
             lines.append(f"compared: {amounts(compared)}")
         case NotComparable(reason=reason):
             lines = [f"not comparable: {reason}"]
+            if comparison.found is not None:
+                lines += _different(comparison.found)
         case Different():
             lines = [f"different: {left} and {right}", *_different(comparison)]
     return "\n".join(lines)

@@ -14,7 +14,8 @@ def render_verdict(verdict: Verdict) -> str:
     """One line for a run that is as it was; the divergence, or the way out, for another."""
     match verdict:
         case Judged(run=run, comparison=Identical() as found):
-            head = f"{run}: {verdict_word(found)} ({amounts(found.compared)})"
+            elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
+            head = f"{run}: {verdict_word(found)} ({amounts(found.compared)}){elsewhere}"
             return "\n".join([head, *tolerance_lines(found.tolerated)])
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
@@ -89,6 +90,12 @@ def _no_golden(verdict: NoGolden) -> str:
         f"compare two versions here with `golden ab {verdict.run} --base REF`, or record one with "
         f"`golden record {verdict.run} --update`"
     )
+    if verdict.nearest is not None and not isinstance(verdict.common, Different):
+        differs = render(verdict.nearest, left=f"the golden {verdict.known[0]}", right="this run")
+        return (
+            f"differs from the golden of another machine, and this one computes other bits "
+            f"({verdict.unlike}); {wayout}\n{differs}"
+        )
     match verdict.common:
         case None:
             return f"no golden for this machine{known}; {wayout}"

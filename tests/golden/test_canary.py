@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,11 +11,17 @@ import sys
 import pytest
 
 from golden.record.profiles import Profile, profile_variables
+from golden.trace.kernels import apart
 
-SCRIPT = "import torch; from golden.trace.canary import canary; print(canary('cpu'))"
+SCRIPT = """
+import json, torch
+from golden.trace.canary import canary
+from golden.trace.kernels import families
+print(json.dumps({"canary": canary("cpu"), **families("cpu")}))
+"""
 
 
-def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> str:
+def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> dict[str, str]:
     variables = dict(os.environ)
     for name, value in profile_variables(profile, seed=0, threads=1).items():
         variables.pop(name, None)
@@ -25,20 +32,34 @@ def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) 
     variables["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     command = [*emulator, os.path.realpath(sys.executable) if emulator else sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
 
 
 def test_canary_repeats_and_sees_other_kernels() -> None:
     portable = canary("portable")
     assert canary("portable") == portable
-    assert canary("portable", ATEN_CPU_CAPABILITY="default") != portable
+    other = canary("portable", ATEN_CPU_CAPABILITY="default")
+    assert other["canary"] != portable["canary"]
+    differing = apart(portable, other)
+    assert differing is not None
+    # Computed by ATen's own vector instructions, and by MKL.
+    assert {"softmax", "random numbers"} <= set(differing)
+    assert "matrix product" not in differing
+    assert apart({"canary": portable["canary"]}, other) is None
 
 
 @pytest.mark.timeout(3600)
 def test_portable_profile_gives_two_emulated_cpus_the_same_bits() -> None:
-    """Not those of this machine: an emulated CPU may round an LSTM otherwise, which the canary tells."""
+    """Not those of this machine: an emulated CPU may round an LSTM or a square root otherwise.
+
+    The canary tells, and its families name what differs.
+    """
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:
         pytest.skip("qemu-user is not installed, so no other CPU can be emulated")
     haswell, epyc = (canary("portable", emulator=(emulator, "-cpu", cpu)) for cpu in ("Haswell", "EPYC"))
     assert haswell == epyc
+    differing = apart(canary("portable"), epyc)
+    assert differing is not None
+    assert {"convolution", "matrix product", "normalisation", "optimizer Adam, fused"}.isdisjoint(differing)

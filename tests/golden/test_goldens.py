@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from golden.check.fixtures import Golden, dump
+from golden.trace.kernels import PREFIX
 from golden.trace.summary import summarise
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
@@ -40,13 +42,58 @@ def test_life_of_a_golden(project: Project, goldens: Path) -> None:
     assert project.golden(*verify).code == 0
 
 
+def of_another_machine(path: Path, *families: str) -> Path:
+    """Make a golden one of a machine with another canary, on which some families of kernels differ."""
+    table = json.loads(path.read_text())
+    del table["seal"]
+    golden = Golden.model_validate(table)
+    kernels = {PREFIX + family: "00000000" for family in families}
+    assert kernels.keys() <= golden.fingerprint.keys()
+    other = {**golden.fingerprint, "canary": "0" * 32, "python": "3.13", "cpu": "AVX512", **kernels}
+    path.unlink()
+    path = path.with_name("exact-cpu-0123456789ab.json")
+    path.write_text(dump(golden.model_copy(update={"fingerprint": other})))
+    return path
+
+
+def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens: Path) -> None:
+    path = of_another_machine(own_golden(goldens), "elementwise sqrt", "recurrent")
+    verify = ("verify", "train", "--root", project.root)
+    result = project.golden(*verify)
+    assert result.code == 0
+    assert "train: identical (18 events" in result.out
+    assert "the golden is of another machine (exact-cpu-0123456789ab)" in result.out
+
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    result = project.golden(*verify)
+    assert result.code == 4
+    assert "this one computes other bits (other kernels: recurrent, elementwise sqrt)" in result.out
+    assert "golden ab train --base REF" in result.out
+    assert "first divergence: step 2 of env 1, Sequential (step 7 overall): gradient" in result.out
+
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert result.out.split()[::2] == ["created", "unchanged"]
+    assert path.exists()
+    assert project.golden(*verify).code == 0
+
+
+def test_golden_covers_the_machines_that_gave_its_bits(project: Project, goldens: Path) -> None:
+    path = of_another_machine(own_golden(goldens), "softmax")
+    result = project.golden("record", "train", "--update", "--root", project.root)
+    assert result.out.split()[::2] == ["changed", "unchanged"]
+    assert [p for p in goldens.glob("*.json") if p.name != "common.json"] == [path]
+    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
+    assert project.golden("verify", "train", "--root", project.root).code == 1
+
+
 def test_machine_without_a_golden(project: Project, goldens: Path) -> None:
-    own_golden(goldens).rename(goldens / "exact-cpu-0123456789ab.json")
+    own_golden(goldens).unlink()
     verify = ("verify", "train", "--root", project.root)
     result = project.golden(*verify)
     assert result.code == 4
-    assert "no golden for this machine (there is one for exact-cpu-0123456789ab)" in result.out
-    assert "what holds everywhere is identical (18 events, 18 steps)" in result.out
+    assert (
+        "no golden for this machine; what holds everywhere is identical (18 events, 18 steps)" in result.out
+    )
     assert "golden ab train --base REF" in result.out
 
     project.edit("EVENT", "if (env, step) == (2, 3): continue")
