@@ -152,7 +152,7 @@ def test_not_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["report", str(left), str(right), "--junit", str(junit)]) == 4
     root = ElementTree.parse(junit).getroot()
     assert (root.get("errors"), root.get("tests")) == ("1", "1")
-    assert "train: not comparable: recorded under" in capsys.readouterr().out
+    assert "train: not comparable: they differ, and were recorded under" in capsys.readouterr().out
 
 
 def test_host_reads(tmp_path: Path) -> None:
