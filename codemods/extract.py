@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from codemods.analysis.repository import unreadable_files
 from codemods.analysis.source import no_collection
 
 if TYPE_CHECKING:
@@ -119,7 +120,11 @@ def command(
         )
     with _usable():
         from codemods.plans.derive import derive as derive_tree
-        from codemods.plans.run import extract_file, run_plan
+        from codemods.plans.journal import settle
+        from codemods.plans.run import extract_file, places_of, run_plan
+
+        for settled in settle(places_of(file, plan, root)):
+            click.echo(f"codemods extract: {settled}", err=True)
 
         if plan is not None and derive is not None:
             report = derive_tree(plan, root, derive)
@@ -128,6 +133,9 @@ def command(
         else:
             assert file is not None
             report = extract_file(file, function, helpers, to, residual, captures, box)
+    if not quiet and (plan is not None or to is not None):
+        for path, kind in unreadable_files(places_of(file, plan, root)[-1 if plan is None else 0]):
+            click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)
     stopped = plan is not None and bool(report.refused)
     changed = any(change.changed for change in report.files)
     if (
@@ -141,7 +149,7 @@ def command(
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
     if write and changed and not stopped:
-        _write(report)
+        _write(report, places_of(file, plan, root)[0])
     if not quiet or output is not None:
         shown = not write and derive is None
         _print(_rendered(report, output_format, statistics, show_diff=shown), output)
@@ -190,11 +198,11 @@ def _usable() -> Iterator[None]:
         raise _Unusable(str(error)) from None
 
 
-def _write(report: Report) -> None:
+def _write(report: Report, journal: Path) -> None:
     from codemods.plans.write import WriteError, write_all
 
     try:
-        write_all({change.path: change.after for change in report.files if change.changed})
+        write_all(report.in_order(), journal=journal)
     except WriteError as error:
         raise _Unusable(str(error)) from None
 
@@ -213,13 +221,9 @@ def _rendered(report: Report, output_format: str, statistics: bool, *, show_diff
 
 
 def _print(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise _Unusable(f"{output}: can't be written: {error.strerror}") from None
+    from codemods.output import put
+
+    put(text, output)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

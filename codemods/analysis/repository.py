@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,15 +79,41 @@ def package_of(path: Path, module: str) -> str:
 
 
 def python_files(folder: Path) -> Iterator[Path]:
-    """All Python files below a folder (or the file itself), sorted; no environments or build folders."""
+    """All Python files below a folder (or the file itself), sorted; no environments or build folders.
+
+    What has such a name and is no file that can be read is left out; `unreadable_files` tells.
+    """
+    return (path for path, kind in _named_python(folder) if kind is None)
+
+
+def unreadable_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """What is named like a Python file below a folder and can't be read, with what it is instead."""
+    return ((path, kind) for path, kind in _named_python(folder) if kind is not None)
+
+
+def _named_python(folder: Path) -> Iterator[tuple[Path, str | None]]:
     if folder.is_file():
-        yield folder
+        yield folder, None
         return
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if is_project_folder(where, name))
         for name in sorted(files):
             if name.endswith(".py"):
-                yield Path(where, name)
+                path = os.path.join(where, name)  # noqa: PTH118 (speed)
+                yield Path(path), no_file(path)
+
+
+def no_file(path: str | Path) -> str | None:
+    """Why a path can't be read as a file; None if it can."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (speed)
+    except FileNotFoundError:
+        return "a link to nothing" if os.path.islink(path) else None  # noqa: PTH114 (speed)
+    except OSError as error:
+        return error.strerror or "unreadable"
+    if stat.S_ISREG(mode):
+        return None if os.access(path, os.R_OK) else "not readable by this user"
+    return "a folder" if stat.S_ISDIR(mode) else "no regular file"
 
 
 def is_project_folder(where: str, name: str) -> bool:

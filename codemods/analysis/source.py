@@ -73,7 +73,23 @@ class Source:
         """CPython's own symbol table of the file."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return symtable.symtable(self.text, self.path, "exec")
+            try:
+                return symtable.symtable(self.text, self.path, "exec")
+            except SyntaxError as error:
+                raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
+
+    def must_compile(self) -> None:
+        """Ask the compiler, which finds more than the parser.
+
+        Raises:
+            SourceError: if it does.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(self.text, self.path, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
 
     @cached_property
     def future_flags(self) -> tuple[str, ...]:
@@ -149,9 +165,13 @@ def read_source(path: Path, shown: str | None = None) -> Source:
     """
     name = shown if shown is not None else str(path)
     try:
+        # A pipe would be waited for, and a device read without end.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise SourceError(f"{name}: is not a regular file")
         data = path.read_bytes()
     except FileNotFoundError:
-        raise SourceError(f"{name}: no such file") from None
+        what = "is a link to a file that is not there" if path.is_symlink() else "no such file"
+        raise SourceError(f"{name}: {what}") from None
     except IsADirectoryError:
         raise SourceError(f"{name}: is a folder, not a Python file") from None
     except OSError as error:

@@ -12,6 +12,7 @@ from codemods.analysis.source import SourceError, no_collection, room_for_nestin
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
+from codemods.output import put
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,13 +78,7 @@ def command(
     except SourceError as error:
         raise click.ClickException(str(error)) from None
     text = _render(report, output_format, statistics=statistics, quiet=quiet)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise click.ClickException(f"{output}: can't be written: {error.strerror}") from None
+    put(text, output)
     return 1 if report.refused and not exit_zero else 0
 
 

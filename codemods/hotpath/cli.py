@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from codemods.analysis.repository import unreadable_files
 from codemods.analysis.source import SourceError, no_collection
 from codemods.hotpath.codes import CODES
+from codemods.output import put
 
 if TYPE_CHECKING:
     from codemods.hotpath.baseline import Baseline
@@ -139,7 +141,10 @@ def command(
     if add_allow is not None:
         return _allow(comparison, project, add_allow)
     text = _render(comparison, project, output_format, statistics=statistics, quiet=quiet)
-    _write(text, output)
+    for path in paths:
+        for file, kind in unreadable_files(path):
+            click.echo(f"codemods hotpath: {file} was not read: it is {kind}", err=True)
+    put(text, output)
     return Exit.CLEAN if comparison.clean or exit_zero else Exit.FOUND
 
 
@@ -259,13 +264,3 @@ def _lines(project: Path) -> Lines:
         return read[path][number - 1] if number <= len(read[path]) else ""
 
     return line
-
-
-def _write(text: str, output: Path | None) -> None:
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{output}: can't be written: {error.strerror}") from None

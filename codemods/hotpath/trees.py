@@ -40,6 +40,8 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder")
+        if not path.is_file() and not path.is_dir():
+            raise SourceError(f"{path}: is not a regular file")
         for file in python_files(path):
             shown = _relative(file, base)
             if shown in data or _excluded(shown, patterns):

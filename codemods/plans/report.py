@@ -41,11 +41,31 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of a run, before anything is written."""
+    """The outcome of a run, before anything is written.
+
+    ``sources`` are the files that something is taken out of, ``followers`` those that only refer to it.
+    """
 
     helpers: tuple[HelperReport, ...]
     files: tuple[FileChange, ...]
     seams: tuple[Seam, ...] = ()
+    sources: frozenset[Path] = frozenset()
+    followers: frozenset[Path] = frozenset()
+
+    def in_order(self) -> dict[Path, bytes]:
+        """What is to be written, in an order of which every beginning leaves a program that does the same.
+
+        New files first, which nobody imports yet; then those that gain something; then those that refer to
+        it; last those that lose it.
+        """
+
+        def rank(change: FileChange) -> int:
+            if change.path in self.sources:
+                return 3
+            return 2 if change.path in self.followers else int(change.before is not None)
+
+        changed = sorted((change for change in self.files if change.changed), key=rank)
+        return {change.path: change.after for change in changed}
 
     @property
     def refused(self) -> tuple[HelperReport, ...]:

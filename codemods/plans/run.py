@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from codemods.analysis.helpers import Helper
@@ -66,8 +67,14 @@ def extract_file(
     request = Request(
         wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
     )
-    composed = compose_with(analysis, layout, request, modes)
-    return _report(analysis, layout, scope, composed, seams)
+    try:
+        composed = compose_with(analysis, layout, request, modes)
+    except NotProven:
+        source.must_compile()
+        raise
+    return replace(
+        _report(analysis, layout, scope, composed, seams), sources=frozenset([layout.source, layout.rest])
+    )
 
 
 def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozenset()) -> Report:
@@ -88,7 +95,21 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
             _, text = load_plan(path, str(path))
             line = line_of(text, change.path.name)
             raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
-    return report
+    return replace(
+        report,
+        sources=frozenset([*overlay.sources, *overlay.rests.values()]),
+        followers=frozenset(overlay.followers),
+    )
+
+
+def places_of(file: Path | None, plan: Path | None, root: Path | None) -> list[Path]:
+    """The folders in which a write that was broken off may have left its journal."""
+    if plan is not None:
+        base = root_of(plan, root)
+        loaded, _ = load_plan(plan, str(plan))
+        return [base, (base / loaded.source).parent]
+    assert file is not None
+    return [file.resolve().parent, find_root(file.parent)]
 
 
 def root_of(path: Path, root: Path | None) -> Path:
@@ -156,6 +177,7 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
         modes = _modes(plan, shown, text, request)
         composed = compose_with(analysis, layout, request, modes)
     except (TargetError, Clash, NotProven) as error:
+        source.must_compile()
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
     report = _with_moved(report, moved, layout, overlay)

@@ -1,100 +1,111 @@
-"""Write several files all or nothing."""
+"""Write several files all or nothing, in an order in which a broken off write leaves a tree that runs."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-
-class WriteError(Exception):
-    """Nothing was changed; the message is one line."""
-
-
-@dataclass
-class _Undo:
-    """What to put back if a later step fails."""
-
-    replaced: list[tuple[Path, Path | None]] = field(default_factory=list)
-    temporary: list[Path] = field(default_factory=list)
-    folders: list[Path] = field(default_factory=list)
+from codemods.plans.journal import SUFFIX, Intent, Journal, Step, WriteError, digest
 
 
 def write_all(
     files: Mapping[Path, bytes],
     *,
+    journal: Path | None = None,
     replace: Callable[[Path, Path], object] = Path.replace,
 ) -> None:
-    """Write every file, through temporary files beside them, so that an interruption leaves the old tree or
-    the new.
+    """Put every file in its place, in the order given, through files beside them.
+
+    A command that is killed leaves a journal in the folder ``journal`` (by default that of the last file),
+    from which `settle` goes on.
 
     Raises:
         WriteError: if any can't be written; what was there before is there again.
     """
-    undo = _Undo()
-    staged: list[tuple[Path, Path]] = []
-    current = next(iter(files), Path())
+    if not files:
+        return
+    folder = journal if journal is not None else list(files)[-1].parent
+    token = secrets.token_hex(4)
+    old = {path: path.read_bytes() if path.is_file() else None for path in files}
+    steps = [_step(path, data, old[path], token) for path, data in files.items()]
+    made = _missing([*(path.parent for path in files), folder])
+    current = next(iter(files))
+    held: Journal | None = None
     try:
-        for path, data in files.items():
-            current = path
-            _make_folder(path.parent, undo)
-            staged.append((_stage(path, data, undo), path))
-        for path in files:
-            kept = _keep(path, undo) if path.exists() else None
-            undo.replaced.append((path, kept))
-        for temporary, path in staged:
-            current = path
-            replace(temporary, path)
+        # The journal's own folder may be one of those to be made.
+        _make(parent for parent in made if parent == folder or parent in folder.parents)
+        held = Journal(
+            folder / f".{current.name}.{token}{SUFFIX}", Intent(steps, [str(parent) for parent in made])
+        )
+        _make(made)
+        for step, (path, data) in zip(steps, files.items(), strict=True):
+            current, before = path, old[path]
+            _stage(step.staged, path, data)
+            if step.kept is not None and before is not None:
+                _stage(step.kept, path, before)
+        held.staged()
+        for step in steps:
+            current = Path(step.path)
+            replace(Path(step.staged), current)
     except OSError as error:
-        _put_back(undo)
+        _put_back(steps, made, held)
         raise WriteError(
             f"{current}: can't be written: {error.strerror or error}; nothing was changed"
         ) from None
     except BaseException:
-        _put_back(undo)
+        _put_back(steps, made, held)
         raise
-    for path in undo.temporary:
-        path.unlink(missing_ok=True)
+    for step in steps:
+        step.forget()
+    held.close()
 
 
-def _make_folder(folder: Path, undo: _Undo) -> None:
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir()
-        undo.folders.append(parent)
+def _step(path: Path, data: bytes, before: bytes | None, token: str) -> Step:
+    beside = str(path.with_name(f".{path.name}.{token}.codemods"))
+    kept = None if before is None else f"{beside}-old"
+    return Step(str(path), f"{beside}-new", kept, None if before is None else digest(before), digest(data))
 
 
-def _stage(path: Path, data: bytes, undo: _Undo) -> Path:
-    """A temporary file with the data and the old file's mode, in the same folder."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    undo.temporary.append(temporary)
+def _missing(folders: Iterable[Path]) -> list[Path]:
+    """Folders that are not there, outermost first."""
+    found = {p for folder in folders for p in (folder, *folder.parents) if not p.exists()}
+    return sorted(found, key=lambda path: len(path.parts))
+
+
+def _make(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+
+
+def _stage(staged: str, path: Path, data: bytes) -> None:
+    """Put a text on the disk, with the mode of the file that it is to replace."""
+    handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
-    temporary.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o644)
-    return temporary
+    Path(staged).chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o644)
 
 
-def _keep(path: Path, undo: _Undo) -> Path:
-    """A copy of a file that is about to be replaced."""
-    return _stage(path, path.read_bytes(), undo)
-
-
-def _put_back(undo: _Undo) -> None:
-    for path, kept in undo.replaced:
+def _put_back(steps: list[Step], made: list[Path], held: Journal | None) -> None:
+    """The old tree again, by renames alone."""
+    for step in reversed(steps):
         with contextlib.suppress(OSError):
-            if kept is not None:
-                kept.replace(path)
-            else:
-                path.unlink(missing_ok=True)
-    for path in undo.temporary:
+            if step.old is None and step.state() == "new":
+                Path(step.path).unlink()
+            elif step.kept is not None and step.state() == "new":
+                Path(step.kept).replace(step.path)
+    for step in steps:
         with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-    for folder in reversed(undo.folders):
+            step.forget()
+    if held is not None:
+        held.close()
+    for folder in reversed(made):
         with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+__all__ = ["WriteError", "write_all"]

@@ -1,0 +1,180 @@
+"""A write that is killed at any point leaves a program that does the same, and the next command cleans up."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codemods import render
+from codemods.extract import main
+from codemods.plans import derive
+from codemods.plans.write import write_all
+
+# Loaded before the processes part, which need it.
+assert derive
+assert render
+
+# Calls that change the tree; each is a point to be killed at, before it and after it.
+CHANGING = ("replace", "rename", "unlink", "mkdir", "rmdir", "chmod", "fsync", "write")
+
+
+class Counted:
+    """Calls of some functions, until the process kills itself at one of them."""
+
+    def __init__(self, point: int) -> None:
+        self.left = point
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os._exit(9)
+
+    def of(self, function: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **keywords: object) -> object:
+            self.step()
+            result = function(*arguments, **keywords)
+            self.step()
+            return result
+
+        return call
+
+
+TREE = {
+    "pyproject.toml": "[project]\nname = 'p'\n",
+    "pkg/__init__.py": "",
+    "pkg/m.py": "LIMIT = 3\n\n\ndef tool(x):\n    return x * LIMIT\n\n\n"
+    "def outer(n):\n    def h(x):\n        return x + n\n\n    return h(1) + tool(2)\n",
+    "pkg/user.py": "from pkg.m import tool\n\nvalue = tool(5)\n",
+    "main.py": "from pkg import m, user\nprint(m.outer(1), user.value, m.tool(1))\n",
+    "plan.toml": 'version = 1\nsource = "pkg/m.py"\nfunction = "outer"\nroot = "pkg"\n\n'
+    '[[move]]\nto = "new/helpers.py"\nnames = ["h"]\n\n'
+    '[[move]]\nto = "new/tools.py"\nnames = ["LIMIT", "tool"]\n',
+}
+PLAN = ["--plan", "plan.toml", "--root", "."]
+
+
+def unpack(root: Path) -> None:
+    for name, text in TREE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def texts(root: Path) -> dict[str, str]:
+    return {p.relative_to(root).as_posix(): p.read_text() for p in root.rglob("*") if p.is_file()}
+
+
+def forked(root: Path, action: Callable[[], int]) -> tuple[int, str]:
+    """What an action returns and prints, in a process of its own."""
+    out = root.with_name(root.name + ".out")
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            os.chdir(root)
+            sys.dont_write_bytecode = True
+            with out.open("w") as text, contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+                status = action()
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), out.read_text()
+
+
+def killed(root: Path, point: int, *command: str) -> int:
+    """The status of a command that is killed at one point."""
+
+    def action() -> int:
+        counted = Counted(point)
+        for name in CHANGING:
+            setattr(os, name, counted.of(getattr(os, name)))
+        return main([*command, "--write", "--quiet"])
+
+    return forked(root, action)[0]
+
+
+def extract(root: Path, *command: str) -> tuple[int, str]:
+    return forked(root, lambda: main([*command, "--write", "--quiet"]))
+
+
+def program(root: Path) -> str:
+    """What the program prints."""
+
+    def action() -> int:
+        sys.path.insert(0, str(root))
+        runpy.run_path("main.py", run_name="__main__")
+        return 0
+
+    status, printed = forked(root, action)
+    assert status == 0, printed
+    return printed
+
+
+@pytest.mark.parametrize("command", [["pkg/m.py", "--to", "pkg/new/helpers.py"], PLAN], ids=["to", "plan"])
+def test_killed_at_any_point(command: list[str], tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    unpack(done)
+    wanted = program(done)
+    assert extract(done, *command)[0] == 0
+    assert program(done) == wanted
+    told = set()
+    for point in itertools.count(1):
+        root = tmp_path / str(point)
+        unpack(root)
+        status = killed(root, point, *command)
+        if status != 9:
+            assert status == 0
+            break
+        left = any("codemods" in name for name in texts(root))
+        assert program(root) == wanted, point
+        status, printed = extract(root, *command)
+        # After a write that was finished there is no such helper any more.
+        assert status in (0, 2), printed
+        assert left == ("broken off" in printed), (point, printed)
+        told |= {word for word in ("finished", "undone", "nothing had been changed") if word in printed}
+        assert program(root) == wanted
+        assert texts(root) == texts(done), point
+    assert told == {"finished", "undone", "nothing had been changed"}
+
+
+def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    unpack(root)
+    done = iter([True])
+
+    def replace(staged: Path, path: Path) -> None:
+        if not next(done, False):
+            os._exit(9)
+        staged.replace(path)
+
+    files = {root / "pkg/new.py": b"x = 1\n", root / "pkg/m.py": b"y = 2\n"}
+    assert forked(root, lambda: write_all(files, journal=root, replace=replace) or 0)[0] == 9
+    assert (root / "pkg/new.py").exists()
+    (root / "pkg/m.py").write_text(TREE["pkg/m.py"] + "# mine\n")
+    before = texts(root)
+    status, printed = extract(root, *PLAN)
+    assert status == 2
+    assert "pkg/m.py: was changed after a write of it was broken off" in printed
+    assert printed.count("\n") == 1
+    assert texts(root) == before
+
+
+def test_another_command_that_is_writing_is_not_disturbed(tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    unpack(root)
+    seen = []
+
+    def replace(staged: Path, path: Path) -> None:
+        seen.append(extract(root, "pkg/m.py"))
+        staged.replace(path)
+
+    write_all({root / "pkg/m.py": b"x = 1\n"}, replace=replace)
+    assert [status for status, _ in seen] == [2]
+    assert "another command is writing here" in seen[0][1]
+    assert (root / "pkg/m.py").read_text() == "x = 1\n"
