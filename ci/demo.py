@@ -16,10 +16,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from ci.swap import SEED_GRADIENTS, NotPlanted, Swap, plant
-from codemods.plans.derive import derive
-from codemods.plans.model import PlanError, load_plan
-from codemods.plans.run import RequestError, SourceError, TargetError
-from codemods.plans.write import WriteError
+from codemods.facts import SourceError
+from codemods.plans import PlanError, RequestError, TargetError, WriteError, derive_tree, load_plan
 from golden.compare import Comparison, Different, Identical, compare
 from golden.record import find_run, record_run
 from golden.report import render
@@ -99,7 +97,7 @@ def _extract(repository: Path, tree: Path) -> tuple[tuple[Lifted, ...], int, tup
             raise DemoError(f"{repository / name} is missing; run the demo from a complete clone")
     try:
         plan, _ = load_plan(repository / PLAN, PLAN.name)
-        report = derive(repository / PLAN, repository, tree)
+        report = derive_tree(repository / PLAN, repository, tree)
     except (PlanError, RequestError, SourceError, TargetError, WriteError) as error:
         raise DemoError(str(error)) from None
     if report.refused:

@@ -6,16 +6,17 @@ import contextlib
 import enum
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from codemods.analysis.repository import unreadable_files
-from codemods.analysis.source import no_collection
+from codemods.facts.repository import unreadable_files
+from codemods.facts.source import no_collection
 
 if TYPE_CHECKING:
+    from codemods.decide.refusals import Rule
     from codemods.plans.report import Report
 
 
@@ -119,7 +120,7 @@ def command(
             "leave them out with --plan"
         )
     with _usable():
-        from codemods.plans.derive import derive as derive_tree
+        from codemods.plans.derive import derive_tree
         from codemods.plans.journal import settle
         from codemods.plans.run import extract_file, places_of, run_plan
 
@@ -172,14 +173,22 @@ def _superseded(report: Report, plan: Path, root: Path | None) -> Path | None:
     return state.by if isinstance(state, Carried) else None
 
 
-def _explain(code: str) -> int:
-    import codemods.analysis.rules
-    import codemods.plans.run  # noqa: F401  (registers all codes)
-    from codemods.analysis.refusals import RULES, explain
+def known_rules() -> Mapping[str, Rule]:
+    """Every refusal code with what it means."""
+    import codemods.decide.rules
+    import codemods.plans.run  # noqa: F401  (both register codes)
+    from codemods.decide.refusals import RULES
 
+    return RULES
+
+
+def _explain(code: str) -> int:
+    from codemods.decide.refusals import explain
+
+    known = known_rules()
     text = explain(code)
     if text is None:
-        raise _Unusable(f"unknown code {code}; known are {', '.join(sorted(RULES))}")
+        raise _Unusable(f"unknown code {code}; known are {', '.join(sorted(known))}")
     click.echo(text, nl=False)
     return Exit.DONE
 
@@ -187,7 +196,7 @@ def _explain(code: str) -> int:
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
     """Input that can't be used ends the command with one line."""
-    from codemods.analysis.source import room_for_nesting
+    from codemods.facts.source import room_for_nesting
     from codemods.plans import run
     from codemods.plans.write import WriteError
 

@@ -6,8 +6,8 @@ import difflib
 import json
 from typing import TYPE_CHECKING
 
-from codemods.analysis.seams import ANY_NAME
-from codemods.analysis.source import split_lines
+from codemods.facts.seams import ANY_NAME
+from codemods.facts.source import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.analysis.regions import Region, RegionChange, compare_regions, regions_of
-from codemods.analysis.repository import python_files, shown_path
-from codemods.analysis.source import SourceError, read_source
+from codemods.device import Region, RegionChange, compare_regions, regions_of
+from codemods.facts import SourceError, python_files, read_source, shown_path
 
 
 def fences(context: Context, paths: Iterable[str]) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ci.checks.check import Context
 from ci.config import HotPath
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.analysis.source import SourceError
+from codemods.facts import SourceError
 from codemods.hotpath.baseline import Entry, read_baseline
 from codemods.hotpath.check import check, check_commit
 from codemods.hotpath.compare import Comparison, compare

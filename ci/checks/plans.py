@@ -6,10 +6,8 @@ from pathlib import Path
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.plans.check import Carried, Drifted, Refused, check_plan
-from codemods.plans.derive import run_afresh
-from codemods.plans.report import HelperReport
-from codemods.plans.run import PlanError, SourceError
+from codemods.facts import SourceError
+from codemods.plans import Carried, Drifted, HelperReport, PlanError, Refused, check_plan, run_afresh
 
 
 def plan(context: Context, path: Path) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.analysis.source import SourceError
+from codemods.facts import SourceError
 from codemods.hotpath.check import check
 from codemods.hotpath.config import read_config
 from codemods.hotpath.crosscheck import Site, crosscheck

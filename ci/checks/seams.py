@@ -8,9 +8,15 @@ from pathlib import Path
 from ci.checks.check import Context
 from ci.config import Seams
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.analysis.repository import mentioning, python_files, shown_path
-from codemods.analysis.seam_readers import SeamReaders, reads_own, seam_readers
-from codemods.analysis.source import SourceError
+from codemods.facts import (
+    SeamReaders,
+    SourceError,
+    mentioning,
+    python_files,
+    reads_own,
+    seam_readers,
+    shown_path,
+)
 
 
 def seams(context: Context, wanted: Seams) -> Verdict:

@@ -12,8 +12,8 @@ from ci.config import ConfigError
 from ci.init.entry_points import EntryPoint, find_entry_points, read_entry_point
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.propose import gate_table, has_gate, read_facts, run_file, source_paths
-from codemods.analysis.source import SourceError
-from codemods.plans.write import WriteError, write_all
+from codemods.facts import SourceError
+from codemods.plans import WriteError, write_all
 from golden.record.run import RUNS_FOLDER
 
 _NEXT = """\

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.origins import absolute
-from codemods.analysis.repository import module_name, package_of, python_files, shown_path
-from codemods.analysis.source import SourceError, read_source
+from codemods.facts import (
+    SourceError,
+    absolute,
+    module_name,
+    package_of,
+    python_files,
+    read_source,
+    shown_path,
+)
 
 _TESTS = ("test", "tests", "conftest")
 _NAMES = ("train", "main", "run", "fit")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import codemods.analysis.rules
-import codemods.plans.run  # noqa: F401  (both register refusal codes)
 from ci.config import GateConfig, HotPath, Isolation, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
-from codemods.analysis.refusals import RULES
-from codemods.extract import Exit
+from codemods.extract import Exit, known_rules
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
-from codemods.plans.model import Loop, Move, Plan, Seams
+from codemods.plans import Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
 from golden.trace.tolerance import Tolerance
@@ -91,8 +88,7 @@ def codes() -> str:
         parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.instead}{off}\n")
         parts += [_example("Flagged", code.flagged), _example("Not flagged", code.fine)]
     parts.append("## Refusals to lift\n")
-    for name in sorted(RULES):
-        rule = RULES[name]
+    for name, rule in sorted(known_rules().items()):
         parts.append(f"### `{name}`\n\n{rule.summary}\n\nWay out: {rule.way_out}\n")
         parts += [_example("Refused", rule.refused), _example("Lifted", rule.lifted)]
     return "\n".join(parts)

@@ -6,20 +6,20 @@ import ast
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from codemods.analysis.decide import Decision, decide
-from codemods.analysis.globals import Globals
-from codemods.analysis.helpers import Helper
-from codemods.analysis.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.references import Reference, Usage, find_usage
-from codemods.analysis.regions import find_regions
-from codemods.analysis.repository import ModuleName, module_name, package_of, project_root, shown_path
-from codemods.analysis.scopes import FunctionNode, Scope
-from codemods.analysis.seams import ANY_NAME, Seam, find_seams
-from codemods.analysis.source import SourceError, read_source
-from codemods.analysis.syncs import find_syncs
 from codemods.audit.helpers import HelperReporter, parameters
+from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
+from codemods.audit.references import Reference, Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
+from codemods.decide.decision import Decision, decide
+from codemods.device.regions import find_regions
+from codemods.device.syncs import find_syncs
+from codemods.facts.globals import Globals
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.repository import ModuleName, module_name, package_of, project_root, shown_path
+from codemods.facts.scopes import FunctionNode, Scope
+from codemods.facts.seams import ANY_NAME, Seam, find_seams
+from codemods.facts.source import SourceError, read_source
 
 _NAMED = 20
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from codemods.analysis.source import SourceError, no_collection, room_for_nesting
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
+from codemods.facts.source import SourceError, no_collection, room_for_nesting
 from codemods.output import put
 
 
@@ -99,9 +99,9 @@ def _render(report: Report, output_format: str, *, statistics: bool, quiet: bool
 
 def _explain(code: str) -> int:
     """Print what a refusal code means."""
-    import codemods.analysis.rules
+    import codemods.decide.rules
     import codemods.plans.compose  # noqa: F401  (registers its codes too)
-    from codemods.analysis.refusals import RULES, explain
+    from codemods.decide.refusals import RULES, explain
 
     text = explain(code)
     if text is None:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.analysis.decide import Decision
-from codemods.analysis.effects import mutations
-from codemods.analysis.events import NotUnderstood
-from codemods.analysis.globals import Globals
-from codemods.analysis.helpers import Helper, is_generator
-from codemods.analysis.lifting import Analysis, Lifting
-from codemods.analysis.names import imported_path
-from codemods.analysis.scopes import Binder, FunctionNode, Scope, Use
-from codemods.analysis.variables import Variables
+from codemods.audit.effects import mutations
 from codemods.audit.report import (
     Bound,
     Capture,
@@ -25,6 +17,14 @@ from codemods.audit.report import (
     Place,
     Refused,
 )
+from codemods.audit.variables import Variables
+from codemods.decide.decision import Decision
+from codemods.facts.events import NotUnderstood
+from codemods.facts.globals import Globals
+from codemods.facts.helpers import Helper, is_generator
+from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.names import imported_path
+from codemods.facts.scopes import Binder, FunctionNode, Scope, Use
 
 _BOUND: dict[type[ast.AST], Bound] = {
     ast.arg: "parameter",

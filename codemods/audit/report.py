@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.analysis.effects import Mutation
-from codemods.analysis.import_graph import LazyImport, Pulled
-from codemods.analysis.references import Reference, Taken
-from codemods.analysis.regions import Region
-from codemods.analysis.syncs import SyncCall
+from codemods.audit.effects import Mutation
+from codemods.audit.import_graph import LazyImport, Pulled
+from codemods.audit.references import Reference, Taken
+from codemods.device.regions import Region
+from codemods.device.syncs import SyncCall
 
 Bound = Literal["parameter", "local", "import", "helper", "class", "exception", "pattern", "nonlocal"]
 ParameterKind = Literal["positional-only", "positional", "*args", "keyword-only", "**kwargs"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from codemods.analysis.import_graph import LazyImport
-from codemods.analysis.regions import Region, StepKind
+from codemods.audit.import_graph import LazyImport
 from codemods.audit.report import (
     Capture,
     FunctionReport,
@@ -17,6 +16,7 @@ from codemods.audit.report import (
     Refused,
     Report,
 )
+from codemods.device.regions import Region, StepKind
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

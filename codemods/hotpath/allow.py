@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from codemods.analysis.source import SourceError, read_source
+from codemods.facts.source import SourceError, read_source
 from codemods.hotpath.pragmas import with_pragma
 from codemods.hotpath.results import Finding
 

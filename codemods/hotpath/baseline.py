@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.source import SourceError
+from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.results import Finding, Key, Report
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.analysis.repository import unreadable_files
-from codemods.analysis.source import SourceError, no_collection
+from codemods.facts.repository import unreadable_files
+from codemods.facts.source import SourceError, no_collection
 from codemods.hotpath.codes import CODES
 from codemods.output import put
 

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.source import SourceError
+from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES, DEFAULT_OFF
 
 

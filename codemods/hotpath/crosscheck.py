@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.analysis.source import SourceError
+from codemods.facts.source import SourceError
 from codemods.hotpath.results import Report
 
 Verdict = Literal["reported", "allowed", "missed", "outside"]

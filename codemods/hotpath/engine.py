@@ -6,7 +6,7 @@ import bisect
 import re
 from collections.abc import Iterator, Sequence
 
-from codemods.analysis.source import no_collection, room_for_nesting
+from codemods.facts.source import no_collection, room_for_nesting
 from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
 from codemods.hotpath.interpreter import Interpreter

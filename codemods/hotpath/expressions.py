@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codemods.analysis.waits import READS
+from codemods.device.waits import READS
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (

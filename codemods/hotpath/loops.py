@@ -7,7 +7,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from codemods.analysis.waits import is_fence
+from codemods.device.waits import is_fence
 from codemods.hotpath.config import Config
 
 _WRAPPERS = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.analysis.waits import ANSWERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
+from codemods.device.waits import ANSWERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
 from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
     CPU,

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from codemods.analysis.source import SourceError, decode_source
+from codemods.facts.source import SourceError, decode_source
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from codemods.analysis.waits import (
+from codemods.device.waits import (
     ALLOCATOR,
     ANSWERS,
     CHECKED,

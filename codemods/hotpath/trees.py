@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.repository import project_root, python_files
-from codemods.analysis.source import SourceError
+from codemods.facts.repository import project_root, python_files
+from codemods.facts.source import SourceError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from codemods.analysis.box import Box, find_boxes
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.rules.frames import looked_at
+from codemods.decide.box import Box, BoxNames, find_boxes
+from codemods.decide.classes import find_imports
+from codemods.decide.naming import fresh_name
+from codemods.decide.rules.frames import looked_at
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
-from codemods.transforms.box import BoxNames, box_edits, prove_boxes
-from codemods.transforms.classes import find_imports
-from codemods.transforms.naming import fresh_name
+from codemods.prove.box import prove_boxes
+from codemods.rewrite.box import box_edits
 
 
 def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:

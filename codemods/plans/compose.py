@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.decide import Decision, decide
-from codemods.analysis.globals import globals_of
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse, rule
-from codemods.analysis.source import Source, SourceError, decode_source, parse_source, statements_in
+from codemods.decide.decision import Decision, decide
+from codemods.decide.naming import FileNames, Names
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.globals import globals_of
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.source import Source, SourceError, decode_source, parse_source, statements_in
 from codemods.plans.modules import Layout
 from codemods.plans.targets import Request, TargetError, build_targets, source_imports
-from codemods.transforms.edits import Edit
-from codemods.transforms.lift import Lifted, Names, absolute_imports, first_line, indentation
-from codemods.transforms.naming import FileNames
-from codemods.transforms.proof import NotProven, compile_tree
-from codemods.transforms.prove import prove_all
+from codemods.prove.code import NotProven, compile_tree
+from codemods.prove.lift import prove_all
+from codemods.rewrite.edits import Edit
+from codemods.rewrite.lift import Lifted, absolute_imports, first_line, indentation
 
 rule(
     "not-proven",

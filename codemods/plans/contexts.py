@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from codemods.analysis.context import Context, collect, late
-from codemods.analysis.decide import decide
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal
-from codemods.analysis.rules.frames import looked_at
+from codemods.decide.classes import find_imports
+from codemods.decide.context import Context, ContextNames, collect, late
+from codemods.decide.decision import decide
+from codemods.decide.naming import fresh_name
+from codemods.decide.refusals import Refusal
+from codemods.decide.rules.frames import looked_at
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
-from codemods.transforms.classes import find_imports
-from codemods.transforms.context import ContextNames, context_edits, prove_contexts
-from codemods.transforms.naming import fresh_name
+from codemods.prove.context import prove_contexts
+from codemods.rewrite.context import context_edits
 
 
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.definitions import Definitions
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.repository import module_name
-from codemods.analysis.seams import Seam, find_seams
+from codemods.decide.definitions import Definitions
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.repository import module_name
+from codemods.facts.seams import Seam, find_seams
 from codemods.plans.model import Move, Plan, PlanError, line_of
 from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from codemods.analysis.repository import is_project_folder
+from codemods.facts.repository import is_project_folder
 from codemods.plans.chain import plans_before
 from codemods.plans.model import PlanError
 from codemods.plans.report import Report
@@ -46,7 +46,7 @@ def made_by(path: Path, base: Path) -> frozenset[Path]:
     return frozenset(made)
 
 
-def derive(path: Path, root: Path | None, into: Path) -> Report:
+def derive_tree(path: Path, root: Path | None, into: Path) -> Report:
     """Write what a plan makes of its frozen source to a folder, with the project's other files beside it.
 
     Nothing is written if the report has refusals.

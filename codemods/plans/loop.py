@@ -9,25 +9,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.annotations import annotation_names, stated_annotation
-from codemods.analysis.globals import globals_of
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.analysis.source import Source, SourceError, parse_source
-from codemods.analysis.walk import all_arguments
-from codemods.plans.append import docstring_text, made_module
+from codemods.decide.loop import LoopDecision, decide_loop, field_of
+from codemods.decide.refusals import Refusal, refuse
+from codemods.facts.annotations import annotation_names, stated_annotation
+from codemods.facts.globals import globals_of
+from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.lifting import Analysis
+from codemods.facts.loops import LoopError, Parts, loop_statement
+from codemods.facts.source import Source, SourceError, parse_source
+from codemods.facts.walk import all_arguments
 from codemods.plans.compose import must_compile, reread
-from codemods.plans.imports import Import, ImportSection, imports_of
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
 from codemods.plans.targets import TargetError, not_hidden
-from codemods.transforms.edits import Edit, apply_edits, reindent
-from codemods.transforms.items import line_limit
-from codemods.transforms.lift import absolute_imports, first_line, indentation
-from codemods.transforms.loop_decide import LoopDecision, decide_loop
-from codemods.transforms.loop_parts import LoopError, Parts, loop_statement
-from codemods.transforms.loop_proof import Made, field_of, prove_loop
-from codemods.transforms.proof import NotProven, resolve_relative
+from codemods.prove.code import NotProven
+from codemods.prove.loop import Made, prove_loop
+from codemods.rewrite.append import docstring_text, made_module
+from codemods.rewrite.edits import Edit, apply_edits, reindent
+from codemods.rewrite.imports import ImportSection
+from codemods.rewrite.items import line_limit
+from codemods.rewrite.lift import absolute_imports, first_line, indentation
 
 _INDENT = "    "
 _DATACLASS = Import("dataclasses", "dataclass")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
 from codemods.plans.boxes import with_boxes
 from codemods.plans.compose import compose
 from codemods.plans.contexts import with_contexts

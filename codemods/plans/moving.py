@@ -8,28 +8,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.analysis.annotations import annotation_names
-from codemods.analysis.definitions import Definition, Definitions
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal
-from codemods.analysis.source import Source, parse_source
-from codemods.plans.append import Clash, extended_module, made_module
-from codemods.plans.imports import Import, ImportSection, imports_of
+from codemods.decide.definitions import Definition, Definitions
+from codemods.decide.refusals import Refusal
+from codemods.facts.annotations import annotation_names
+from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.lifting import Analysis
+from codemods.facts.source import Source, parse_source
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import Moved, follow_references, referenced_elsewhere
-from codemods.transforms.edits import Edit, apply_edits
-from codemods.transforms.items import line_limit
-from codemods.transforms.lift import absolute_imports
-from codemods.transforms.move import (
-    RenameBack,
+from codemods.prove.code import NotProven, absolute
+from codemods.prove.move import RenameBack
+from codemods.rewrite.append import Clash, extended_module, made_module
+from codemods.rewrite.edits import Edit, apply_edits
+from codemods.rewrite.imports import ImportSection
+from codemods.rewrite.items import line_limit
+from codemods.rewrite.lift import absolute_imports
+from codemods.rewrite.move import (
     definition_name_edit,
     definition_region,
     definition_removal,
     free_everywhere,
     name_edits,
 )
-from codemods.transforms.proof import NotProven, absolute, resolve_relative
 
 
 @dataclass(frozen=True, slots=True)

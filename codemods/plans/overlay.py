@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.analysis.source import Source, SourceError, decode_source, read_source
+from codemods.facts.source import Source, SourceError, decode_source, read_source
 
 
 @dataclass

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.analysis.source import Source, SourceError, parse_source
+from codemods.decide.refusals import Refusal, refuse
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.source import Source, SourceError, parse_source
 from codemods.plans.compose import Composed
 from codemods.plans.targets import Request
-from codemods.transforms.edits import Edit, apply_edits
-from codemods.transforms.proof import NotProven
+from codemods.prove.code import NotProven
+from codemods.rewrite.edits import Edit, apply_edits
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.names import dotted
-from codemods.analysis.repository import python_files
-from codemods.analysis.scopes import Scope
-from codemods.analysis.source import Source, SourceError
+from codemods.facts.imports import resolve_relative
+from codemods.facts.lifting import Analysis
+from codemods.facts.names import dotted
+from codemods.facts.repository import python_files
+from codemods.facts.scopes import Scope
+from codemods.facts.source import Source, SourceError
 from codemods.plans.modules import dotted_name, import_base
 from codemods.plans.overlay import Overlay
-from codemods.transforms.edits import Edit, apply_edits
-from codemods.transforms.lift import indentation
-from codemods.transforms.move import free_everywhere, name_edits
-from codemods.transforms.proof import resolve_relative
+from codemods.rewrite.edits import Edit, apply_edits
+from codemods.rewrite.lift import indentation
+from codemods.rewrite.move import free_everywhere, name_edits
 
 
 @dataclass(frozen=True, slots=True)

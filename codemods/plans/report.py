@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.analysis.refusals import Refusal
-from codemods.analysis.seams import Seam
+from codemods.decide.refusals import Refusal
+from codemods.facts.seams import Seam
 
 
 @dataclass(frozen=True, slots=True)

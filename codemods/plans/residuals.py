@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from codemods.analysis.entry import entry_reads
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis, Lifting
-from codemods.analysis.refusals import Refusal, refuse
-from codemods.analysis.rules import RESIDUAL_CHECKS
-from codemods.analysis.source import parse_source
+from codemods.decide.naming import FileNames
+from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.rules import RESIDUAL_CHECKS
+from codemods.facts.entry import entry_reads
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.source import parse_source
 from codemods.plans.modules import Layout
 from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
 from codemods.plans.targets import Request
-from codemods.transforms.naming import FileNames
-from codemods.transforms.proof import NotProven
-from codemods.transforms.residual import prove_split, split_edits
+from codemods.prove.code import NotProven
+from codemods.prove.residual import prove_split
+from codemods.rewrite.residual import split_edits
 
 
 def with_residuals(

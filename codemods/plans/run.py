@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.seams import Seam
-from codemods.analysis.source import Source, SourceError, decode_source, read_source
-from codemods.plans.append import Clash, defined_names
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.seams import Seam
+from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.plans.compose import Request, TargetError, reread
 from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
@@ -20,9 +19,10 @@ from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report
-from codemods.transforms.edits import apply_edits
-from codemods.transforms.lift import absolute_imports
-from codemods.transforms.proof import NotProven
+from codemods.prove.code import NotProven
+from codemods.rewrite.append import Clash, defined_names
+from codemods.rewrite.edits import apply_edits
+from codemods.rewrite.lift import absolute_imports
 
 
 class RequestError(Exception):

@@ -8,22 +8,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.analysis.annotations import annotation_names, stated_annotation
-from codemods.analysis.decide import Decision
-from codemods.analysis.globals import globals_of
-from codemods.analysis.helpers import Helper
-from codemods.analysis.lifting import Analysis
-from codemods.analysis.source import Source, statements_in
-from codemods.analysis.walk import all_arguments
-from codemods.plans.append import defined_names, extended_module, made_module
-from codemods.plans.imports import Import, ImportSection, imports_of
+from codemods.decide.decision import Decision
+from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
+from codemods.facts.annotations import annotation_names, stated_annotation
+from codemods.facts.globals import globals_of
+from codemods.facts.helpers import Helper
+from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.lifting import Analysis
+from codemods.facts.source import Source, statements_in
+from codemods.facts.walk import all_arguments
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
-from codemods.transforms.edits import Edit
-from codemods.transforms.items import line_limit
-from codemods.transforms.lift import Lifted, Names
-from codemods.transforms.naming import FileNames, is_special, qualified_names, usable_in
-from codemods.transforms.proof import resolve_relative
+from codemods.rewrite.append import defined_names, extended_module, made_module
+from codemods.rewrite.edits import Edit
+from codemods.rewrite.imports import ImportSection
+from codemods.rewrite.items import line_limit
+from codemods.rewrite.lift import Lifted
 
 
 class TargetError(Exception):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from codemods.plans.derive import derive
+from codemods.plans import derive_tree
 from golden.compare import Identical, compare
 from golden.record import load_run, record_run
 from golden.trace.trace import Trace
@@ -44,7 +44,7 @@ command = ["python", "-m", "golden.monolith.train", "ppo", "--no-progress", "--q
 
 def test_the_monolith_the_derived_trainer_and_the_present_one_are_the_same(tmp_path: Path) -> None:
     derived = tmp_path / "derived"
-    assert not derive(PLAN, ROOT, derived).refused
+    assert not derive_tree(PLAN, ROOT, derived).refused
     (tmp_path / "run.toml").write_text(RUN)
     run = load_run(tmp_path / "run.toml")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import codemods.analysis.rules  # noqa: F401  (fills the registry)
+import codemods.decide.rules  # noqa: F401  (fills the registry)
 from codemods import extract
-from codemods.analysis.refusals import RULES
 from codemods.audit import main
+from codemods.decide.refusals import RULES
 
 Tree = Callable[[dict[str, str]], Path]
 

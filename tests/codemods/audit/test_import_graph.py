@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from pathlib import Path
 
-from codemods.analysis.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
+from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
 
 Tree = Callable[[dict[str, str]], Path]
 

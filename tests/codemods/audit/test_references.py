@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from codemods.analysis.references import Usage, find_usage
-from codemods.analysis.repository import module_name
+from codemods.audit.references import Usage, find_usage
+from codemods.facts.repository import module_name
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -4,8 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from codemods.analysis.regions import Region, compare_regions, regions_of
-from codemods.analysis.source import parse_source
+from codemods.device.regions import Region, compare_regions, regions_of
+from codemods.facts.source import parse_source
 
 EPOCH = """
 def run_epoch(envs, streams):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from codemods.analysis.source import SourceError
 from codemods.audit.build import build_report
 from codemods.audit.report import Capture, FunctionReport, HelperReport, Lifted, Refused, Report
+from codemods.facts.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
 

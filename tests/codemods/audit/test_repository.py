@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.analysis.repository import module_name, project_root
+from codemods.facts.repository import module_name, project_root
 
 Tree = Callable[[dict[str, str]], Path]
 

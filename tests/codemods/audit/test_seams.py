@@ -6,9 +6,9 @@ from textwrap import indent
 
 import pytest
 
-from codemods.analysis.repository import module_name
-from codemods.analysis.seams import find_seams
-from codemods.analysis.source import SourceError
+from codemods.facts.repository import module_name
+from codemods.facts.seams import find_seams
+from codemods.facts.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from codemods.analysis.syncs import SyncCall, find_syncs
+from codemods.device.syncs import SyncCall, find_syncs
 
 
 def syncs(text: str) -> tuple[SyncCall, ...]:

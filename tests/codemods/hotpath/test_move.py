@@ -10,7 +10,7 @@ import pytest
 
 from codemods.hotpath import check, compare
 from codemods.hotpath.results import Report
-from codemods.plans.derive import derive
+from codemods.plans import derive_tree
 
 ROOT = Path(__file__).resolve().parents[3]
 MONOLITH = "golden/monolith/vectorized.py"
@@ -64,7 +64,7 @@ def derived(root: Path, *, stalls: bool) -> Path:
     if stalls:
         monolith.write_text(plant(monolith.read_text()))
     made = root / "made"
-    assert not derive(root / "codemods" / "plans" / "03_engine.toml", root, made).refused
+    assert not derive_tree(root / "codemods" / "plans" / "03_engine.toml", root, made).refused
     return made
 
 

@@ -1,0 +1,192 @@
+"""Which variables of an outer function its helpers need to share, and whether an object can hold them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from codemods.decide.refusals import Refusal, refuse
+from codemods.facts.events import NotUnderstood
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting, Need
+from codemods.facts.printed import is_printed
+from codemods.facts.scopes import Binder, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Variables of one outer function that an object holds; those in ``given`` are its parameters."""
+
+    outer: Scope
+    helpers: tuple[Helper, ...]
+    variables: tuple[str, ...]
+    given: tuple[str, ...]
+    at: ast.stmt
+    names: tuple[ast.Name, ...]
+    declarations: tuple[ast.Nonlocal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxNames:
+    """What a box's class and variable are called."""
+
+    type_name: str
+    variable: str
+
+
+def shared(analysis: Analysis, helper: Helper) -> list[Need]:
+    """Variables of the outer function that the helper uses and that are bound more than once."""
+    tree, found = analysis.tree, dict[Need, None]()
+    for name, owner, _ in helper.reads:
+        found[name, owner] = None
+    for (owner, name), statements in tree.declared.items():
+        if any(scope.inside(helper.scope) for _, scope in statements):
+            found[name, owner] = None
+    return [
+        (name, owner)
+        for name, owner in found
+        if owner is helper.outer
+        and (len(tree.binders.get((owner, name), ())) > 1 or tree.declared.get((owner, name)))
+        and analysis.helper_at(owner, name) is None
+    ]
+
+
+def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Box], dict[Helper, Refusal]]:
+    """Boxes, one an outer function, and why some helpers can't have one."""
+    refused: dict[Helper, Refusal] = {}
+    boxes = []
+    ordered = sorted(helpers, key=lambda helper: helper.node.lineno)
+    for outer in dict.fromkeys(helper.outer for helper in ordered):
+        chosen: list[Helper] = []
+        needs: dict[str, None] = {}
+        for helper in (h for h in ordered if h.outer is outer):
+            mine = shared(analysis, helper)
+            problem = next((p for need in mine if (p := _problem(analysis, *need)) is not None), None)
+            if problem is not None:
+                refused[helper] = problem
+            elif mine:
+                chosen.append(helper)
+                needs.update(dict.fromkeys(name for name, _ in mine))
+        if chosen:
+            boxes.append(_box(analysis, outer, chosen, list(needs)))
+    return boxes, refused
+
+
+def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables: Sequence[str]) -> Box:
+    tree = analysis.tree
+    names: dict[tuple[int, int], ast.Name] = {}
+    given, declarations = [], list[ast.Nonlocal]()
+    for name in variables:
+        for use in tree.uses.get((outer, name), []):
+            names[use.position] = use.node
+        for binder in tree.binders.get((outer, name), []):
+            if isinstance(binder.node, ast.Name):
+                names[binder.node.lineno, binder.node.col_offset] = binder.node
+            else:
+                given.append(name)
+        for statement, _ in tree.declared.get((outer, name), []):
+            if isinstance(statement, ast.Nonlocal) and statement not in declarations:
+                declarations.append(statement)
+    at = _first(outer)
+    return Box(
+        outer, tuple(helpers), tuple(variables), tuple(given), at, tuple(names.values()), tuple(declarations)
+    )
+
+
+def _first(outer: Scope) -> ast.stmt:
+    assert isinstance(outer.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    body = outer.node.body
+    return body[1] if ast.get_docstring(outer.node) is not None else body[0]
+
+
+def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    """Why a variable can't be an attribute."""
+    if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return refuse("box-binding", getattr(owner.node, "lineno", 1), f"{name} is no function's variable")
+    try:
+        return (
+            _place_problem(analysis, name, owner)
+            or _binding_problem(analysis, name, owner)
+            or _text_problem(analysis, name, owner)
+            or _unbound_problem(analysis, name, owner)
+        )
+    except NotUnderstood as unknown:
+        line = getattr(unknown.node, "lineno", 1)
+        return refuse("not-understood", line, f"the flow of control to {name} is not understood here")
+
+
+def _place_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    """The object can be made in a line of its own, first thing in the function."""
+    at, lines = _first(owner), analysis.source.lines
+    own = not lines[at.lineno - 1].encode()[: at.col_offset].strip()
+    if own and not lines[at.lineno - 2].rstrip("\r\n").endswith("\\"):
+        return None
+    return refuse("layout", at.lineno, f"an object for {name} can't be made in a line of its own here")
+
+
+def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    tree = analysis.tree
+    for binder in tree.binders.get((owner, name), []):
+        if not _assignable(analysis, binder):
+            return refuse("box-binding", binder.line, f"{name} is bound here, where an attribute can't be")
+    for node in ast.walk(owner.node):
+        simple = isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        if simple and node.target.id == name:  # type: ignore[attr-defined]
+            return refuse("box-binding", node.lineno, f"{name} is annotated here")  # type: ignore[attr-defined]
+    for use in tree.uses.get((owner, name), []):
+        for scope in use.scope.ancestors():
+            if scope is owner:
+                break
+            if scope.kind == "class":
+                return refuse("box-binding", use.node.lineno, f"{name} is used in a class body here")
+    return None
+
+
+def _assignable(analysis: Analysis, binder: Binder) -> bool:
+    node = binder.node
+    if isinstance(node, ast.arg):
+        return binder.scope.kind == "function"
+    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
+        return isinstance(node, ast.Name)
+    parent = analysis.tree.parents.get(node)
+    return not isinstance(parent, (ast.NamedExpr, ast.AnnAssign)) and binder.scope.kind != "class"
+
+
+def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    source, tree = analysis.source, analysis.tree
+    in_text = {use.position for use in tree.uses.get((owner, name), []) if use.in_text}
+    nodes = [use.node for use in tree.uses.get((owner, name), [])]
+    nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
+    for node in nodes:
+        start, end = source.span(node)
+        printed = (node.lineno, node.col_offset) in in_text and is_printed(tree, node)
+        if source.text[start:end] != name or printed or name.startswith("__"):
+            return refuse("box-text", node.lineno, f"{name} can't be written as an attribute here")
+    for statement, _ in tree.declared.get((owner, name), []):
+        line = source.lines[statement.lineno - 1]
+        if line.strip() != source.segment(statement).strip() and ";" in line:
+            return refuse("layout", statement.lineno, "this declaration shares its line")
+    return None
+
+
+def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    """Every read finds the variable bound, and nothing unbinds it."""
+    tree, flow = analysis.tree, analysis.flow(owner)
+    if flow.unbinds(name) or any(
+        isinstance(b.node, ast.Name) and isinstance(b.node.ctx, ast.Del)
+        for b in tree.binders.get((owner, name), [])
+    ):
+        line = max(b.line for b in tree.binders[owner, name])
+        return refuse("box-unbound", line, f"{name} is deleted somewhere")
+    reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.node in tree.parents]
+    for binder in tree.binders.get((owner, name), []):
+        if isinstance(tree.parents.get(binder.node), ast.AugAssign) and isinstance(binder.node, ast.Name):
+            reads.append((binder.scope, binder.node))
+    everywhere = Lifting(analysis, set(), {})
+    for scope, node in reads:
+        for place in everywhere.places(scope, node, owner):
+            if not (flow.knows(place.node) and flow.bound_at(place.node, name)):
+                line = getattr(place.node, "lineno", node.lineno)
+                return refuse("box-unbound", line, f"{name} may be unbound when line {line} is reached")
+    return None

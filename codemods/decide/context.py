@@ -1,0 +1,129 @@
+"""Which captures of an outer function's helpers one frozen object can hold, and where it can be made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codemods.decide.refusals import Refusal, refuse
+from codemods.facts.events import NotUnderstood
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting, Need
+from codemods.facts.printed import is_printed
+from codemods.facts.scopes import Scope, Use
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Captures of some helpers of one outer function, and the statement before which they are settled."""
+
+    outer: Scope
+    helpers: tuple[Helper, ...]
+    fields: tuple[Need, ...]
+    at: ast.stmt
+    reads: tuple[Use, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextNames:
+    """What a context's class and variable are called."""
+
+    type_name: str
+    variable: str
+
+
+def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
+    """What a helper itself reads of its outer function's variables, in the order of the text."""
+    keys = {(h.outer, h.scope.name) for h in lifting.candidates}
+    found = [
+        ((name, owner), use)
+        for name, owner, use in helper.reads
+        if owner is helper.outer and (owner, name) not in keys and lifting.belongs(use, helper)
+    ]
+    return sorted(found, key=lambda read: read[1].position)
+
+
+def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Context], dict[Helper, Refusal]]:
+    """Contexts for helpers that can be lifted, one an outer function, and why some can't take part."""
+    contexts: list[Context] = []
+    refused: dict[Helper, Refusal] = {}
+    for outer in dict.fromkeys(helper.outer for helper in helpers):
+        chosen: list[Helper] = []
+        for helper in (h for h in helpers if h.outer is outer):
+            reads = reads_of(lifting, helper)
+            found = _text(lifting.analysis, helper, reads) or _alone(lifting.analysis, helper, reads)
+            if found is not None:
+                refused[helper] = found
+            elif reads and _place(lifting, outer, [*chosen, helper]) is None:
+                refused[helper] = _late(helper, helper.node.lineno)
+            elif reads:
+                chosen.append(helper)
+        at = _place(lifting, outer, chosen) if chosen else None
+        if at is not None:
+            uses = [read for helper in chosen for read in reads_of(lifting, helper)]
+            fields = tuple(dict.fromkeys(need for need, _ in uses))
+            contexts.append(Context(outer, tuple(chosen), fields, at, tuple(use for _, use in uses)))
+    return contexts, refused
+
+
+def _late(helper: Helper, line: int) -> Refusal:
+    return refuse("context-late", line, f"not all captures that {helper.name} would share are settled here")
+
+
+def late(helper: Helper, refusal: Refusal) -> Refusal:
+    """The refusal of a helper that is called where its context may not have been made."""
+    return _late(helper, refusal.line)
+
+
+def _text(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusal | None:
+    """Every read is where the tree says, and nothing prints its text."""
+    source = analysis.source
+    for (name, _), use in reads:
+        start, end = source.span(use.node)
+        printed = use.in_text and is_printed(analysis.tree, use.node)
+        if source.text[start:end] != use.node.id or printed or name.startswith("__"):
+            return refuse("context-text", use.node.lineno, f"{name} can't be read as an attribute here")
+    return None
+
+
+def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusal | None:
+    """Each capture by itself is settled somewhere."""
+    for name, owner in dict.fromkeys(need for need, _ in reads):
+        places = _statements(analysis, owner)
+        if not any(_settled(analysis, owner, statement, name) for statement in places):
+            line = helper.node.lineno
+            if analysis.flow(owner).knows(helper.node):
+                line = analysis.flow(owner).rebound_after(helper.node, name) or line
+            return refuse("context-rebound", line, f"{name}, which {helper.name} reads, may be rebound here")
+    return None
+
+
+def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:
+    """Statements of a function before which another may stand."""
+    assert isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    body, lines = owner.node.body, analysis.source.lines
+    found = body[1:] if ast.get_docstring(owner.node) is not None else body
+    return [
+        statement
+        for statement in found
+        if not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
+        and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
+    ]
+
+
+def _settled(analysis: Analysis, owner: Scope, statement: ast.stmt, name: str) -> bool:
+    try:
+        flow = analysis.flow(owner)
+        return flow.bound_at(statement, name) and flow.rebound_after(statement, name) is None
+    except NotUnderstood:
+        return False
+
+
+def _place(lifting: Lifting, outer: Scope, helpers: Sequence[Helper]) -> ast.stmt | None:
+    """The first statement before which all captures of some helpers are settled."""
+    needs = {need for helper in helpers for need, _ in reads_of(lifting, helper)}
+    for statement in _statements(lifting.analysis, outer):
+        if all(_settled(lifting.analysis, owner, statement, name) for name, owner in needs):
+            return statement
+    return None

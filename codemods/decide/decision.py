@@ -1,0 +1,76 @@
+"""Decide for a set of helpers which are lifted and which stay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.rules import CHECKS
+from codemods.facts.events import NotUnderstood
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The helpers that can be lifted together, in the order of the text, and the refusals of the others."""
+
+    lifting: Lifting
+    lifted: list[Helper]
+    refused: dict[Helper, Refusal]
+
+
+def decide(
+    analysis: Analysis,
+    wanted: Collection[Helper],
+    foreign: Mapping[Helper, frozenset[str]] | None = None,
+    seams: frozenset[str] = frozenset(),
+    refused: Mapping[Helper, Refusal] | None = None,
+) -> Decision:
+    """Refuse what some rule forbids until the rest can be lifted together.
+
+    ``foreign`` and ``seams`` are as in `Lifting`; ``refused`` are refusals known beforehand.
+    """
+    refusals = dict(refused or {})
+    candidates = {helper for helper in wanted if helper not in refusals}
+    while True:
+        lifting = Lifting(analysis, candidates, foreign or {}, seams)
+        found = {}
+        for helper in candidates:
+            refusal = _check(lifting, helper)
+            if refusal is not None:
+                found[helper] = refusal
+        if not found:
+            return _retried(lifting, refusals, refused or {})
+        refusals.update(found)
+        candidates = candidates - found.keys()
+
+
+def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[Helper, Refusal]) -> Decision:
+    """Try once more what may have been refused only because of another helper that was refused with it."""
+    for helper in sorted(refusals, key=lambda h: h.node.lineno):
+        calls_refused = any(
+            lifting.analysis.helper_at(owner, name) in refusals for name, owner, _ in helper.reads
+        )
+        if helper in final or not calls_refused:
+            continue
+        larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
+        near = [candidate for candidate in larger.candidates if candidate.root is helper.root]
+        if all(_check(larger, candidate) is None for candidate in near):
+            lifting = larger
+    lifted = sorted(lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset))
+    return Decision(lifting, lifted, {h: r for h, r in refusals.items() if h not in lifting.candidates})
+
+
+def _check(lifting: Lifting, helper: Helper) -> Refusal | None:
+    try:
+        for check in CHECKS:
+            refusal = check(lifting, helper)
+            if refusal is not None:
+                return refusal
+    except NotUnderstood as unknown:
+        line = getattr(unknown.node, "lineno", helper.node.lineno)
+        kind = type(unknown.node).__name__
+        return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
+    return None

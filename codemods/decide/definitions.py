@@ -1,0 +1,269 @@
+"""Functions, classes and constants of a module: whether they can stand in another module instead."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
+from codemods.facts.globals import globals_of
+from codemods.facts.lifting import Analysis
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, Use
+
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+# Calls at the time of definition that only describe what is defined.
+_DESCRIPTIVE = STATELESS_DECORATORS | frozenset(
+    """
+    abc.abstractmethod builtins.classmethod builtins.frozenset builtins.property builtins.staticmethod
+    dataclasses.dataclass dataclasses.field enum.auto enum.unique functools.cache functools.cached_property
+    functools.lru_cache functools.total_ordering typing.NamedTuple typing.NewType typing.TypeVar typing.final
+    typing.overload typing.override typing.runtime_checkable
+    """.split()  # noqa: SIM905 (a word list reads better than twenty quoted lines)
+)
+_ACTIVE = (ast.Await, ast.Yield, ast.NamedExpr, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
+
+rule(
+    "needs-source",
+    "A definition that a plan moves reads a global that stays in the source, which can't be imported back.",
+    "move that name too, before or together with this one",
+    refused="""
+#% move report
+limit = max(1, 2)
+def report():
+    return limit
+print(report())
+""",
+    lifted="""
+#% move report limit
+limit = 2
+def report():
+    return limit
+print(report())
+""",
+)
+rule(
+    "definition-evaluated",
+    "Executing the definition runs code (a decorator, a default, a class body, a computed value), which "
+    "would run earlier and in another module.",
+    "leave the definition where it is, or make it at the place of use",
+    refused="""
+#% move report
+def register(f):
+    print(f.__name__)
+    return f
+@register
+def report():
+    return 1
+print(report())
+""",
+    lifted="""
+#% move report
+from functools import lru_cache
+@lru_cache(maxsize=None)
+def report(n=1):
+    return n
+print(report())
+""",
+)
+rule(
+    "definition-rebound",
+    "The name is bound more than once in its module, or by a function: a copy of it would go stale.",
+    "bind it once",
+    refused="""
+#% move limit
+limit = 1
+def change():
+    global limit
+    limit = 2
+change()
+print(limit)
+""",
+    lifted="""
+#% move limit
+limit = 1
+def change():
+    return limit + 1
+change()
+print(limit)
+""",
+)
+rule(
+    "moved-seam",
+    "Tests replace the name in the source module, and code that leaves the module with the plan reads it.",
+    "let the code that reads it stay, or hand it in",
+    refused="""
+#% move report
+#% keep clock
+from time import time as clock
+def report():
+    return clock() > 0
+print(report())
+""",
+    lifted="""
+#% move report
+#% keep clock
+from time import time as clock
+def report(now):
+    return now > 0
+print(report(clock()))
+""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name of the module, bound once by one statement of its body."""
+
+    name: str
+    node: DefinitionNode
+    reads: dict[str, int]
+    annotated: frozenset[str]
+
+
+class Definitions:
+    """Looks up what a plan asks to move."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self.known = globals_of(analysis)
+
+    def names(self) -> list[str]:
+        """Names that statements of the module define."""
+        return [name for s in self.analysis.source.tree.body if (name := _defined(s)) is not None]
+
+    def find(self, name: str) -> Definition | Refusal:
+        """A definition of the module by its name."""
+        binders = self.tree.binders.get((self.tree.module, name), [])
+        nodes = [s for s in self.analysis.source.tree.body if _defined(s) == name]
+        declared = self.tree.declared.get((self.tree.module, name), [])
+        if len(binders) != 1 or len(nodes) != 1 or declared:
+            line = declared[0][0].lineno if declared else binders[-1].line
+            return refuse("definition-rebound", line, f"{name} is bound, or declared global, here too")
+        node = nodes[0]
+        others = [s for s in self.analysis.source.tree.body if s is not node]
+        if any(s.lineno <= (node.end_lineno or 0) and (s.end_lineno or 0) >= node.lineno for s in others):
+            return refuse("layout", node.lineno, f"{name} shares its line with another statement")
+        assert isinstance(node, DefinitionNode)
+        reads: dict[str, int] = {}
+        for (owner, read), uses in self.tree.uses.items():
+            if owner is self.tree.module and read != name:
+                lines = [use.node.lineno for use in uses if _within(use, node)]
+                if lines:
+                    reads[read] = min(lines)
+        annotated = frozenset(
+            use.node.id
+            for use in self.tree.annotated
+            if _within(use, node) and self.tree.owner(use.scope, use.node.id) is self.tree.module
+        )
+        return Definition(name, node, reads, annotated)
+
+    def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusal | None:
+        """Whether a definition means the same in another module to which the ``moved`` names go along."""
+        node, name = definition.node, definition.name
+        evaluated = self._evaluated(definition)
+        if evaluated is not None:
+            return evaluated
+        scope = self.tree.by_node.get(node)
+        for read, line in self.known.fallbacks_in(scope).items() if scope is not None else ():
+            return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
+        for read, line in definition.reads.items():
+            known = self.known.look_up(read)
+            if read in seams:
+                return refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
+            if known.origin == "own" and read not in moved:
+                return refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
+            if known.origin == "identity" or (read == "globals" and known.origin == "builtin"):
+                return refuse("module-identity", line, f"{name} uses {read}")
+            if known.origin == "star":
+                return refuse("star-import", line, f"{read} may come from the star import in this file")
+            if known.origin in ("unknown", "typing"):
+                return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+            if known.origin == "import" and not self.known.repeatable(known, node.lineno):
+                return refuse(
+                    "needs-source", line, f"{name} reads {read}, which another file can't import alike"
+                )
+        for (owner, written), binders in self.tree.binders.items():
+            if owner is self.tree.module and written != name:
+                inside = [b for b in binders if _inside(b.scope, node)]
+                if inside:
+                    return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
+        for part in ast.walk(node):
+            if (
+                isinstance(part, ast.Call)
+                and dotted(self.tree, self.tree.module, part.func) == "warnings.warn"
+            ):
+                return refuse("module-attribution", part.lineno, f"{name} calls warnings.warn")
+        return None
+
+    def _evaluated(self, definition: Definition) -> Refusal | None:
+        """Executing the definition must not do anything but define."""
+        for part in _run_at_definition(definition.node):
+            for node in ast.walk(part):
+                if isinstance(node, ast.Lambda):
+                    break
+                if isinstance(node, ast.Call):
+                    if dotted(self.tree, self.tree.module, node.func) in _DESCRIPTIVE:
+                        continue
+                    return self._refused(definition, node.lineno)
+                if isinstance(
+                    node, (ast.Await, ast.Yield, ast.NamedExpr, ast.ListComp, ast.DictComp, ast.SetComp)
+                ):
+                    return self._refused(definition, node.lineno)
+        for decorator in getattr(definition.node, "decorator_list", []):
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if dotted(self.tree, self.tree.module, function) not in _DESCRIPTIVE:
+                return self._refused(definition, decorator.lineno)
+        if isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
+            value = definition.node.value
+            if value is None or not is_constant(value):
+                return self._refused(definition, definition.node.lineno)
+        return None
+
+    def _refused(self, definition: Definition, line: int) -> Refusal:
+        return refuse("definition-evaluated", line, f"the definition of {definition.name} runs code here")
+
+
+def _defined(statement: ast.stmt) -> str | None:
+    """The name that a statement of a module's body defines."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return statement.name
+    if (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], ast.Name)
+    ):
+        return statement.targets[0].id
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    return None
+
+
+def _within(use: Use, node: ast.stmt) -> bool:
+    """Whether a use stands in a statement (decorators included)."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(d.lineno for d in decorators)])
+    assert node.end_lineno is not None
+    return first <= use.node.lineno <= node.end_lineno
+
+
+def _inside(scope: Scope, node: ast.stmt) -> bool:
+    return any(around.node is node for around in scope.ancestors())
+
+
+def _run_at_definition(node: DefinitionNode) -> list[ast.AST]:
+    """Parts of a definition that run when it is executed."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return [node]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [item for item in (*node.args.defaults, *node.args.kw_defaults) if item is not None]
+    parts: list[ast.AST] = [*node.bases, *node.keywords]
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            parts.extend(statement.decorator_list)
+            parts.extend(_run_at_definition(statement))
+        else:
+            parts.append(statement)
+    return parts

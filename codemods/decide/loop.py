@@ -1,0 +1,237 @@
+"""Whether a loop can become a method, and what must be handed in and back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import codemods.decide.rules.loop  # noqa: F401  (registers its codes)
+from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.rules import dynamic, frames, moving
+from codemods.facts.events import NotUnderstood
+from codemods.facts.globals import globals_of
+from codemods.facts.helpers import Helper, is_generator, own_nodes
+from codemods.facts.lifting import Lifting
+from codemods.facts.loops import LoopFlow, Parts, private_names
+from codemods.facts.names import dotted, imported_path
+
+# What tells where a function was made.
+_ORIGIN = ("__globals__", "__module__", "__qualname__")
+_MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDecision:
+    """What the method gets as fields: variables of the function, and globals that the source makes itself or
+    that tests replace there; what it hands back; whether the loop itself returns from the function.
+    """
+
+    parts: Parts
+    variables: tuple[str, ...]
+    passed: tuple[str, ...]
+    imported: tuple[str, ...]
+    returned: tuple[str, ...]
+    returns: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all that is handed in."""
+        return (*self.variables, *self.passed)
+
+
+def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -> LoopDecision | Refusal:
+    """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
+    them.
+    """
+    passed, imported = _travelling(parts, seams, reserved)
+    for found in (*_statements(parts), *_module_names(parts), *_dynamic(parts, passed, seams)):
+        return found
+    try:
+        flow = LoopFlow(parts)
+    except NotUnderstood as unknown:
+        kind, line = type(unknown.node).__name__, getattr(unknown.node, "lineno", parts.loop.lineno)
+        return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
+    for found in (*_cells(parts), *_bindings(parts, flow)):
+        return found
+    variables = tuple(n for n in parts.names if flow.bound_before(n) and flow.read_in_loop(n))
+    for found in (*_special((*variables, *passed), parts), *_lifetimes(variables, parts)):
+        return found
+    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and flow.read_in_tail(n))
+    returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
+    return LoopDecision(parts, variables, passed, imported, returned, returns)
+
+
+def _travelling(
+    parts: Parts, seams: frozenset[str], reserved: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Globals that the loop reads: those handed in, and those that the target imports itself."""
+    known = globals_of(parts.analysis)
+    passed, imported = [], []
+    for name in parts.globals:
+        found = known.look_up(name)
+        kept = name in seams or name in reserved or not known.repeatable(found, parts.node.lineno)
+        if found.origin == "own" or (found.origin == "import" and kept):
+            passed.append(name)
+        elif found.origin == "import":
+            imported.append(name)
+    return tuple(passed), tuple(imported)
+
+
+def _statements(parts: Parts) -> Iterator[Refusal]:
+    """Statements in the loop mean the same in a method."""
+    node, loop = parts.node, parts.loop
+    nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
+    if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
+        yield refuse("loop-function", node.lineno, f"{node.name} is not a plain function at module level")
+    for inner in ast.walk(loop):
+        line = getattr(inner, "lineno", loop.lineno)
+        if isinstance(inner, ast.ClassDef):
+            yield refuse("loop-class", line, f"class {inner.name} is defined here")
+        elif isinstance(inner, ast.Global):
+            yield refuse("loop-global", line, f"{', '.join(inner.names)} is declared global here")
+        elif isinstance(inner, ast.Name) and inner.id == "__class__":
+            yield refuse("loop-unreadable-name", line, "__class__ is read here")
+    for name, line in private_names(loop):
+        yield refuse("loop-unreadable-name", line, f"{name} means another name inside a class")
+    if "super" in parts.globals:
+        yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
+    for inner in own_nodes([loop]) if parts.tail else ():
+        if isinstance(inner, ast.Return):
+            yield refuse("loop-return", inner.lineno, f"this leaves {node.name}, and more follows")
+
+
+def _module_names(parts: Parts) -> Iterator[Refusal]:
+    """Globals that the loop reads are there in another module too."""
+    tree, known = parts.analysis.tree, globals_of(parts.analysis)
+    for (owner, name), binders in tree.binders.items():
+        for binder in binders if owner is tree.module else ():
+            if binder.scope.inside(parts.scope) and parts.region(binder.node, binder.line) == "loop":
+                yield refuse("loop-global", binder.line, f"the global {name} is assigned here")
+    for name, line in parts.globals.items():
+        origin = known.look_up(name).origin
+        if origin == "identity" or (name == "globals" and origin == "builtin"):
+            yield refuse("loop-module", line, f"{name} is used here")
+        elif origin == "star":
+            yield refuse("loop-module", line, f"{name} may come from the star import in this file")
+        elif origin in ("unknown", "typing"):
+            yield refuse("loop-module", line, f"{name} is not bound at run time in this file")
+    for node in ast.walk(parts.loop):
+        if isinstance(node, ast.Call) and dotted(tree, parts.scope, node.func) == "warnings.warn":
+            yield refuse("loop-module", node.lineno, "warnings.warn shows where it is called from")
+    if any(isinstance(node, _MADE) for node in ast.walk(parts.loop)):
+        for name in _ORIGIN:
+            asked = tree.attributes.get(name) or tree.strings.get(name)
+            if asked is not None:
+                yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
+
+
+def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Iterator[Refusal]:
+    """Nothing looks at variables, frames or code; globals that are handed in stay what they are."""
+    if parts.scope.parent is None or isinstance(parts.node, ast.AsyncFunctionDef):
+        return
+    function = Helper(
+        name=parts.node.name,
+        node=parts.node,
+        scope=parts.scope,
+        outer=parts.scope.parent,
+        reads=[],
+        kept=frozenset(),
+        lazy=False,
+    )
+    lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
+    for check in (
+        dynamic.no_dynamic_scope,
+        frames.nothing_looks,
+        dynamic.not_compiled,
+        moving.passed_globals_settled,
+    ):
+        found = check(lifting, function)
+        if found is not None:
+            yield found
+
+
+def _cells(parts: Parts) -> Iterator[Refusal]:
+    """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
+    for name in parts.names:
+        bound = parts.binders(name, "loop")
+        line = parts.shared_write(name, "setup")
+        if line is not None:
+            yield refuse("loop-shared-variable", line, f"{name} is bound by a nested function here")
+        line = parts.captured(name, "setup")
+        if line is not None and bound:
+            yield refuse(
+                "loop-shared-variable",
+                bound[0].line,
+                f"{name} is bound here and read by the nested function of line {line}",
+            )
+        line = parts.shared_write(name, "loop")
+        after = bool(parts.uses(name, "tail") or parts.binders(name, "tail"))
+        if line is not None and after:
+            yield refuse(
+                "loop-shared-variable",
+                line,
+                f"{name} is bound by a nested function here and used after the loop",
+            )
+        line = parts.captured(name, "loop")
+        later = parts.binders(name, "tail")
+        if line is not None and later:
+            yield refuse(
+                "loop-shared-variable",
+                later[0].line,
+                f"{name} is bound again here, and a nested function of line {line} may still read it",
+            )
+
+
+def _special(fields: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+    """No field has a name that means something to a class."""
+    for name in fields:
+        if name.startswith("__"):
+            yield refuse("loop-unreadable-name", parts.loop.lineno, f"{name} would be a field of the class")
+
+
+def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+    """The loop releases nothing that the setup made, and the file does not watch what is released when."""
+    for node in ast.walk(parts.loop):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
+            yield refuse("loop-lifetime", node.lineno, f"{node.id} is deleted here")
+    tree = parts.analysis.tree
+    for (_, name), binders in tree.binders.items():
+        for binder in binders:
+            node, line = binder.node, binder.line
+            if name == "__del__" and isinstance(node, ast.FunctionDef):
+                yield refuse("loop-lifetime", line, "a class has a finalizer here")
+            elif (imported_path(node, name) or "").partition(".")[0] == "weakref":
+                yield refuse("loop-lifetime", line, "weak references are used in this file")
+    for name in ("getrefcount", "get_objects", "get_referents"):
+        asked = tree.attributes.get(name)
+        if asked is not None:
+            yield refuse("loop-lifetime", asked, f"{name} is used here")
+
+
+def _bindings(parts: Parts, flow: LoopFlow) -> Iterator[Refusal]:
+    """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    for name in parts.names:
+        before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
+        line = bound[0].line if bound else parts.loop.lineno
+        outside = before or not bound
+        if outside and flow.read_in_loop(name) and not flow.bound_before(name):
+            yield refuse(
+                "loop-maybe-unbound", parts.loop.lineno, f"{name} may be unbound where the loop begins"
+            )
+        if bound and flow.read_in_tail(name) and not flow.bound_after(name):
+            yield refuse("loop-maybe-unbound", line, f"{name} may be unbound where the loop ends")
+        if bound and not before and parts.uses(name, "setup"):
+            line = parts.uses(name, "setup")[0].node.lineno
+            yield refuse("loop-maybe-unbound", line, f"{name} is read here, before the loop binds it")
+
+
+def field_of(group: str) -> str:
+    """The field in which a group is handed in: its name in snake case."""
+    text = ""
+    for index, letter in enumerate(group):
+        upper = letter.isupper() and index > 0
+        after_lower = upper and not group[index - 1].isupper() and group[index - 1] != "_"
+        before_lower = upper and group[index - 1].isupper() and group[index + 1 : index + 2].islower()
+        text += "_" * (after_lower or before_lower) + letter.lower()
+    return text

@@ -1,0 +1,54 @@
+"""The rules that a helper must pass to be lifted, in the order in which they are tried.
+
+Every module here has a ``CHECKS`` tuple of functions from an attempt and a helper to a refusal or None,
+beside the codes that they use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codemods.decide.refusals import Refusal
+from codemods.decide.rules import (
+    annotated,
+    binding,
+    box,
+    calls,
+    captures,
+    context,
+    definition,
+    dynamic,
+    frames,
+    layout,
+    moving,
+    residual,
+    values,
+    writing,
+)
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+
+Check = Callable[[Lifting, Helper], Refusal | None]
+
+CHECKS: tuple[Check, ...] = (
+    # Before names are compared: the scope of type parameters is no function's.
+    definition.no_type_params,
+    *dynamic.CHECKS,
+    *frames.CHECKS,
+    *writing.CHECKS,
+    *binding.CHECKS,
+    *definition.CHECKS,
+    *annotated.CHECKS,
+    *values.CHECKS,
+    *calls.CHECKS,
+    *captures.CHECKS,
+    *moving.CHECKS,
+    *layout.CHECKS,
+)
+
+# They say by their codes why a rewrite is refused; see codemods.decide.context and .box.
+assert context
+assert box
+
+# What else is asked of a helper of which a residual stays.
+RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS

@@ -1,0 +1,175 @@
+"""Annotations that are evaluated where the function is defined."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.meanings import Meanings
+from codemods.facts.names import dotted
+from codemods.facts.scopes import FunctionNode, ScopeTree
+from codemods.facts.walk import all_arguments
+
+rule(
+    "annotation-evaluated",
+    "Without the future import, annotations are evaluated where the function is defined; at module level "
+    "that may fail: a name may be unbound there, an attribute missing, an operand of | no class.",
+    "add `from __future__ import annotations` to the file",
+    refused="""
+import sys
+def outer():
+    def h(x: sys.Sequence | None) -> 'int':
+        return x
+    return h(1)
+""",
+    lifted="""
+import typing as t
+from collections.abc import Sequence
+import numpy as np
+class C:
+    pass
+def outer():
+    def h(x: np.ndarray | None, y: Sequence[C] = ()) -> t.Optional[C]:
+        return x
+    return h(None)
+""",
+)
+
+# Decorators of methods that run nothing of the program's when they are applied.
+_DESCRIPTORS = {"builtins.classmethod", "builtins.property", "builtins.staticmethod"} | STATELESS_DECORATORS
+
+
+def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Annotations are strings, or such that evaluating them before the outer function's statement can't fail.
+
+    What they give is not seen by anyone: the helper is only called.
+    """
+    if "annotations" in lifting.tree.source.future_flags:
+        return None
+    written = [
+        annotation
+        for annotation in (*(a.annotation for a in all_arguments(helper.node.args)), helper.node.returns)
+        if annotation is not None and not isinstance(annotation, ast.Constant)
+    ]
+    if not written:
+        return None
+    tree = lifting.tree
+    root = helper.root.node
+    evaluated = tree.once(f"evaluated before {id(root)}", lambda: _evaluated_before(tree, root))
+    meanings = Meanings(tree, helper.outer, lambda name: _importable(lifting, helper, name), evaluated)
+    for annotation in written:
+        names = [node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)]
+        again = ast.dump(annotation) in evaluated and all(
+            tree.is_builtin(helper.outer, name) or _importable(lifting, helper, name) for name in names
+        )
+        if not again and not meanings.surely_evaluates(annotation):
+            return refuse(
+                "annotation-evaluated",
+                annotation.lineno,
+                f"an annotation of {helper.name} is evaluated at its definition",
+            )
+    return None
+
+
+def _importable(lifting: Lifting, helper: Helper, name: str) -> bool:
+    """Whether a global may be named in an annotation of the moved helper."""
+    if not bound_early(lifting, helper, name):
+        return False
+    if helper not in lifting.foreign:
+        return True
+    binders = lifting.tree.binders[lifting.tree.module, name]
+    return all(isinstance(binder.node, (ast.Import, ast.ImportFrom)) for binder in binders)
+
+
+def _evaluated_before(tree: ScopeTree, root: ast.AST) -> frozenset[str]:
+    """Dumps of expressions that annotations evaluate before a module-level statement, or first thing in it.
+
+    What they name must not be bound again in between.
+    """
+    line = getattr(root, "lineno", 0)
+    found: set[str] = set()
+    for number, annotation in tree.once("evaluated annotations", lambda: list(_headers(tree))):
+        if number > line:
+            continue
+        for node in ast.walk(annotation):
+            if isinstance(node, ast.expr) and _settled(tree, node, number, line):
+                found.add(ast.dump(node))
+    for annotation in _at_once(tree, root):
+        found.update(ast.dump(node) for node in ast.walk(annotation) if isinstance(node, ast.expr))
+    return frozenset(found)
+
+
+def _settled(tree: ScopeTree, node: ast.expr, start: int, end: int) -> bool:
+    """Whether the names in an expression mean the same from one line of the module to another."""
+    for name in (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)):
+        for binder in tree.binders.get((tree.module, name), []):
+            if start <= binder.line <= end or binder.scope.frame() is not tree.module:
+                return False
+    return True
+
+
+def _headers(tree: ScopeTree) -> Iterator[tuple[int, ast.expr]]:
+    """Annotations that loading the module evaluates, with the line where that is over."""
+    for statement in tree.source.tree.body:
+        if isinstance(statement, ast.ClassDef):
+            end = statement.end_lineno or statement.lineno
+            for annotation in _in_class(tree, statement, statement.body):
+                yield end, annotation
+        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for annotation in _of(statement):
+                yield statement.end_lineno or statement.lineno, annotation
+
+
+def _of(node: FunctionNode) -> Iterator[ast.expr]:
+    for annotation in (*(a.annotation for a in all_arguments(node.args)), node.returns):
+        if annotation is not None:
+            yield annotation
+
+
+def _in_class(tree: ScopeTree, node: ast.ClassDef, body: list[ast.stmt]) -> Iterator[ast.expr]:
+    """Annotations of methods, whose names the class does not bind itself."""
+    scope = tree.by_node[node]
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for annotation in _of(statement):
+                names = [inner.id for inner in ast.walk(annotation) if isinstance(inner, ast.Name)]
+                if not any((scope, name) in tree.binders for name in names):
+                    yield annotation
+
+
+def _at_once(tree: ScopeTree, root: ast.AST) -> Iterator[ast.expr]:
+    """Annotations of a statement that it evaluates before anything else of the program's can run."""
+    if isinstance(root, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not root.decorator_list and _plain_defaults(root):
+            yield from _of(root)
+        return
+    plain = Meanings(tree, tree.module, lambda name: True, ()).plain
+    if isinstance(root, ast.ClassDef) and not root.decorator_list and plain(root):
+        quiet = next((i for i, s in enumerate(root.body) if not _is_quiet(tree, s)), len(root.body))
+        yield from _in_class(tree, root, root.body[:quiet])
+
+
+def _plain_defaults(node: FunctionNode) -> bool:
+    return all(
+        default is None or is_constant(default) for default in (*node.args.defaults, *node.args.kw_defaults)
+    )
+
+
+def _is_quiet(tree: ScopeTree, statement: ast.stmt) -> bool:
+    """Whether a statement of a class body runs nothing but its annotations."""
+    match statement:
+        case ast.Pass() | ast.Expr(ast.Constant()):
+            return True
+        case ast.Assign(targets, value):
+            return all(isinstance(target, ast.Name) for target in targets) and is_constant(value)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            known = [dotted(tree, tree.module, decorator) for decorator in statement.decorator_list]
+            return all(path in _DESCRIPTORS for path in known) and _plain_defaults(statement)
+    return False
+
+
+CHECKS = (annotations_safe,)

@@ -1,0 +1,114 @@
+"""The helper's name must mean the helper, and nothing else, wherever it is used."""
+
+from __future__ import annotations
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+
+rule(
+    "helper-rebound",
+    "The helper's name is bound more than once, or deleted, so a call may mean something else.",
+    "give the other binding another name",
+    refused="""
+def outer(wrap):
+    def h(x):
+        return x + 1
+    if wrap:
+        h = wrap(h)
+    return h(1)
+""",
+    lifted="""
+def outer(wrap):
+    def h(x):
+        return x + 1
+    wrapped = h(1)
+    return wrapped
+""",
+)
+rule(
+    "conditional-def",
+    "The definition stands in a branch, and a call can be reached without passing through it.",
+    "define the helper at the top level of the function",
+    refused="""
+def outer(flag):
+    if flag:
+        def h(x):
+            return x + 1
+    return h(1)
+""",
+    lifted="""
+def outer(flag):
+    if flag:
+        def h(x):
+            return x + 1
+        return h(1)
+    return 0
+""",
+)
+rule(
+    "use-before-def",
+    "A call can be reached before the definition; there the name is unbound, which the program may rely on.",
+    "move the definition above the first call",
+    refused="""
+def outer():
+    try:
+        v = h()
+    except UnboundLocalError:
+        v = 'not yet'
+    def h():
+        return 'defined'
+    return v
+""",
+    lifted="""
+def outer():
+    def h():
+        return 'defined'
+    try:
+        v = h()
+    except UnboundLocalError:
+        v = 'not yet'
+    return v
+""",
+)
+
+
+def bound_once(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing but the definition binds the name."""
+    if lifting.tree.owner(helper.outer, helper.name) is not helper.outer:
+        return refuse(
+            "helper-rebound",
+            helper.node.lineno,
+            f"{helper.name} is declared global or nonlocal in {helper.outer.name}",
+        )
+    for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):
+        if binder.node is not helper.node:
+            return refuse(
+                "helper-rebound",
+                binder.line,
+                f"{helper.name} is bound again here, so a call may not mean the definition in line "
+                f"{helper.node.lineno}",
+            )
+    return None
+
+
+def defined_first(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The definition is on every path to a call, also to a call made on its behalf by another helper."""
+    for callee in (helper, *sorted(lifting.reached(helper), key=lambda h: h.node.lineno)):
+        if callee.outer.inside(helper.scope) or (callee is helper and helper.entry is not None):
+            continue
+        flow = lifting.analysis.flow(callee.outer)
+        for use in lifting.analysis.uses(helper):
+            for place in lifting.places(use.scope, use.call or use.node, callee.outer):
+                if not flow.bound_at(place.node, callee.scope.name):
+                    top = callee.node in getattr(callee.outer.node, "body", ())
+                    line = getattr(place.node, "lineno", use.node.lineno)
+                    return refuse(
+                        "use-before-def" if top else "conditional-def",
+                        line,
+                        f"{callee.name} may not be defined yet when line {line} is reached",
+                    )
+    return None
+
+
+CHECKS = (bound_once, defined_first)

@@ -1,0 +1,44 @@
+"""Calls must be able to carry new keyword arguments without meeting others of the same name."""
+
+from __future__ import annotations
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+
+rule(
+    "kwargs-at-call",
+    "A call passes **kwargs, or a keyword of the same name as a capture, to the helper.",
+    "write the keywords out at the call",
+    refused="""
+def outer(n, opts):
+    def h(x=0):
+        return x + n
+    return h(**opts)
+""",
+    lifted="""
+def outer(n, opts):
+    def h(x=0):
+        return x + n
+    return h(x=opts['x'])
+""",
+)
+
+
+def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No keyword at a call or in the signature can meet a capture's."""
+    needs = lifting.needs[helper]
+    if not needs:
+        return None
+    names = {name for name, _ in needs}
+    for use in lifting.analysis.uses(helper):
+        if use.call is None:
+            continue
+        for keyword in use.call.keywords:
+            if keyword.arg is None or keyword.arg in names:
+                what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
+                return refuse("kwargs-at-call", use.node.lineno, f"{helper.name} is called with {what} here")
+    return None
+
+
+CHECKS = (keywords_free,)

@@ -1,0 +1,179 @@
+"""What a definition evaluates each time it is executed: defaults and decorators."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+
+# Decorators that keep no state and do the same thing however often they are applied.
+STATELESS_DECORATORS = frozenset(
+    """
+    contextlib.asynccontextmanager contextlib.contextmanager torch.compiler.disable torch.enable_grad
+    torch.inference_mode torch.jit.unused torch.no_grad
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
+)
+
+rule(
+    "decorated",
+    "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
+    " wrap.",
+    "drop the decorator, or apply it in the outer function",
+    refused="""
+import functools
+def outer(n):
+    @functools.lru_cache
+    def h(x):
+        return x
+    return h(n)
+""",
+    lifted="""
+import contextlib
+def outer(n):
+    @contextlib.contextmanager
+    def h(x):
+        yield x + n
+    with h(1) as got:
+        return got
+""",
+)
+rule(
+    "default-not-constant",
+    "A default value is evaluated at every call of the outer function; after the lift once, and shared.",
+    "use None as the default and make the value inside the helper",
+    refused="""
+def outer():
+    def h(x, acc=[]):
+        acc.append(x)
+        return list(acc)
+    h(1)
+    return h(2)
+""",
+    lifted="""
+def outer():
+    def h(x, acc=(), scale=-1.5):
+        return [*acc, x * scale]
+    h(1)
+    return h(2)
+""",
+)
+rule(
+    "type-param",
+    "The helper or a function around it has type parameters, which belong to it, or a type alias or "
+    "a bound near it reads a variable, which is done when it is asked for and not before.",
+    "use a TypeVar of the module",
+    refused="""
+def outer[T](x: T):
+    def h(y):
+        return T, y
+    return h(x)
+""",
+    lifted="""
+from typing import TypeVar
+T = TypeVar('T')
+def outer(x):
+    def h(y):
+        return T, y
+    return h(x)
+""",
+)
+rule(
+    "doctest",
+    "The helper's docstring has examples (>>>), which doctest would collect once it is at module level.",
+    "write the examples without >>>",
+    refused='''
+def outer(n):
+    def h(x):
+        """
+        >>> 1 + 1
+        3
+        """
+        return x + n
+    return h(1)
+''',
+    lifted='''
+def outer(n):
+    def h(x):
+        """One more than x."""
+        return x + n
+    return h(1)
+''',
+)
+
+
+def is_constant(node: ast.expr) -> bool:
+    """Whether an expression makes the same immutable value whenever it is evaluated."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return isinstance(node.operand, ast.Constant) and isinstance(
+            node.operand.value, (int, float, complex)
+        )
+    if isinstance(node, ast.Tuple):
+        return all(is_constant(element) for element in node.elts)
+    return isinstance(node, ast.Constant)
+
+
+def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Defaults are immutable literals."""
+    for default in (*helper.node.args.defaults, *helper.node.args.kw_defaults):
+        if default is not None and not is_constant(default):
+            return refuse(
+                "default-not-constant",
+                default.lineno,
+                f"a default value of {helper.name} is evaluated at every definition",
+            )
+    return None
+
+
+def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Decorators are known ones, imported by the module before the outer function."""
+    tree = lifting.tree
+    for decorator in helper.node.decorator_list:
+        function = decorator
+        if isinstance(decorator, ast.Call):
+            function = decorator.func
+            if not all(is_constant(a) for a in (*decorator.args, *(k.value for k in decorator.keywords))):
+                return refuse(
+                    "decorated", decorator.lineno, f"a decorator of {helper.name} takes more than constants"
+                )
+        base = function
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
+        if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
+            return refuse("decorated", decorator.lineno, f"{helper.name} is decorated here")
+    return None
+
+
+def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
+    """Whether a name is a global that is bound when the statement of the outermost function is reached."""
+    module = lifting.tree.module
+    if lifting.tree.owner(helper.outer, name) is not module or (module, name) not in lifting.tree.binders:
+        return False
+    flow = lifting.analysis.flow(module)
+    root = helper.root.node
+    return flow.knows(root) and flow.bound_at(root, name)
+
+
+def no_type_params(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No type parameters around the helper, and no variable that is read when a type is evaluated."""
+    for scope in helper.scope.ancestors():
+        if scope.has_type_params:
+            return refuse("type-param", getattr(scope.node, "lineno", 1), f"{scope.name} has type parameters")
+    for use in lifting.tree.lazy:
+        if use.scope.inside(helper.root):
+            reason = f"{use.node.id} is read whenever a type is evaluated"
+            return refuse("type-param", use.node.lineno, reason)
+    return None
+
+
+def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The docstring has no examples to be run."""
+    if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
+        return refuse("doctest", helper.node.lineno, f"the docstring of {helper.name} has doctest examples")
+    return None
+
+
+CHECKS = (defaults_constant, decorators_stateless, no_doctest)

@@ -1,0 +1,351 @@
+"""Code that looks at scopes from within sees every lift."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
+
+# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
+_EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
+_COMPILERS = frozenset(
+    """
+    numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
+    taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
+    torch.jit.trace triton.jit
+    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
+)
+
+rule(
+    "dynamic-scope",
+    "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
+    "pass an explicit dict to eval or exec, or name the variables",
+    refused="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1') + k
+    return h(1)
+""",
+    lifted="""
+def outer(n):
+    k = n + 1
+    def h(x):
+        return eval('x + 1', {'x': x}) + k
+    return h(1)
+""",
+)
+rule(
+    "compiled-outer",
+    "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
+    "which can't call an ordinary function with keyword-only parameters.",
+    "write the helper at module level with the compiler's own decorator",
+    refused="""
+import numba
+@numba.njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+""",
+    lifted="""
+def njit(f):
+    return f
+@njit
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+""",
+)
+rule(
+    "class-cell",
+    "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
+    "write super(Class, self)",
+    refused="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f() + __class__.__name__
+        return h()
+""",
+    lifted="""
+class A:
+    def f(self):
+        return 'A'
+class B(A):
+    def f(self):
+        def h():
+            return super(B, self).f()
+        return h()
+""",
+)
+rule(
+    "mangled",
+    "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
+    "there.",
+    "use a single underscore",
+    refused="""
+class C:
+    __k = 2
+    def f(self):
+        def h():
+            return self.__k
+        return h()
+""",
+    lifted="""
+class C:
+    _k = 2
+    def f(self):
+        def h():
+            return self._k
+        return h()
+""",
+)
+rule(
+    "not-understood",
+    "The program uses a construct here whose flow of control or scope this tool does not know.",
+    "write it with plainer statements, or lift by hand",
+    refused="""
+def outer():
+    n: h = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+    lifted="""
+def outer():
+    n: int = 1
+    def h(x):
+        return x
+    return h(1) + n
+""",
+)
+
+
+def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing asks for variables of the outermost function, or of the module, by name."""
+    tree = lifting.tree
+    for name, allowed in _EVALUATORS.items():
+        for use in tree.uses.get((tree.module, name), []):
+            if (tree.module, name) in tree.binders:
+                continue
+            near = use.scope.inside(helper.root) or name == "globals" or use.scope.frame() is tree.module
+            if use.call is None or (near and not _harmless(tree, use, allowed)):
+                return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
+    for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
+        if path == "sys.modules" and not _may_list(tree, node):
+            continue
+        return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
+    return None
+
+
+def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+    """Attributes taken from, and names imported from, some modules."""
+    tree = lifting.tree
+    key = f"reached {sorted(modules)} {sorted(names)}"
+    return tree.once(key, lambda: _find_reached(tree, modules, names))
+
+
+def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+    found: list[tuple[ast.AST, str]] = []
+    if names & tree.attributes.keys():
+        for node in ast.walk(tree.source.tree):
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                base = dotted(tree, tree.module, node.value)
+                if base in modules:
+                    found.append((node, f"{base}.{node.attr}"))
+    for binders in tree.binders.values():
+        for binder in binders:
+            if isinstance(binder.node, ast.ImportFrom) and binder.node.module in modules:
+                for alias in binder.node.names:
+                    if alias.name in names:
+                        found.append((binder.node, f"{binder.node.module}.{alias.name}"))
+    return found
+
+
+def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether a use of ``sys.modules`` may list the names of this module.
+
+    It can't with a constant key, in a test of what is loaded, where it replaces a module, nor where what is
+    taken out is only asked for attributes.
+    """
+    parent = tree.parents[node]
+    if isinstance(parent, ast.Compare):
+        return False
+    taken: ast.AST = parent
+    if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
+        taken = tree.parents[parent]
+        if not isinstance(taken, ast.Call) or not taken.args:
+            return True
+        key: ast.expr = taken.args[0]
+    elif isinstance(parent, ast.Subscript):
+        if not isinstance(parent.ctx, ast.Load):
+            return False
+        key = parent.slice
+    else:
+        return True
+    return not isinstance(key, ast.Constant) and not _only_asked(tree, taken, frozenset())
+
+
+def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
+    around = tree.parents[node]
+    match around:
+        case ast.Attribute():
+            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
+        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
+            return first is node and not (isinstance(name, ast.Constant) and name.value == "__dict__")
+        case ast.Compare() | ast.BoolOp() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
+            return True
+        case ast.Assign(targets=[ast.Name() as target]):
+            scope = next((b.scope for bs in tree.binders.values() for b in bs if b.node is target), None)
+            owner = None if scope is None else tree.owner(scope, target.id)
+            if owner is None or owner.kind != "function" or around in seen:
+                return owner is not None and around in seen
+            uses = tree.uses.get((owner, target.id), [])
+            return all(u.node in tree.parents and _only_asked(tree, u.node, seen | {around}) for u in uses)
+    return False
+
+
+def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
+    """Whether a use can't see variables; ``globals()`` may only be asked for a constant name."""
+    assert use.call is not None
+    if allowed >= 0:
+        starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
+        return len(use.call.args) > allowed and not starred
+    parent = tree.parents[use.call]
+    match parent:
+        case ast.Subscript(ctx=ast.Load(), slice=ast.Constant()):
+            return True
+        case ast.Compare(left=ast.Constant(), ops=[ast.In() | ast.NotIn()]):
+            return True
+        case ast.Attribute(attr="get"):
+            call = tree.parents[parent]
+            return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.Constant)
+    return False
+
+
+def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No function around the helper is handed to a compiler that reads its source or bytecode."""
+    tree = lifting.tree
+    for scope in helper.scope.ancestors():
+        for decorator in getattr(scope.node, "decorator_list", []):
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if dotted(tree, scope.parent or tree.module, function) in _COMPILERS:
+                return refuse(
+                    "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
+                )
+    for use in tree.uses.get((tree.module, helper.root.name), []):
+        call = tree.parents.get(use.node)
+        if not isinstance(call, ast.Call) or use.node not in call.args:
+            continue
+        if dotted(tree, use.scope, call.func) in _COMPILERS:
+            return refuse(
+                "compiled-outer", call.lineno, f"{helper.root.name} is compiled from its source here"
+            )
+    return None
+
+
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The helper has no need of a class around it."""
+    if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
+        return refuse(
+            "class-cell",
+            helper.node.lineno,
+            f"{helper.name} uses super() or __class__ of the class around it",
+        )
+    private = helper.scope.private
+    if private is None:
+        return None
+    for node in ast.walk(helper.node):
+        for name in _identifiers(node):
+            if mangle(name, private) != name:
+                line = getattr(node, "lineno", helper.node.lineno)
+                return refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+    return None
+
+
+def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
+    """Whether every super() in the helper is given its class, so that nothing reads the cell."""
+    tree = lifting.tree
+    reads = [use for (_, name), uses in tree.uses.items() if name == "__class__" for use in uses]
+    supers = tree.uses.get((tree.module, "super"), [])
+    return not any(use.scope.inside(helper.scope) for use in reads) and all(
+        use.call is not None and len(use.call.args) == 2 for use in supers if use.scope.inside(helper.scope)
+    )
+
+
+def _identifiers(node: ast.AST) -> list[str]:
+    """Names that the compiler may mangle in one node."""
+    found: list[str] = []
+    for field in ("id", "attr", "arg", "name", "asname", "rest"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            found.append(value)
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        found.extend(node.names)
+    return found
+
+
+def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """What the walk found to be free is what the compiler says."""
+    line = helper.node.lineno
+    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper) - {"__class__"}:
+        return refuse(
+            "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
+        )
+    for use in lifting.analysis.uses(helper):
+        # That an augmented assignment reads its target is a matter of what else binds the name.
+        written = use.node in lifting.tree.parents
+        if written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+            return refuse(
+                "not-understood",
+                use.node.lineno,
+                f"{helper.name} stands in an expression that is not evaluated",
+            )
+    return None
+
+
+def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
+    """Names that are free in the helper only because something in it assigns or declares them."""
+    written = lifting.tree.once("written from inside", lambda: _written_inside(lifting.tree))
+    names = {
+        n for n, owner, scope in written if scope.inside(helper.scope) and not owner.inside(helper.scope)
+    }
+    return frozenset(names - set(helper.captures))
+
+
+def _written_inside(tree: ScopeTree) -> list[tuple[str, Scope, Scope]]:
+    """Variables of functions that code of scopes within them binds or declares."""
+    found = [
+        (name, owner, binder.scope)
+        for (owner, name), binders in tree.binders.items()
+        if owner.kind == "function"
+        for binder in binders
+        if binder.scope is not owner
+    ]
+    for (owner, name), statements in tree.declared.items():
+        if owner.kind == "function":
+            found.extend((name, owner, scope) for _, scope in statements)
+    return found
+
+
+def _evaluated(lifting: Lifting, use: Use) -> bool:
+    """Whether a use is a place in the flow of its own frame."""
+    frame = use.scope.frame()
+    if frame.kind != "function":
+        return True
+    node = use.call or use.node
+    owner = lifting.tree.owner(use.scope, use.node.id)
+    return owner is not frame or lifting.analysis.flow(frame).knows(node)
+
+
+CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, not_compiled)

@@ -1,0 +1,447 @@
+"""What the file sees of frames, code objects, closures and source text, in which a lift shows.
+
+A lift changes the code of the helper, of the functions around it, and of those that call it; in their frames
+it changes which names are local. A frame's globals, its file and how frames follow each other stay, and so
+do names and positional parameters of functions that are values. A helper is no value: nobody can ask it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.handed import asks_by_name, is_handed
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.meanings import package_around
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, ScopeTree
+
+Reach = Literal["all", "moved", "closure", "function", "source", "inside"]
+
+# What gives a frame.
+_FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
+_FRAME_CALLS = frozenset(["_getframe", "currentframe"])
+# What a lift changes, or what sees everything.
+_DATA = frozenset(
+    """
+    _current_frames ag_code co_cellvars co_code co_consts co_freevars co_name co_names co_qualname co_varnames
+    cr_code f_locals f_trace findCaller get_referrers getargvalues getasyncgenlocals getclosurevars
+    getcoroutinelocals getframeinfo getgeneratorlocals getinnerframes getouterframes getsource getsourcelines
+    gi_code setprofile settrace
+    """.split()  # noqa: SIM905 (a word list reads better than thirty quoted lines)
+)
+_NAMES = _DATA | _FRAMES | _FRAME_CALLS | {"__closure__", "__code__", "f_builtins", "f_code", "f_globals"}
+# Read of a function that is a value, or of any frame, these stay.
+_OF_FUNCTION = frozenset(
+    "co_argcount co_filename co_firstlineno co_flags co_kwonlyargcount co_name co_posonlyargcount".split()  # noqa: SIM905
+)
+_OF_FRAME = frozenset(["co_argcount", "co_filename", "co_firstlineno", "co_posonlyargcount"])
+_ASKS_FUNCTION = frozenset(["getclosurevars", "getsource", "getsourcelines"])
+_BY_NAME = frozenset(["__getattribute__", "attrgetter", "getattr_static", "methodcaller"])
+# Packages that hold no function of the file.
+_ELSEWHERE = sys.stdlib_module_names | {"numpy", "torch"}
+# What may be handed a frame: it looks at the file and line alone, or prints a traceback.
+_TAKERS = ("builtins.bool", "inspect.getmodule", "traceback.")
+
+rule(
+    "frame-introspection",
+    "The file looks at local variables, names or code of frames, at code objects, closures or source text, "
+    "in which a lifted function looks different.",
+    "keep the inspection in another module",
+    refused="""
+import sys
+def caller():
+    return sys._getframe(1).f_code.co_name
+def outer():
+    def h():
+        return caller()
+    return h()
+""",
+    lifted="""
+import sys
+def caller():
+    return sys._getframe(1).f_globals['__name__']
+def arity(f):
+    return f.__code__.co_argcount
+def outer():
+    def h():
+        return caller(), arity(outer)
+    return h()
+""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One place that looks at what a lift may change.
+
+    ``reach`` says for which helpers: all; those that move to another file; those whose lift changes what a
+    function that stays captures, the code of a function that the file hands around, or the text of something
+    that it does; those inside ``scope``.
+    """
+
+    line: int
+    what: str
+    reach: Reach
+    scope: Scope | None = None
+
+
+def not_looked_at(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing in the file looks at what this helper's lift changes."""
+    tree = lifting.tree
+    for sight in tree.once("sights", lambda: list(_sights(tree))):
+        if _shows(lifting, helper, sight):
+            return refuse("frame-introspection", sight.line, f"{sight.what} here")
+    return None
+
+
+def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
+    match sight.reach:
+        case "all":
+            return True
+        case "moved":
+            return helper in lifting.foreign
+        case "closure":
+            return _changes_closures(lifting, helper)
+        case "function":
+            return _changes_values(lifting, helper)
+        case "source":
+            return _changes_texts(lifting, helper)
+        case "inside":
+            assert sight.scope is not None
+            return _touches(lifting, helper, sight.scope)
+
+
+def nothing_looks(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The file never looks at frames, code objects or source text at all; for rewrites that add frames."""
+    tree = lifting.tree
+    for name in sorted(_NAMES & (tree.attributes.keys() | tree.strings.keys())):
+        line = tree.attributes.get(name) or tree.strings[name]
+        return refuse("frame-introspection", line, f"{name} is used here")
+    for sight in tree.once("sights", lambda: list(_sights(tree))):
+        return refuse("frame-introspection", sight.line, f"{sight.what} here")
+    for line, name in _imported(tree, _NAMES):
+        return refuse("frame-introspection", line, f"{name} is used here")
+    return None
+
+
+def looked_at(analysis: Analysis, helpers: Iterable[Helper]) -> dict[Helper, Refusal]:
+    """The refusals by `nothing_looks` of some helpers."""
+    lifting = Lifting(analysis, set(), {})
+    found = ((helper, nothing_looks(lifting, helper)) for helper in helpers)
+    return {helper: refusal for helper, refusal in found if refusal is not None}
+
+
+def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
+    """Whether some function that stays captures something else after the lift."""
+    # What moves is handed globals, which the functions in it then capture.
+    if helper in lifting.foreign and any(_functions_in(helper.scope)):
+        return True
+    for scope in helper.outer.ancestors():
+        if scope.kind in ("function", "lambda") and scope.free and not _is_lifted(lifting, scope):
+            return True
+    for use in lifting.analysis.uses(helper):
+        for scope in use.scope.ancestors():
+            if scope is helper.outer:
+                break
+            if scope.deferred and not _is_lifted(lifting, scope):
+                return True
+            if _is_lifted(lifting, scope):
+                break
+    return False
+
+
+def _changes_values(lifting: Lifting, helper: Helper) -> bool:
+    """Whether the lift changes the code of a function that stays and that the file hands around."""
+    changed = {scope for scope in _around(lifting, helper) if scope.deferred}
+    changed.update(_functions_in(helper.scope))
+    return any(is_handed(lifting.tree, scope) for scope in changed if not _is_lifted(lifting, scope))
+
+
+def _changes_texts(lifting: Lifting, helper: Helper) -> bool:
+    """The same for the text of functions, and of the classes and the module that they are in."""
+    tree = lifting.tree
+    module = {"getmodule", "import_module", "modules"} & (tree.attributes.keys() | tree.bound_names)
+    in_class = any(scope.kind == "class" for scope in _around(lifting, helper))
+    return bool(module) or in_class or _changes_values(lifting, helper)
+
+
+def _around(lifting: Lifting, helper: Helper) -> set[Scope]:
+    """The scopes around a helper and around its calls."""
+    places = [helper.outer, *(use.scope for use in lifting.analysis.uses(helper))]
+    return {scope for place in places for scope in place.ancestors()}
+
+
+def _functions_in(scope: Scope) -> Iterator[Scope]:
+    """Functions, lambdas and generators inside a function."""
+    for inner in scope.children:
+        if inner.deferred:
+            yield inner
+        yield from _functions_in(inner)
+
+
+def _is_lifted(lifting: Lifting, scope: Scope) -> bool:
+    return lifting.analysis.by_scope.get(scope) in lifting.candidates
+
+
+def _touches(lifting: Lifting, helper: Helper, scope: Scope) -> bool:
+    """Whether the lift changes code of a scope or of one in it."""
+    return helper.scope.inside(scope) or any(use.scope.inside(scope) for use in lifting.analysis.uses(helper))
+
+
+def _sights(tree: ScopeTree) -> Iterator[Sight]:
+    """All places of the file that look at something that some lift may change."""
+    present = _NAMES & (tree.attributes.keys() | tree.strings.keys())
+    listed = {"stack", "trace"} & tree.attributes.keys()
+    if present or listed:
+        yield from _attributes(tree, present)
+        yield from _strings(tree, present)
+    for line, name in _imported(tree, _NAMES | {"stack", "trace"}):
+        last = name.rpartition(".")[2]
+        if last not in _FRAME_CALLS:
+            yield Sight(line, f"{name} is imported", _reach(last))
+    for (owner, name), uses in tree.uses.items():
+        imported = {
+            _path(binder.node, name)
+            for binder in tree.binders.get((owner, name), ())
+            if owner.kind == "module"
+        }
+        if imported & {"inspect.currentframe", "sys._getframe"}:
+            for use in uses:
+                if use.call is None or not _kept_harmless(tree, use.call, use.scope, frozenset()):
+                    yield Sight(use.node.lineno, f"{name} is used", "all")
+
+
+def _path(node: ast.AST, name: str) -> str:
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                return f"{node.module}.{alias.name}"
+    return ""
+
+
+def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Some names that the file imports from the modules that have them."""
+    for binders in tree.binders.values():
+        for binder in binders:
+            node = binder.node
+            if isinstance(node, ast.ImportFrom) and node.module in (
+                "gc",
+                "inspect",
+                "sys",
+                "threading",
+                "traceback",
+            ):
+                for alias in node.names:
+                    if alias.name in names:
+                        yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
+    scopes = _ScopeOf(tree)
+    for node in ast.walk(tree.source.tree):
+        if isinstance(node, ast.MatchClass) and present.intersection(node.kwd_attrs):
+            yield Sight(node.lineno, "an attribute of a frame or of code is matched", "all")
+        if not isinstance(node, ast.Attribute):
+            continue
+        if node.attr in ("stack", "trace"):
+            if dotted(tree, scopes.of(node), node.value) == "inspect":
+                yield Sight(node.lineno, f"inspect.{node.attr} is used", "all")
+        elif node.attr in present:
+            found = _judged(tree, node, scopes.of(node))
+            if found is not None:
+                yield found
+
+
+class _ScopeOf:
+    """Finds the scope that a node lies in."""
+
+    def __init__(self, tree: ScopeTree) -> None:
+        self.tree = tree
+
+    def of(self, node: ast.AST) -> Scope:
+        """The innermost scope around a node; one a little further out where it makes no difference."""
+        around: ast.AST | None = self.tree.parents.get(node)
+        while around is not None:
+            if around in self.tree.by_node:
+                return self.tree.by_node[around]
+            around = self.tree.parents.get(around)
+        return self.tree.module
+
+
+def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
+    """What one attribute looks at, or None if no lift shows there."""
+    name, parent = node.attr, tree.parents[node]
+    above = parent.attr if isinstance(parent, ast.Attribute) else None
+    sight = Sight(node.lineno, f"{name} is used", "all")
+    if not isinstance(node.ctx, ast.Load):
+        return sight
+    if name == "__code__" and (above in _OF_FUNCTION or _is_signature(tree, parent)):
+        return None
+    if _is_code(node.value) and (name == "co_name" or _is_signature(tree, node)):
+        return None
+    asked = _asked(tree, node, scope)
+    if asked is tree.module:
+        return None
+    if name == "__closure__":
+        return Sight(sight.line, sight.what, "closure")
+    if asked is not None:
+        return Sight(sight.line, sight.what, "inside", asked)
+    if name in _ASKS_FUNCTION:
+        return Sight(sight.line, sight.what, _reach(name))
+    if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
+        return Sight(sight.line, sight.what, "function")
+    if name == "f_code":
+        moved = Sight(sight.line, sight.what, "moved")
+        return (moved if above == "co_filename" else None) if above in _OF_FRAME else sight
+    if name == "f_globals":
+        return Sight(sight.line, sight.what, "moved") if _is_lookup(tree, node) else sight
+    if name == "f_builtins":
+        return None
+    if name in _FRAMES and _kept_harmless(tree, node, scope, frozenset()):
+        return None
+    if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
+        return None if _kept_harmless(tree, parent, scope, frozenset()) else sight
+    return sight
+
+
+def _reach(name: str) -> Reach:
+    """For which helpers a function of ``inspect`` matters, whatever it is given."""
+    if name not in _ASKS_FUNCTION:
+        return "all"
+    return "function" if name == "getclosurevars" else "source"
+
+
+def _gives_code(tree: ScopeTree) -> bool:
+    """Whether code objects may come from frames here, and not only from functions."""
+    return bool({"ag_code", "cr_code", "f_code", "gi_code"} & (tree.attributes.keys() | tree.strings.keys()))
+
+
+def _is_code(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "__code__"
+
+
+def _is_signature(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether an expression is ``X.__code__.co_varnames[:X.__code__.co_argcount]`` up to the brackets."""
+    around = tree.parents.get(node)
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "co_varnames"
+        and _is_code(node.value)
+        and isinstance(around, ast.Subscript)
+        and around.value is node
+        and isinstance(around.slice, ast.Slice)
+        and around.slice.lower is None
+        and around.slice.step is None
+        and isinstance(around.slice.upper, ast.Attribute)
+        and around.slice.upper.attr == "co_argcount"
+        and isinstance(around.slice.upper.value, ast.Attribute)
+        and ast.dump(around.slice.upper.value) == ast.dump(node.value)
+    )
+
+
+def _asked(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Scope | None:
+    """The function that is asked for its code, where the text says which; the module for one of another
+    file.
+    """
+    subject: ast.expr | None = None
+    if node.attr in ("__code__", "__closure__"):
+        subject = node.value
+    elif node.attr in _ASKS_FUNCTION:
+        call = tree.parents[node]
+        plain = isinstance(call, ast.Call) and call.func is node and len(call.args) == 1
+        subject = call.args[0] if plain and isinstance(call, ast.Call) else None
+    elif node.attr.startswith("co_") and _is_code(node.value) and isinstance(node.value, ast.Attribute):
+        subject = node.value.value
+    if subject is None:
+        return None
+    if isinstance(subject, ast.Name) and tree.owner(scope, subject.id) is tree.module:
+        binders = tree.binders.get((tree.module, subject.id), [])
+        made = tree.by_node.get(binders[0].node) if len(binders) == 1 else None
+        if made is not None and not getattr(made.node, "decorator_list", ()):
+            return made
+    first = (dotted(tree, scope, subject) or "").partition(".")[0]
+    foreign = first in _ELSEWHERE and first != package_around(Path(tree.source.path))
+    return tree.module if foreign else None
+
+
+def _is_lookup(tree: ScopeTree, node: ast.Attribute) -> bool:
+    """Whether a frame's globals are only asked for a name that the text gives."""
+    parent = tree.parents[node]
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return isinstance(parent.ctx, ast.Load) and isinstance(parent.slice, ast.Constant)
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(operator, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for operator in parent.ops)
+    call = tree.parents[parent]
+    return (
+        isinstance(parent, ast.Attribute)
+        and parent.attr == "get"
+        and isinstance(call, ast.Call)
+        and call.func is parent
+        and bool(call.args)
+        and isinstance(call.args[0], ast.Constant)
+    )
+
+
+def _kept_harmless(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
+    """Whether a frame stays in this function: it is asked for attributes, compared, kept in a variable."""
+    parent = tree.parents.get(node)
+    match parent:
+        case ast.Attribute() | ast.Compare() | ast.BoolOp() | ast.If() | ast.While() | ast.Assert():
+            return True
+        case ast.UnaryOp(ast.Not()) | ast.Expr() | ast.Delete():
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return _variable_harmless(tree, name, scope, seen)
+        case ast.NamedExpr(target=ast.Name(id=name)):
+            return _variable_harmless(tree, name, scope, seen) and _kept_harmless(tree, parent, scope, seen)
+        case ast.Call():
+            path = dotted(tree, scope, parent.func) or ""
+            return parent.func is not node and path.startswith(_TAKERS)
+    return False
+
+
+def _variable_harmless(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[str]) -> bool:
+    """The same for every use of the variable that a frame is kept in."""
+    owner = tree.owner(scope, name)
+    if owner.kind not in ("function", "lambda"):
+        return False
+    if name in seen:
+        return True
+    return all(
+        use.call is None and _kept_harmless(tree, use.node, use.scope, seen | {name})
+        for use in tree.uses.get((owner, name), [])
+        if use.node in tree.parents
+    )
+
+
+def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
+    """Attributes that may be asked for by name."""
+    named = present & tree.strings.keys()
+    if not named:
+        return
+    dynamic = asks_by_name(tree) or bool(_BY_NAME & (tree.attributes.keys() | tree.bound_names))
+    for node in ast.walk(tree.source.tree):
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in named):
+            continue
+        call = tree.parents[node]
+        function = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        asked = isinstance(call, ast.Call) and len(call.args) > 1 and call.args[1] is node
+        if asked and function == "hasattr":
+            continue
+        if (
+            dynamic
+            or (asked and function in ("getattr", "setattr", "delattr"))
+            or isinstance(call, ast.MatchClass)
+        ):
+            reach: Reach = "function" if node.value == "__code__" else "all"
+            yield Sight(node.lineno, f"{node.value} is named", reach)
+
+
+CHECKS = (not_looked_at,)

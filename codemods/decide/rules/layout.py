@@ -1,0 +1,60 @@
+"""The text must be such that the definition and every call can be cut out and changed without touching
+more.
+"""
+
+from __future__ import annotations
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.printed import is_printed
+
+rule(
+    "layout",
+    "The definition or a call is written in a way that can't be changed in place (a call whose own text "
+    "an f-string "
+    "prints, a definition after a backslash or a form feed).",
+    "write the call, or the definition, on a line of its own",
+    refused="""
+def outer(n):
+    def h(x):
+        return x + n
+    return f'{abs(h(1))=}'
+""",
+    lifted="""
+def outer(n):
+    def h(x):
+        return x + n
+    return f'{abs(h(1))}'
+""",
+)
+
+
+def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Definition and calls are where the syntax tree says."""
+    source = lifting.tree.source
+    first = min([helper.node.lineno, *(d.lineno for d in helper.node.decorator_list)])
+    prefix = source.lines[first - 1][
+        : len(source.lines[first - 1]) - len(source.lines[first - 1].lstrip(" \t"))
+    ]
+    starts = source.lines[first - 1][len(prefix) :].startswith(("def", "async", "@"))
+    continued = first > 1 and source.lines[first - 2].rstrip("\r\n").endswith("\\")
+    if not starts or continued:
+        return refuse("layout", first, f"the definition of {helper.name} does not start a line of its own")
+    for use in lifting.analysis.uses(helper):
+        if use.call is None:
+            continue
+        start, end = source.span(use.node)
+        close = source.span(use.call)[1]
+        if source.text[start:end] != use.node.id or source.text[close - 1 : close] != ")":
+            return refuse(
+                "layout", use.node.lineno, f"the call of {helper.name} can't be located in the text"
+            )
+        if use.in_text and is_printed(lifting.tree, use.call):
+            return refuse(
+                "layout", use.node.lineno, f"an f-string prints the text of a call of {helper.name}"
+            )
+    return None
+
+
+CHECKS = (text_is_plain,)

@@ -1,0 +1,306 @@
+"""What a helper must not depend on when it moves to another module, and where the lifted function can
+stand.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.globals import globals_of
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+
+rule(
+    "outer-in-loop",
+    "The outer function is defined in a loop or a match statement of the module.",
+    "define it at the module's top level",
+    refused="""
+for k in (1, 2):
+    def outer():
+        def h(x):
+            return x
+        return h(1)
+""",
+    lifted="""
+if True:
+    def outer():
+        def h(x):
+            return x
+        return h(1)
+""",
+)
+rule(
+    "module-identity",
+    "The helper uses globals(), __name__ or another name that may differ from module to module.",
+    "pass the value to the helper",
+    refused="""
+#% to
+def outer():
+    def h():
+        return __name__
+    return h()
+""",
+    lifted="""
+#% to
+def outer():
+    here = __name__
+    def h():
+        return here
+    return h()
+""",
+)
+rule(
+    "global-write",
+    "The helper assigns a global of its module.",
+    "return the value, or keep the state in an object",
+    refused="""
+#% to
+count = 0
+def outer():
+    def h():
+        global count
+        count += 1
+    h()
+    return count
+""",
+    lifted="""
+#% to
+counts = {'n': 0}
+def outer():
+    def h():
+        counts['n'] += 1
+    h()
+    return counts['n']
+""",
+)
+rule(
+    "star-import",
+    "A name that the helper reads may come from a star import.",
+    "import the name explicitly",
+    refused="""
+#% to
+from os.path import *
+def outer():
+    def h():
+        return join('a', 'b')
+    return h()
+""",
+    lifted="""
+#% to
+from os.path import join
+def outer():
+    def h():
+        return join('a', 'b')
+    return h()
+""",
+)
+rule(
+    "unresolved-global",
+    "A name that the helper reads is bound nowhere in the file.",
+    "import or define the name",
+    refused="""
+#% to
+def outer():
+    def h():
+        return injected
+    return h()
+""",
+    lifted="""
+#% to
+injected = 1
+def outer():
+    def h():
+        return injected
+    return h()
+""",
+)
+rule(
+    "global-rebound",
+    "A global that the helper reads may be rebound while it runs; in another module it would keep the old"
+    " value.",
+    "keep the state in an object",
+    refused="""
+#% to
+limit = 3
+def change():
+    global limit
+    limit = 5
+def outer():
+    def h():
+        change()
+        return limit
+    return h()
+""",
+    lifted="""
+#% to
+limit = 3
+limit = 4
+def outer():
+    def h():
+        return limit
+    return h()
+""",
+)
+rule(
+    "module-attribution",
+    "The helper calls warnings.warn, which is filtered and shown once per module and line.",
+    "warn in the outer function",
+    refused="""
+#% to
+import warnings
+def outer():
+    def h():
+        warnings.warn('careful')
+    h()
+""",
+    lifted="""
+#% to
+import warnings
+def outer():
+    def h():
+        return 'careful'
+    warnings.warn(h())
+""",
+)
+rule(
+    "seam-deferred",
+    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the "
+    "call it would be "
+    "read too early.",
+    "read the seam in the outer function and let the helper capture the result",
+    refused="""
+#% to
+#% keep clock
+from time import time as clock
+def outer():
+    def h():
+        return lambda: clock()
+    return h()()
+""",
+    lifted="""
+#% to
+#% keep clock
+from time import time as clock
+def outer():
+    def h():
+        return clock()
+    return h()
+""",
+)
+
+
+def place_for_function(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The statement of the outermost function is executed once at most."""
+    root = helper.root.node
+    if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
+        return refuse(
+            "outer-in-loop", getattr(root, "lineno", 1), f"{helper.root.name} is defined in a loop or match"
+        )
+    return None
+
+
+def _placed(body: list[ast.stmt]) -> set[ast.AST]:
+    """The statements that are executed once at most, at any depth of conditions."""
+    found: set[ast.AST] = set(body)
+    for statement in body:
+        if isinstance(statement, (ast.If, ast.Try, ast.With)) or type(statement).__name__ == "TryStar":
+            for name in ("body", "orelse", "finalbody"):
+                found |= _placed(getattr(statement, name, []))
+            for handler in getattr(statement, "handlers", []):
+                found |= _placed(handler.body)
+    return found
+
+
+def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """In another module, every global means the same, or is passed and means the same."""
+    if helper not in lifting.foreign:
+        return None
+    known = globals_of(lifting.analysis)
+    name = helper.name
+    reads = known.read_in(helper.scope)
+    for decorator in helper.node.decorator_list:
+        reads.update({n.id: n.lineno for n in ast.walk(decorator) if isinstance(n, ast.Name)})
+    if "globals" in reads and known.look_up("globals").origin == "builtin":
+        return refuse("module-identity", reads["globals"], f"{name} uses globals()")
+    for (owner, written), binders in lifting.tree.binders.items():
+        if owner is lifting.tree.module and (inside := [b for b in binders if b.scope.inside(helper.scope)]):
+            return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
+    for passed, owner in lifting.needs[helper]:
+        for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
+            if owner is lifting.tree.module and scope.inside(helper.scope):
+                return refuse("global-write", statement.lineno, f"{name} declares {passed} global")
+    for read, line in known.fallbacks_in(helper.scope).items():
+        return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
+    for read, line in reads.items():
+        origin = known.look_up(read).origin
+        if origin == "identity":
+            return refuse("module-identity", line, f"{name} reads {read}")
+        if origin == "star":
+            return refuse("star-import", line, f"{read} may come from the star import in this file")
+        if origin in ("unknown", "typing"):
+            return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+    for node in ast.walk(helper.node):
+        if isinstance(node, ast.Call) and dotted(lifting.tree, helper.scope, node.func) == "warnings.warn":
+            return refuse("module-attribution", node.lineno, f"{name} calls warnings.warn")
+    return None
+
+
+def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """A global that is passed has at the call the value that the helper would read."""
+    module = lifting.tree.module
+    passed = [need for need in lifting.needs[helper] if need[1] is module]
+    if not passed:
+        return None
+    known = globals_of(lifting.analysis)
+    flow = lifting.analysis.flow(module)
+    for need in passed:
+        found = known.look_up(need[0])
+        root = helper.root.node
+        if found.rebound is not None:
+            return refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
+        bound = flow.knows(root) and flow.bound_at(root, need[0])
+        if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
+            return refuse(
+                "maybe-unbound",
+                helper.node.lineno,
+                f"the global {need[0]} may be unbound when the helper is called",
+            )
+        if need in lifting.kept[helper] or helper.lazy:
+            if found.repeated is not None:
+                return refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
+            if need[0] in lifting.seams:
+                return refuse(
+                    "seam-deferred", helper.node.lineno, f"{need[0]} is read after {helper.name} has returned"
+                )
+    return None
+
+
+def _quiet_load(lifting: Lifting, root: ast.AST) -> bool:
+    """Whether nothing that is executed while the module is loaded, after the function, could call it."""
+    later = False
+    for statement in lifting.tree.source.tree.body:
+        if later and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if is_main_block(statement) and statement is lifting.tree.source.tree.body[-1]:
+                continue
+            if any(isinstance(node, (ast.Call, ast.Import, ast.ImportFrom)) for node in ast.walk(statement)):
+                return False
+        elif later and any(isinstance(n, ast.Call) for d in statement.decorator_list for n in ast.walk(d)):  # type: ignore[attr-defined]
+            return False
+        later = later or statement is root
+    return later
+
+
+def is_main_block(statement: ast.stmt) -> bool:
+    """Whether a statement is ``if __name__ == "__main__"`` at the end of a module."""
+    return (
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.left, ast.Name)
+        and statement.test.left.id == "__name__"
+        and not statement.orelse
+    )
+
+
+CHECKS = (place_for_function, globals_travel, passed_globals_settled)

@@ -1,0 +1,190 @@
+"""What a residual (a one-line closure that forwards to the lifted function) can't hide."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.frames import nothing_looks
+from codemods.facts.helpers import Helper, own_nodes
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+from codemods.facts.walk import all_arguments
+
+_STACK_ATTRIBUTES = frozenset(
+    """
+    ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
+    print_exc print_stack setrecursionlimit tb_lineno tb_next walk_stack walk_tb
+    """.split()  # noqa: SIM905 (a word list reads better than twenty quoted lines)
+)
+_READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
+_PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
+
+rule(
+    "residual-frame",
+    "A residual stands as one more frame between the helper's caller and its code, and the program can see "
+    "that: by a stack level, a traceback that it takes apart, the recursion limit, or by recursing.",
+    "lift the helper plainly: let it only be called",
+    refused="""
+#% residual h
+import warnings
+def outer(n):
+    def h(x):
+        warnings.warn('careful', stacklevel=2)
+        return x + n
+    return list(map(h, [1, 2]))
+""",
+    lifted="""
+#% residual h
+import warnings
+def outer(n):
+    def h(x):
+        warnings.warn('careful')
+        return x + n
+    return list(map(h, [1, 2]))
+""",
+)
+rule(
+    "residual-async-generator",
+    "An asynchronous generator can't hand over to another: what is sent or thrown into it would be lost.",
+    "let the helper only be called",
+    refused="""
+#% residual h
+def outer(n):
+    async def h(x):
+        yield x + n
+    return h
+""",
+    lifted="""
+#% residual h
+def outer(n):
+    async def h(x):
+        return x + n
+    return h
+""",
+)
+rule(
+    "residual-lifetime",
+    "The helper deletes a parameter, and a residual's frame would keep the object alive.",
+    "drop the del, or let the helper only be called",
+    refused="""
+#% residual h
+def outer(n):
+    def h(x):
+        y = x + n
+        del x
+        return y
+    return list(map(h, [1, 2]))
+""",
+    lifted="""
+#% residual h
+def outer(n):
+    def h(x):
+        y = x + n
+        return y
+    return list(map(h, [1, 2]))
+""",
+)
+rule(
+    "residual-read",
+    "The helper is handed to something that reads its code (a compiler, a pickler), and would find a "
+    "residual's.",
+    "write the helper at module level",
+    refused="""
+#% residual h
+import pickle
+def outer(n):
+    def h(x):
+        return x + n
+    try:
+        return pickle.dumps(h)
+    except Exception as error:
+        return type(error)
+""",
+    lifted="""
+#% residual h
+def outer(n):
+    def h(x):
+        return x + n
+    try:
+        return sorted([2, 1], key=h)
+    except Exception as error:
+        return type(error)
+""",
+)
+
+
+def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing in the file counts frames, and the helper does not recurse."""
+    tree, name = lifting.tree, helper.name
+    for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
+        line = tree.attributes.get(found, helper.node.lineno)
+        return refuse("residual-frame", line, f"{found} sees how deep the stack is")
+    for node in ast.walk(tree.source.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
+        if dotted(tree, tree.module, node.func) == "warnings.warn":
+            levels += node.args[2:3]
+        for level in levels:
+            if not (isinstance(level, ast.Constant) and level.value == 1):
+                return refuse("residual-frame", node.lineno, "a stack level is given here")
+    if helper in _called_from(lifting, helper):
+        return refuse(
+            "residual-frame", helper.node.lineno, f"{name} leads back to itself: every level takes two frames"
+        )
+    return None
+
+
+def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
+    """Helpers whose names stand in a helper, or in those that it names."""
+    found: set[Helper] = set()
+    waiting = [helper]
+    while waiting:
+        scope = waiting.pop().scope
+        for other in lifting.analysis.helpers:
+            if other not in found and any(use.scope.inside(scope) for use in lifting.analysis.uses(other)):
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def forwardable(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """A function of its kind can forward to another."""
+    if isinstance(helper.node, ast.AsyncFunctionDef):
+        for node in own_nodes(helper.node.body):
+            if isinstance(node, (ast.Yield, ast.YieldFrom)):
+                return refuse(
+                    "residual-async-generator", node.lineno, f"{helper.name} is an asynchronous generator"
+                )
+    return None
+
+
+def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """No parameter is deleted."""
+    parameters = {argument.arg for argument in all_arguments(helper.node.args)}
+    for node in ast.walk(helper.node):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
+            return refuse("residual-lifetime", node.lineno, f"the parameter {node.id} is deleted here")
+    return None
+
+
+def code_unread(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The helper is not handed to what reads its code."""
+    tree = lifting.tree
+    for decorator in helper.node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        path = dotted(tree, helper.outer, function) or ""
+        if path.startswith(_READERS):
+            return refuse("residual-read", decorator.lineno, f"{path} compiles {helper.name}")
+    for use in lifting.analysis.uses(helper):
+        call = tree.parents.get(use.node)
+        call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
+        if isinstance(call, ast.Call) and call.func is not use.node:
+            path = dotted(tree, use.scope, call.func) or ""
+            if path.startswith((*_READERS, *_PICKLERS)):
+                return refuse("residual-read", call.lineno, f"{helper.name} is handed to {path}")
+    return None
+
+
+CHECKS = (no_visible_frame, nothing_looks, forwardable, keeps_parameters, code_unread)

@@ -1,0 +1,65 @@
+"""A helper that is more than a callee: a value with identity, attributes and a life of its own."""
+
+from __future__ import annotations
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+
+rule(
+    "function-attribute",
+    "An attribute of the helper is read or set; the lifted function is one object for all calls of the "
+    "outer one.",
+    "keep the state in a variable of the outer function",
+    refused="""
+def outer():
+    def h():
+        h.calls = getattr(h, 'calls', 0) + 1
+        return h.calls
+    return h()
+""",
+    lifted="""
+def outer():
+    state = {'calls': 0}
+    def h():
+        state['calls'] += 1
+        return state['calls']
+    return h()
+""",
+)
+rule(
+    "value-use",
+    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: "
+    "its identity, its "
+    "signature and the time at which it reads its captures would change.",
+    "ask for a residual: a one-line closure that forwards to the lifted function",
+    refused="""
+def outer(n):
+    def h(x):
+        return x + n
+    return list(map(h, [1, 2]))
+""",
+    lifted="""
+def outer(n):
+    def h(x):
+        return x + n
+    return [h(x) for x in [1, 2]]
+""",
+)
+
+
+def only_called(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Every use of the name is the callee of a call."""
+    for use in lifting.analysis.uses(helper):
+        if use.attribute is not None:
+            return refuse(
+                "function-attribute",
+                use.node.lineno,
+                f"attribute {use.attribute} of {helper.name} is used here",
+            )
+        if use.call is None:
+            return refuse("value-use", use.node.lineno, f"{helper.name} is used as a value here")
+    return None
+
+
+CHECKS = (only_called,)

@@ -1,0 +1,88 @@
+"""Captures that nested functions write: shared variables, not values."""
+
+from __future__ import annotations
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+
+rule(
+    "nonlocal-write",
+    "The helper assigns a variable of the outer function.",
+    "return the value and assign it in the outer function, or keep it in an object (box)",
+    refused="""
+def outer():
+    n = 0
+    def h(k):
+        nonlocal n
+        n += k
+    h(2)
+    return n
+""",
+    lifted="""
+def outer():
+    state = {'n': 0}
+    def h(k):
+        state['n'] += k
+    h(2)
+    return state['n']
+""",
+)
+rule(
+    "capture-nonlocal",
+    "Another nested function or generator assigns a variable that the helper captures, perhaps while the "
+    "helper runs.",
+    "keep the variable in an object (box) that both functions share",
+    refused="""
+def outer():
+    n = 1
+    def bump():
+        nonlocal n
+        n += 1
+    def h(act):
+        act()
+        return n
+    return h(lambda: bump())
+""",
+    lifted="""
+def outer():
+    state = {'n': 1}
+    def bump():
+        state['n'] += 1
+    def h(act):
+        act()
+        return state['n']
+    return h(lambda: bump())
+""",
+)
+
+
+def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Only the frame that owns a capture binds it."""
+    tree = lifting.tree
+    for (owner, name), statements in tree.declared.items():
+        if owner is tree.module or not helper.scope.inside(owner) or helper.scope is owner:
+            continue
+        for statement, scope in statements:
+            if scope.inside(helper.scope):
+                return refuse(
+                    "nonlocal-write",
+                    statement.lineno,
+                    f"{name} of the outer function is declared nonlocal here",
+                )
+    for name, owner in lifting.needs[helper]:
+        if owner is tree.module:
+            continue
+        if owner.kind != "function":
+            return refuse("not-understood", helper.node.lineno, f"{name} belongs to a {owner.kind}")
+        for statement, _ in tree.declared.get((owner, name), []):
+            return refuse(
+                "capture-nonlocal", statement.lineno, f"{name} is assigned by another nested function here"
+            )
+        for binder in tree.binders.get((owner, name), []):
+            if binder.scope.frame() is not owner:
+                return refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
+    return None
+
+
+CHECKS = (no_shared_writes,)

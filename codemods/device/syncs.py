@@ -1,0 +1,159 @@
+"""Calls that make the host wait for the device, with the loops they are in and the fence they come after.
+
+By name alone: what a receiver is, is not inferred here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from codemods.device.waits import JOINS, is_fence, sync_method
+
+# Loops and clauses of comprehensions, outermost first.
+_Loops = tuple[ast.AST, ...]
+_BLOCK_FIELDS = frozenset(["body", "orelse", "finalbody", "handlers", "cases"])
+
+
+@dataclass(frozen=True, slots=True)
+class SyncCall:
+    """One such call.
+
+    Attributes:
+        line: of the call.
+        text: the call, shortened.
+        method: what waits (``item``, ``cpu``, ``to``, ``synchronize``).
+        is_fence: whether everything queued before it is done after it.
+        batched: whether it brings many values to the host at once, which were stacked or concatenated for it.
+        function: qualified name of the function, of those inside the analysed one, that it stands in.
+        loops: headers of the loops around it inside that function, outermost first.
+        fence: line of the last fence before it in that function, or None; one under a condition (there is a
+            device) or in a loop of its own (over streams) counts.
+    """
+
+    line: int
+    text: str
+    method: str
+    is_fence: bool
+    batched: bool
+    function: str
+    loops: tuple[str, ...]
+    fence: int | None
+
+
+def find_syncs(function: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> tuple[SyncCall, ...]:
+    """Every such call in a function and in the functions inside it, in the order of the text."""
+    found: list[SyncCall] = []
+    _Scan(qualname, found).body(function.body, (), None)
+    return tuple(sorted(found, key=lambda call: call.line))
+
+
+class _Scan:
+    """Walks one function's statements in order, with the loops around and the last fence passed; adds to
+    ``found``.
+    """
+
+    def __init__(self, qualname: str, found: list[SyncCall]) -> None:
+        self.qualname = qualname
+        self.found = found
+
+    def body(self, statements: list[ast.stmt], loops: _Loops, fence: int | None) -> int | None:
+        """Walk a block; the last fence that was passed when it is done."""
+        for statement in statements:
+            fence = self.statement(statement, loops, fence)
+        return fence
+
+    def statement(self, node: ast.stmt, loops: _Loops, fence: int | None) -> int | None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            _Scan(f"{self.qualname}.{node.name}", self.found).body(node.body, (), None)
+            return fence
+        inner = (*loops, node) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else loops
+        own = inner if isinstance(node, ast.While) else loops
+        for name in node._fields:
+            if name not in _BLOCK_FIELDS:
+                fence = self.expressions(getattr(node, name, None), own, fence)
+        passed = fence
+        for index, block in enumerate(_blocks(node)):
+            after = self.body(block, inner, fence)
+            if index == 0:
+                passed = after
+        return passed
+
+    def expressions(self, node: object, loops: _Loops, fence: int | None) -> int | None:
+        """Walk what a field holds."""
+        if isinstance(node, list):
+            for item in node:
+                fence = self.expressions(item, loops, fence)
+            return fence
+        if isinstance(node, ast.expr):
+            return self.expression(node, loops, fence)
+        if isinstance(node, (ast.withitem, ast.keyword, ast.comprehension, ast.arguments)):
+            for name in node._fields:
+                fence = self.expressions(getattr(node, name, None), loops, fence)
+        return fence
+
+    def expression(self, node: ast.expr, loops: _Loops, fence: int | None) -> int | None:
+        if isinstance(node, (ast.Name, ast.Constant)):
+            return fence
+        own = loops
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            own = (*loops, *node.generators)
+        for name in node._fields:
+            fence = self.expressions(getattr(node, name, None), own, fence)
+        method = sync_method(node) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and method is not None:
+            line = node.func.end_lineno or node.lineno
+            self.found.append(
+                SyncCall(
+                    line=line,
+                    text=_short(node),
+                    method=method,
+                    is_fence=is_fence(method),
+                    batched=not is_fence(method) and _is_batch(node.func),
+                    function=self.qualname,
+                    loops=tuple(map(_header, loops)),
+                    fence=fence,
+                )
+            )
+            if is_fence(method):
+                fence = line
+        return fence
+
+
+def _is_batch(function: ast.expr) -> bool:
+    """Whether what is read was put together from many values: ``torch.stack(losses).tolist()``."""
+    return any(
+        isinstance(part, ast.Call)
+        and (part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", ""))
+        in JOINS
+        for part in ast.walk(function)
+    )
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if block:
+            yield block
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+def _header(node: ast.AST) -> str:
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+    assert isinstance(node, ast.While)
+    return f"while {ast.unparse(node.test)}"
+
+
+def _short(node: ast.Call, limit: int = 60) -> str:
+    """A call, with the middle of a long receiver left out."""
+    text = ast.unparse(node).replace("\n", " ")
+    if len(text) <= limit or not isinstance(node.func, ast.Attribute):
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+    receiver = ast.unparse(node.func.value).replace("\n", " ")
+    call = text[len(receiver) :]
+    return (
+        text if len(receiver) <= limit - len(call) else receiver[: max(1, limit - len(call) - 1)] + "…" + call
+    )

@@ -1,0 +1,123 @@
+"""The building blocks of a flow graph: events, joins, branches and jumps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from codemods.facts.scopes import Scope, ScopeTree, mangle
+
+Jump = Literal["return", "break", "continue"]
+
+
+class NotUnderstood(Exception):
+    """A construct without a known flow of control; carries the node."""
+
+    def __init__(self, node: ast.AST) -> None:
+        super().__init__(type(node).__name__)
+        self.node = node
+
+
+@dataclass(slots=True)
+class Event:
+    """A node of the graph: at most one name bound or unbound, then on to the successors."""
+
+    bind: str | None = None
+    unbind: str | None = None
+    line: int = 0
+    successors: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Loop:
+    exit: int
+    head: int
+
+
+@dataclass(slots=True)
+class Finally:
+    entry: int
+    jumps: set[Jump] = field(default_factory=set)
+
+
+class Builder:
+    """Adds events one after another; ``current`` is the last, or None where control can't be."""
+
+    def __init__(
+        self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]
+    ):
+        """``names`` are followed; ``quiet`` says which context managers surely don't swallow exceptions."""
+        self.tree = tree
+        self.frame = frame
+        self.names = names
+        self.quiet = quiet
+        self.scope = frame
+        self.events: list[Event] = [Event()]
+        self.entered: set[int] = set()
+        self.points: dict[ast.AST, list[int]] = {}
+        self.current: int | None = 0
+        self.raising: int | None = None
+        self.contexts: list[Loop | Finally] = []
+        self.end = self._join()
+
+    # Building blocks
+
+    def _join(self) -> int:
+        self.events.append(Event())
+        return len(self.events) - 1
+
+    def _link(self, start: int | None, end: int) -> None:
+        if start is not None:
+            self.events[start].successors.append(end)
+            self.entered.add(end)
+
+    def _add(self, event: Event) -> int:
+        self.events.append(event)
+        index = len(self.events) - 1
+        self._link(self.current, index)
+        if self.raising is not None:
+            self._link(index, self.raising)
+        self.current = index
+        return index
+
+    def _mark(self, node: ast.AST) -> None:
+        """Make the state at this place available under the node."""
+        self.points.setdefault(node, []).append(self._add(Event(line=getattr(node, "lineno", 0))))
+
+    def _bind(self, name: str, line: int) -> None:
+        name = mangle(name, self.scope.private)
+        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
+            self._add(Event(bind=name, line=line))
+
+    def _unbind(self, name: str, line: int) -> None:
+        name = mangle(name, self.scope.private)
+        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
+            self._add(Event(unbind=name, line=line))
+
+    def _branch(self, parts: Iterable[Callable[[], None]]) -> None:
+        """Run exactly one of the parts."""
+        start, after = self.current, self._join()
+        for part in parts:
+            self.current = start
+            part()
+            self._link(self.current, after)
+        self.current = after if after in self.entered else None
+
+    def _optional(self, part: Callable[[], None]) -> None:
+        self._branch([part, lambda: None])
+
+    def _jump(self, kind: Jump) -> None:
+        """Leave to the function's end or a loop, through the finally blocks on the way."""
+        for context in reversed(self.contexts):
+            if isinstance(context, Finally):
+                context.jumps.add(kind)
+                self._link(self.current, context.entry)
+                break
+            if kind != "return":
+                self._link(self.current, context.exit if kind == "break" else context.head)
+                break
+        else:
+            self._link(self.current, self.end)
+        self.current = None

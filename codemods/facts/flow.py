@@ -1,0 +1,110 @@
+"""What is bound where, and what may be rebound later: fixed points over a frame's graph."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.facts.events import NotUnderstood
+from codemods.facts.graph import Graph
+
+
+class Flow:
+    """Answers about the names of one frame, as bit masks over its graph.
+
+    A name is *bound at* a place if it is on every path to it. A name is *rebound after* a place if some path
+    from it leads to a binding or unbinding.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._bit = {name: 1 << index for index, name in enumerate(sorted(graph.names))}
+        self._bound = self._forward()
+        self._later = self._backward()
+        self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
+
+    def _forward(self) -> list[int]:
+        """Mask of surely bound names before every event."""
+        events = self.graph.events
+        everything = (1 << len(self._bit)) - 1
+        state = [everything] * len(events)
+        state[0] = 0
+        seen = [False] * len(events)
+        work = [0]
+        while work:
+            index = work.pop()
+            seen[index] = True
+            event, mask = events[index], state[index]
+            if event.bind is not None:
+                mask |= self._bit[event.bind]
+            elif event.unbind is not None:
+                mask &= ~self._bit[event.unbind]
+            for successor in event.successors:
+                merged = state[successor] & mask
+                if merged != state[successor] or not seen[successor]:
+                    state[successor] = merged
+                    work.append(successor)
+        return state
+
+    def _backward(self) -> list[int]:
+        """Mask of names that an event after this one may bind or unbind."""
+        events = self.graph.events
+        before: list[list[int]] = [[] for _ in events]
+        own = [0] * len(events)
+        for index, event in enumerate(events):
+            name = event.bind or event.unbind
+            own[index] = self._bit[name] if name is not None else 0
+            for successor in event.successors:
+                before[successor].append(index)
+        later = [0] * len(events)
+        work = list(range(len(events)))
+        while work:
+            index = work.pop()
+            mask = later[index] | own[index]
+            for predecessor in before[index]:
+                if later[predecessor] | mask != later[predecessor]:
+                    later[predecessor] |= mask
+                    work.append(predecessor)
+        return later
+
+    def knows(self, node: ast.AST) -> bool:
+        """Whether the node is a place in this frame."""
+        return node in self.graph.points
+
+    def _points(self, node: ast.AST) -> list[int]:
+        if node not in self.graph.points:
+            raise NotUnderstood(node)
+        return self.graph.points[node]
+
+    def bound_at(self, node: ast.AST, name: str) -> bool:
+        """Whether the name is bound whenever control is at the node."""
+        bit = self._bit[name]
+        return all(self._bound[index] & bit for index in self._points(node))
+
+    def unbinds(self, name: str) -> bool:
+        """Whether the name is unbound anywhere in the frame."""
+        return name in self._unbound
+
+    def bound_at_end(self, name: str) -> bool:
+        """Whether the name is bound whenever the frame ends normally."""
+        return bool(self._bound[self.graph.end] & self._bit[name])
+
+    def rebound_after(self, node: ast.AST, name: str) -> int | None:
+        """The line of a binding or unbinding of the name that may run after the node, or None."""
+        bit = self._bit[name]
+        for index in self._points(node):
+            if self._later[index] & bit:
+                return self._find(index, name)
+        return None
+
+    def _find(self, start: int, name: str) -> int:
+        """Line of the nearest event of the name after a place."""
+        events, seen, queue = self.graph.events, {start}, [start]
+        for index in queue:
+            for successor in events[index].successors:
+                event = events[successor]
+                if name in (event.bind, event.unbind):
+                    return event.line
+                if successor not in seen:
+                    seen.add(successor)
+                    queue.append(successor)
+        raise AssertionError("a later binding that no path reaches")

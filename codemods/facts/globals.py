@@ -1,0 +1,185 @@
+"""Where the globals of a file come from, and what that means for code that moves to another file."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
+from codemods.facts.scopes import Scope
+
+Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
+ImportNode = ast.Import | ast.ImportFrom
+
+IDENTITY = frozenset(
+    ["__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__doc__", "__cached__"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalName:
+    """One global: where it comes from; its import statements; whether more than its one binding may change
+    it.
+
+    ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of
+    a second binding while the module is loaded.
+    """
+
+    name: str
+    origin: Origin
+    imports: tuple[ImportNode, ...] = ()
+    rebound: int | None = None
+    repeated: int | None = None
+
+
+class Globals:
+    """Looks up the globals of one file."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self._found: dict[str, GlobalName] = {}
+        self._typing: set[ast.AST] = set()
+        self._plain: set[ast.AST] = set(analysis.source.tree.body)
+        for statement in analysis.source.tree.body:
+            if isinstance(statement, ast.If) and is_type_checking(statement.test):
+                self._typing.update(statement.body)
+
+    def look_up(self, name: str) -> GlobalName:
+        """What is known about a global name."""
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def _look_up(self, name: str) -> GlobalName:
+        binders = self.tree.binders.get((self.tree.module, name), [])
+        if not binders:
+            return GlobalName(name, self._unbound(name))
+        rebound = next((b.line for b in binders if b.scope.frame() is not self.tree.module), None)
+        nodes = [binder.node for binder in binders]
+        imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+        if len(imports) == len(nodes) and rebound is None:
+            if all(node in self._plain for node in imports) and self._same_thing(name, imports):
+                return GlobalName(name, "import", imports)
+            if all(node in self._typing for node in imports):
+                return GlobalName(name, "typing", imports)
+        repeated = binders[1].line if len(binders) > 1 else None
+        return GlobalName(name, "own", (), rebound, repeated)
+
+    def _unbound(self, name: str) -> Origin:
+        if name in IDENTITY:
+            return "identity"
+        if self.tree.is_builtin(self.tree.module, name):
+            return "builtin"
+        return "star" if self.tree.star_imports else "unknown"
+
+    def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
+        """Whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
+        if len(imports) == 1:
+            return True
+        return all(
+            isinstance(node, ast.Import)
+            and all(alias.asname is None for alias in node.names if alias.name.partition(".")[0] == name)
+            and all(alias.asname != name for alias in node.names)
+            for node in imports
+        )
+
+    def read_in(self, scope: Scope) -> dict[str, int]:
+        """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
+        return dict(self._reads.get(scope, {}))
+
+    def fallbacks_in(self, scope: Scope) -> dict[str, int]:
+        """Names that a class body in a scope binds and reads, and that the module binds too.
+
+        Before the class body has bound such a name, reading it gives the module's.
+        """
+        return {
+            name: use.node.lineno
+            for (owner, name), uses in self.tree.uses.items()
+            if owner.kind == "class" and (self.tree.module, name) in self.tree.binders
+            for use in uses
+            if use.scope is owner and owner.inside(scope)
+        }
+
+    @cached_property
+    def _reads(self) -> dict[Scope, dict[str, int]]:
+        found: dict[Scope, dict[str, int]] = {}
+        for (owner, name), uses in self.tree.uses.items():
+            if owner is self.tree.module:
+                for use in uses:
+                    for scope in use.scope.ancestors():
+                        found.setdefault(scope, {}).setdefault(name, use.node.lineno)
+        return found
+
+    def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
+        """Globals that a helper moved out of the file must be handed.
+
+        These are what the file makes itself, its seams, and imports that another file can't repeat.
+        """
+        found = set()
+        for name in self.read_in(helper.scope):
+            known = self.look_up(name)
+            seam = known.origin == "import" and name in seams
+            if (
+                known.origin == "own"
+                or seam
+                or not self.repeatable(known, getattr(helper.root.node, "lineno", 0))
+            ):
+                found.add(name)
+        return frozenset(found)
+
+    def repeatable(self, known: GlobalName, root_line: int) -> bool:
+        """Whether a file that is imported after the last import before a line would import the same thing.
+
+        Not if the source's own code between its imports may change a module's names, or where modules are.
+        """
+        body = self.analysis.source.tree.body
+        before = [s for s in body if s.lineno < root_line]
+        plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
+        active = [i for i in range(plain[-1] if plain else 0) if not _is_inert(before[i])]
+        for node in known.imports:
+            if known.origin == "typing":
+                continue
+            if node not in before:
+                return False
+            at = before.index(node)
+            if any(i < at for i in active) or (isinstance(node, ast.ImportFrom) and active):
+                return False
+        return True
+
+
+def _is_inert(statement: ast.stmt) -> bool:
+    """Whether a statement among a file's imports changes nothing outside the file."""
+    if isinstance(statement, (ast.If, ast.Try)):
+        parts = [statement.body, statement.orelse, getattr(statement, "finalbody", [])]
+        parts += [handler.body for handler in getattr(statement, "handlers", [])]
+        return all(_is_inert(inner) for part in parts for inner in part)
+    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):
+        return True
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        evaluated = [*statement.decorator_list, *statement.args.defaults, *statement.args.kw_defaults]
+        return not any(
+            isinstance(n, ast.Call) for item in evaluated if item is not None for n in ast.walk(item)
+        )
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        plain = all(isinstance(target, ast.Name) for target in targets)
+        return plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement))
+    if isinstance(statement, (ast.Expr, ast.ClassDef)):
+        return not any(isinstance(n, (ast.Call, ast.Assign, ast.AugAssign)) for n in ast.walk(statement))
+    return False
+
+
+def globals_of(analysis: Analysis) -> Globals:
+    """The globals of a file, looked up once."""
+    return analysis.tree.once("globals", lambda: Globals(analysis))
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )

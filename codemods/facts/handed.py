@@ -1,0 +1,96 @@
+"""Whether a file hands some of its functions around, so that what asks functions for their code may be given
+one of them.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, ScopeTree
+
+# Decorators that keep the function to themselves.
+KEEPING = frozenset(
+    """
+    abc.abstractmethod builtins.classmethod builtins.property builtins.staticmethod typing.final
+    typing.overload typing.override typing_extensions.override
+    """.split()  # noqa: SIM905 (a word list reads better than eight quoted lines)
+)
+_LISTS_CLASSES = frozenset(["__dict__", "__getattribute__", "attrgetter", "getattr_static", "getmembers"])
+
+
+def is_handed(tree: ScopeTree, scope: Scope) -> bool:
+    """Whether a function may be met as a value: by its name, as an attribute, by a decorator or a listing."""
+    if scope.kind != "function" or scope.parent is None:
+        return True
+    if isinstance(scope.node, ast.Lambda):
+        return True
+    parent = scope.parent
+    for decorator in getattr(scope.node, "decorator_list", ()):
+        path = dotted(tree, parent, decorator) or ""
+        descriptor = isinstance(decorator, ast.Attribute) and decorator.attr in (
+            "setter",
+            "getter",
+            "deleter",
+        )
+        if path not in KEEPING and not (descriptor and parent.kind == "class"):
+            return True
+    owner = tree.owner(parent, scope.name)
+    if any(use.call is None for use in tree.uses.get((owner, scope.name), ())):
+        return True
+    if scope.name in tree.once("handed attributes", lambda: _attributes(tree)):
+        return True
+    return parent.kind == "class" and (
+        tree.once("lists classes", lambda: _lists_classes(tree)) or _is_told(tree, parent.node)
+    )
+
+
+def _attributes(tree: ScopeTree) -> frozenset[str]:
+    """Attributes that are read but not called at once, those that getattr names included."""
+    found: set[str] = set()
+    called: set[ast.AST] = set()
+    for node in ast.walk(tree.source.tree):
+        if isinstance(node, ast.Call):
+            called.add(node.func)
+            found.update(
+                a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            )
+        elif isinstance(node, ast.Attribute) and node not in called and isinstance(node.ctx, ast.Load):
+            found.add(node.attr)
+        elif isinstance(node, ast.MatchClass):
+            found.update(node.kwd_attrs)
+    return frozenset(found)
+
+
+def asks_by_name(tree: ScopeTree) -> bool:
+    """Whether the file looks up attributes by names that its text does not give."""
+    return any(
+        use.call is None or len(use.call.args) < 2 or not isinstance(use.call.args[1], ast.Constant)
+        for use in tree.uses.get((tree.module, "getattr"), ())
+    )
+
+
+def _lists_classes(tree: ScopeTree) -> bool:
+    """Whether the file may list what classes hold, or look methods up by computed names."""
+    listing = any(tree.uses.get((tree.module, name)) for name in ("dir", "vars"))
+    return listing or bool(_LISTS_CLASSES & (tree.attributes.keys() | tree.bound_names)) or asks_by_name(tree)
+
+
+def _is_told(tree: ScopeTree, node: ast.AST, depth: int = 0) -> bool:
+    """Whether code of the file is given the class when it is made: by a decorator, metaclass or base."""
+    if not isinstance(node, ast.ClassDef) or depth > 5:
+        return True
+    for decorator in node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if dotted(tree, tree.module, function) != "dataclasses.dataclass":
+            return True
+    if node.keywords or any(getattr(s, "name", "") in ("__init_subclass__", "__new__") for s in node.body):
+        return bool(node.keywords) or depth > 0
+    for base in node.bases:
+        name = base.value if isinstance(base, ast.Subscript) else base
+        if dotted(tree, tree.module, name) is not None:
+            continue
+        binders = tree.binders.get((tree.module, getattr(name, "id", "")), [])
+        if len(binders) != 1 or _is_told(tree, binders[0].node, depth + 1):
+            return True
+    return False

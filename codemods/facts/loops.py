@@ -1,0 +1,259 @@
+"""A function's main loop: where it is, and what it shares with the statements before and after it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from codemods.facts.events import Event
+from codemods.facts.flow import Flow
+from codemods.facts.graph import Graph
+from codemods.facts.helpers import own_nodes
+from codemods.facts.lifting import Analysis
+from codemods.facts.names import is_quiet
+from codemods.facts.scopes import Binder, Scope, Use, mangle
+
+Region = Literal["setup", "loop", "tail"]
+_LOOPS = (ast.For, ast.While, ast.AsyncFor)
+_AROUND = (ast.With, ast.Try, ast.If)
+
+
+class LoopError(Exception):
+    """There is no such loop; the message is one line."""
+
+
+def loop_statement(node: ast.FunctionDef | ast.AsyncFunctionDef, at: int | None) -> ast.stmt:
+    """The top-level statement that is, or contains, the main loop; ``at`` counts those from 1.
+
+    Raises:
+        LoopError: if there is none, or several and no ``at``.
+    """
+    found = [s for s in node.body if any(isinstance(inner, _LOOPS) for inner in own_nodes([s]))]
+    found = [s for s in found if isinstance(s, (*_LOOPS, *_AROUND)) or type(s).__name__ == "TryStar"]
+    direct = [s for s in found if isinstance(s, _LOOPS)]
+    if not found:
+        raise LoopError(f"{node.name} has no loop among its statements")
+    if at is not None:
+        if at > len(found):
+            raise LoopError(f"at = {at}, but {node.name} has {len(found)} statements with a loop")
+        return found[at - 1]
+    chosen = direct or found
+    if len(chosen) > 1:
+        places = ", ".join(f"{found.index(s) + 1} (line {s.lineno})" for s in found)
+        raise LoopError(f"{node.name} has several statements with a loop; choose one with at: {places}")
+    return chosen[0]
+
+
+class _LoopGraph(Graph):
+    """Also marks the places before and after one statement."""
+
+    loop: ast.stmt
+    after: ast.stmt
+
+    def block(self, statements: list[ast.stmt]) -> None:  # type: ignore[override]
+        for statement in statements:
+            if statement is self.loop:
+                self._mark(self.loop)
+            super().block([statement])
+            if statement is self.loop:
+                self._mark(self.after)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A function in three parts: the setup (parameters included), the loop, the tail."""
+
+    analysis: Analysis
+    scope: Scope
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    loop: ast.stmt
+
+    @property
+    def last(self) -> int:
+        """The loop's last line."""
+        assert self.loop.end_lineno is not None
+        return self.loop.end_lineno
+
+    @property
+    def setup(self) -> list[ast.stmt]:
+        """Statements before the loop."""
+        return self.node.body[: self.node.body.index(self.loop)]
+
+    @property
+    def tail(self) -> list[ast.stmt]:
+        """Statements after the loop."""
+        return self.node.body[self.node.body.index(self.loop) + 1 :]
+
+    @cached_property
+    def _regions(self) -> dict[ast.AST, Region]:
+        """The part of every node of the loop and the tail; lines of nodes in strings are not reliable."""
+        found: dict[ast.AST, Region] = dict.fromkeys(ast.walk(self.loop), "loop")
+        for statement in self.tail:
+            found.update(dict.fromkeys(ast.walk(statement), "tail"))
+        for statement in self.setup:
+            found.update(dict.fromkeys(ast.walk(statement), "setup"))
+        return found
+
+    def region(self, node: ast.AST, line: int) -> Region:
+        """Which part a node of the function belongs to; by its line where the tree does not have it."""
+        if node in self._regions:
+            return self._regions[node]
+        if line < self.loop.lineno:
+            return "setup"
+        return "loop" if line <= self.last else "tail"
+
+    def uses(self, name: str, region: Region, owner: Scope | None = None) -> list[Use]:
+        """Loads of a variable in one part."""
+        key = (owner or self.scope, name)
+        found = self.analysis.tree.uses.get(key, [])
+        return [
+            u for u in found if u.scope.inside(self.scope) and self.region(u.node, u.node.lineno) == region
+        ]
+
+    def binders(self, name: str, region: Region) -> list[Binder]:
+        """Bindings and unbindings of a variable of the function in one part."""
+        found = self.analysis.tree.binders.get((self.scope, name), [])
+        return [binder for binder in found if self.region(binder.node, binder.line) == region]
+
+    def captured(self, name: str, region: Region) -> int | None:
+        """The line of a use of a variable by code in one part that may run later, or None."""
+        for use in self.uses(name, region):
+            if use.scope.frame() is not self.scope:
+                return use.node.lineno
+        return None
+
+    def shared_write(self, name: str, region: Region) -> int | None:
+        """The line of a binding of a variable by a nested function of one part, or None."""
+        for binder in self.binders(name, region):
+            if binder.scope.frame() is not self.scope:
+                return binder.line
+        return None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The function's variables that the loop reads or binds, in the order of its text."""
+        tree = self.analysis.tree
+        first: dict[str, tuple[int, int]] = {}
+        for (owner, name), uses in tree.uses.items():
+            for use in uses if owner is self.scope else ():
+                if self.region(use.node, use.node.lineno) == "loop":
+                    first[name] = min(first.get(name, use.position), use.position)
+        for (owner, name), binders in tree.binders.items():
+            for binder in binders if owner is self.scope else ():
+                if self.region(binder.node, binder.line) == "loop":
+                    place = (binder.line, getattr(binder.node, "col_offset", 0))
+                    first[name] = min(first.get(name, place), place)
+        return sorted(first, key=lambda name: (first[name], name))
+
+    @cached_property
+    def globals(self) -> dict[str, int]:
+        """Globals and builtins that the loop reads, in the order of its text, with the line of a read."""
+        module = self.analysis.tree.module
+        found: dict[str, tuple[int, int]] = {}
+        for owner, name in self.analysis.tree.uses:
+            if owner is module:
+                uses = self.uses(name, "loop", module)
+                if uses:
+                    found[name] = min(use.position for use in uses)
+        return {name: found[name][0] for name in sorted(found, key=lambda name: (found[name], name))}
+
+
+class LoopFlow:
+    """Which variables are bound, and which may be read later, at the loop's start and at its end."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Follow the function's flow.
+
+        Raises:
+            NotUnderstood: if it holds a statement whose flow is not known.
+        """
+        tree = parts.analysis.tree
+        owned = frozenset(n for owner, n in (*tree.uses, *tree.binders) if owner is parts.scope)
+        graph = _LoopGraph(tree, parts.scope, owned, lambda node, scope: is_quiet(tree, scope, node))
+        graph.loop, graph.after = parts.loop, ast.Pass()
+        graph.build()
+        self.parts = parts
+        self._before, self._after = parts.loop, graph.after
+        self._flow = Flow(graph)
+        self._graph = graph
+        self._reads: dict[str, set[int]] = {}
+        for node, indices in graph.points.items():
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._reads.setdefault(mangle(node.id, parts.scope.private), set()).update(indices)
+
+    def bound_before(self, name: str) -> bool:
+        """Whether the variable is surely bound where the loop begins."""
+        return name in self._graph.names and self._flow.bound_at(self._before, name)
+
+    def bound_after(self, name: str) -> bool:
+        """Whether the variable is surely bound where the tail begins."""
+        return self._flow.bound_at(self._after, name)
+
+    def read_in_loop(self, name: str) -> bool:
+        """Whether the value that a variable has before the loop may be read, in the loop or after it."""
+        return self._anyhow(name, "loop") or self._anyhow(name, "tail") or self._live(name, self._before)
+
+    def read_in_tail(self, name: str) -> bool:
+        """Whether the value that a variable has after the loop may be read."""
+        return self._anyhow(name, "tail") or self._live(name, self._after)
+
+    def _anyhow(self, name: str, region: Region) -> bool:
+        """Whether a part reads a variable in ways that the graph has no place for."""
+        parts = self.parts
+        if parts.captured(name, region) is not None or parts.shared_write(name, region) is not None:
+            return True
+        return any(
+            isinstance(node, ast.Name) and node.id == name and _reads_too(node, augmented)
+            for augmented, node in _stores(self._statements(region))
+        )
+
+    def _statements(self, region: Region) -> list[ast.stmt]:
+        return [self.parts.loop] if region == "loop" else self.parts.tail
+
+    def _live(self, name: str, marker: ast.stmt) -> bool:
+        """Whether a path from a marker leads to a read of the name before it is bound again."""
+        reads = self._reads.get(name, set())
+        events: list[Event] = self._graph.events
+        waiting = list(self._graph.points.get(marker, []))
+        seen = set(waiting)
+        while waiting:
+            index = waiting.pop()
+            if index in reads:
+                return True
+            if events[index].bind == name:
+                continue
+            for successor in events[index].successors:
+                if successor not in seen:
+                    seen.add(successor)
+                    waiting.append(successor)
+        return False
+
+
+def _stores(statements: list[ast.stmt]) -> Iterator[tuple[bool, ast.AST]]:
+    """Nodes of some statements, and whether each is the target of an augmented assignment."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.AugAssign):
+                yield True, node.target
+            else:
+                yield False, node
+
+
+def _reads_too(node: ast.Name, augmented: bool) -> bool:
+    return augmented or isinstance(node.ctx, ast.Del)
+
+
+def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Identifiers in a tree that mean something else inside a class, with their lines."""
+    line = getattr(node, "lineno", 0)
+    for inner in ast.walk(node):
+        line = getattr(inner, "lineno", line)
+        if isinstance(inner, ast.Constant):
+            continue
+        for _, value in ast.iter_fields(inner):
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and mangle(text, "C") != text:
+                    yield text, line

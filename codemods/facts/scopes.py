@@ -1,0 +1,257 @@
+"""Scopes of a file, and which scope every name in it belongs to.
+
+The tree is walked in step with CPython's symbol table, which alone decides whether a name is local, free or
+global.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeVar, cast
+
+from codemods.facts.source import Source, SourceError, blocks_of, statements_in
+
+T = TypeVar("T")
+Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
+_KINDS: dict[type[ast.AST], Kind] = {
+    ast.FunctionDef: "function",
+    ast.AsyncFunctionDef: "function",
+    ast.Lambda: "lambda",
+    ast.ClassDef: "class",
+    ast.ListComp: "comprehension",
+    ast.SetComp: "comprehension",
+    ast.DictComp: "comprehension",
+    ast.GeneratorExp: "generator",
+}
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A region with its own names. Comprehensions have no table: their targets are all they own.
+
+    A generator expression that the call around it surely uses up counts as a comprehension.
+    """
+
+    kind: Kind
+    node: ast.AST
+    name: str
+    parent: Scope | None
+    private: str | None
+    names: dict[str, str] = field(default_factory=dict)
+    free: frozenset[str] = frozenset()
+    has_type_params: bool = False
+    children: list[Scope] = field(default_factory=list)
+
+    @property
+    def deferred(self) -> bool:
+        """Whether its body runs later than the place where it is written."""
+        return self.kind in ("function", "lambda", "generator")
+
+    def ancestors(self) -> Iterator[Scope]:
+        """This scope and those around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def frame(self) -> Scope:
+        """The scope whose flow of control this one's code is part of (itself, where it is deferred)."""
+        for scope in self.ancestors():
+            if scope.deferred or scope.kind == "module":
+                return scope
+        raise AssertionError("a scope without a module")
+
+    def inside(self, other: Scope) -> bool:
+        """Whether it is ``other`` or lies in it."""
+        return any(scope is other for scope in self.ancestors())
+
+    @property
+    def qualname(self) -> str:
+        """As in ``__qualname__``, but without ``<locals>``."""
+        return ".".join(reversed([s.name for s in self.ancestors() if s.kind in ("function", "class")]))
+
+
+@dataclass(eq=False, slots=True)
+class Use:
+    """One occurrence of a name."""
+
+    node: ast.Name
+    scope: Scope
+    call: ast.Call | None = None
+    attribute: str | None = None
+    in_text: bool = False
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column."""
+        return self.node.lineno, self.node.col_offset
+
+
+@dataclass(eq=False, slots=True)
+class Binder:
+    """One place that binds or unbinds a name; ``scope`` is where it runs, which may not be where the name
+    lives.
+    """
+
+    node: ast.AST
+    scope: Scope
+    line: int
+
+
+class ScopeTree:
+    """Scopes, uses and binders of one file; filled by `codemods.facts.walk.read_scopes`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.module = Scope("module", source.tree, "<module>", None, None)
+        self.by_node: dict[ast.AST, Scope] = {source.tree: self.module}
+        self.uses: dict[tuple[Scope, str], list[Use]] = defaultdict(list)
+        self.binders: dict[tuple[Scope, str], list[Binder]] = defaultdict(list)
+        self.declared: dict[tuple[Scope, str], list[tuple[ast.Nonlocal | ast.Global, Scope]]] = defaultdict(
+            list
+        )
+        self._facts: dict[str, object] = {}
+        self.awaited: set[ast.Call] = set()
+        self.attributes: dict[str, int] = {}
+        self.annotated: list[Use] = []
+        self.lazy: list[Use] = []
+        self.strings: dict[str, int] = {}
+        self.star_imports: list[int] = []
+        self.bound_names: set[str] = set()
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """A fact about the file, worked out when first asked for."""
+        if key not in self._facts:
+            self._facts[key] = make()
+        return cast("T", self._facts[key])
+
+    def owner(self, scope: Scope, name: str) -> Scope:
+        """The scope whose variable ``name`` is, seen from ``scope``; globals and builtins belong to the
+        module.
+        """
+        mangled = mangle(name, scope.private)
+        current: Scope | None = scope
+        direct = True
+        while current is not None and current.kind != "module":
+            kind = current.names.get(mangled)
+            if current.kind != "class" or direct:
+                if kind == "local":
+                    return current
+                if kind == "global":
+                    return self.module
+            direct = False
+            current = current.parent
+        return self.module
+
+    def is_builtin(self, scope: Scope, name: str) -> bool:
+        """Whether a name seen from a scope surely means the builtin of that name."""
+        return (
+            self.owner(scope, name) is self.module
+            and (self.module, name) not in self.binders
+            and not self.star_imports
+            and hasattr(builtins, name)
+        )
+
+    @cached_property
+    def blocks(self) -> dict[ast.AST, list[ast.stmt]]:
+        """The block in which every statement stands."""
+        return {
+            statement: block
+            for node in statements_in(self.source.tree)
+            for block in blocks_of(node)
+            for statement in block
+        }
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around every node."""
+        return {child: node for node in ast.walk(self.source.tree) for child in ast.iter_child_nodes(node)}
+
+    def scopes(self) -> Iterator[Scope]:
+        """All scopes, outer before inner, in the order of the text."""
+        stack = [self.module]
+        while stack:
+            scope = stack.pop()
+            yield scope
+            stack.extend(reversed(scope.children))
+
+
+def mangle(name: str, private: str | None) -> str:
+    """A name as the compiler stores it inside a class."""
+    if private is None or not name.startswith("__") or name.endswith("__") or "." in name:
+        return name
+    stripped = private.lstrip("_")
+    return f"_{stripped}{name}" if stripped else name
+
+
+class Tables:
+    """Hands out the symbol tables that belong to the scopes written directly inside one scope."""
+
+    def __init__(self, table: symtable.SymbolTable, path: str) -> None:
+        self.table = table
+        self.path = path
+        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(
+            deque
+        )
+        self._collect(table, False)
+
+    def _collect(self, table: symtable.SymbolTable, typed: bool) -> None:
+        for child in table.get_children():
+            kind = str(child.get_type())
+            if kind in ("function", "class"):
+                if kind == "function" and child.get_name() in _COMPREHENSIONS and is_comprehension(child):
+                    self._collect(child, typed)
+                else:
+                    key = (kind, child.get_name(), child.get_lineno())
+                    self._waiting[key].append((child, typed))
+            else:
+                self._collect(child, True)
+
+    def take(self, kind: str, name: str, line: int) -> tuple[symtable.SymbolTable, bool]:
+        """The next table of that kind, name and line; whether it has type parameters around it."""
+        waiting = self._waiting[kind, name, line]
+        if not waiting:
+            raise SourceError(f"{self.path}:{line}: the symbol table has no entry for {name}")
+        return waiting.popleft()
+
+    def finish(self) -> None:
+        """Check that all were taken."""
+        for (_, name, line), waiting in self._waiting.items():
+            if waiting:
+                raise SourceError(f"{self.path}:{line}: {name} in the symbol table is not in the tree")
+
+
+def is_comprehension(table: symtable.SymbolTable) -> bool:
+    """Whether a table is of a comprehension (whose only parameter no program can name)."""
+    return any(symbol.get_name() == ".0" for symbol in table.get_symbols())
+
+
+def fill(scope: Scope, table: symtable.SymbolTable) -> None:
+    """Copy what the compiler knows about a scope's names."""
+    free = set()
+    for symbol in table.get_symbols():
+        name = symbol.get_name()
+        if symbol.is_free():
+            scope.names[name] = "free"
+            free.add(name)
+        elif symbol.is_global():
+            scope.names[name] = "global"
+        else:
+            scope.names[name] = "local"
+    scope.free = frozenset(free)
+
+
+def new_scope(parent: Scope, node: ast.AST, name: str) -> Scope:
+    """A scope of the kind that its node makes."""
+    private = node.name if isinstance(node, ast.ClassDef) else parent.private
+    scope = Scope(_KINDS[type(node)], node, name, parent, private)
+    parent.children.append(scope)
+    return scope

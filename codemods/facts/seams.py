@@ -1,0 +1,229 @@
+"""Seams: names of a module that tests replace, and that must therefore go on working after a move."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from codemods.facts.origins import Names, resolve, strings, walk
+from codemods.facts.repository import (
+    ModuleName,
+    mentioning,
+    module_name,
+    package_of,
+    python_files,
+    shown_path,
+)
+from codemods.facts.source import SourceError, decode_source
+
+ANY_NAME = "*"
+"""The name of a seam whose patched name the program text doesn't tell."""
+
+_SETTERS = {"setattr": 1, "delattr": 1, "setitem": 1, "delitem": 1, "spy": 1, "stub": 1}
+_READERS = frozenset(
+    (
+        *(
+            "getattr",
+            "hasattr",
+            "import_module",
+            "importorskip",
+            "find_spec",
+            "reload",
+            "getLogger",
+            "get_logger",
+        ),
+        *("dict", "print", "raises", "match", "fullmatch", "search", "startswith", "endswith", "format"),
+    )
+)
+"""Calls that take a module or a dotted name and replace nothing."""
+
+_DOTTED_SETTERS = {"setattr", "delattr"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Seam:
+    """One place where a name of the module is replaced.
+
+    Attributes:
+        name: the name below the module, dotted where an attribute of one of its names is replaced
+            (``PPOAgent.load``); ``*`` where only a run would tell.
+        path: the file that replaces it, relative to the root.
+        line: where.
+        test: qualified name of the enclosing function; empty at module level.
+        how: ``setattr``, ``patch``, ``patch.object``, ``assignment`` and so on.
+    """
+
+    name: str
+    path: str
+    line: int
+    test: str
+    how: str
+
+    @property
+    def root(self) -> str:
+        """The module's own name through which the replaced thing is reached."""
+        return self.name.partition(".")[0]
+
+    @property
+    def rebinds(self) -> bool:
+        """Whether the module's own name is replaced, not an attribute of what it refers to."""
+        return "." not in self.name
+
+
+def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple[Seam, ...]:
+    """Every place below some folders where a name of the module is replaced, sorted by name, file and line.
+
+    A call of something unknown that is handed the module and a name, or both as a dotted string, counts.
+
+    Raises:
+        SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
+    """
+    files = dict.fromkeys(path for folder in folders for path in python_files(folder))
+    word = module.name.rpartition(".")[2]
+    found: set[Seam] = set()
+    for path, data in mentioning(files, [word]):
+        shown = shown_path(path, root)
+        try:
+            tree = decode_source(data, shown).tree
+        except SourceError as error:
+            raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
+        package = package_of(path, module_name(path, root).name)
+        for name, line, test, how in _replaced(tree, package, module):
+            found.add(Seam(name, shown, line, test, how))
+    return tuple(sorted(found))
+
+
+def _replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+    for node, scope in walk(tree, package):
+        if isinstance(node, ast.Call):
+            for target, how in _call_targets(node, scope):
+                name = _below(target, module)
+                if name:
+                    yield name, node.lineno, scope.function, how
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            for target in _stored(node, scope):
+                name = _below(target, module)
+                if name:
+                    how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
+                    yield name, node.lineno, scope.function, how
+
+
+def _below(target: str, module: ModuleName) -> str | None:
+    """What is left of a target below the module; a name that nothing tells is one, too."""
+    name = module.within(target)
+    return ANY_NAME if name is not None and ANY_NAME in name.split(".") else name
+
+
+def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> Iterator[str]:
+    if isinstance(node, ast.Attribute):
+        base = resolve(node.value, scope)
+        if base is not None:
+            yield f"{base}.{node.attr}"
+    else:
+        base = _namespace(node.value, scope)
+        if base is not None:
+            yield from _joined(base, node.slice, scope)
+
+
+def _joined(base: str, name: ast.expr, scope: Names) -> list[str]:
+    texts = strings(name, scope)
+    return [f"{base}.{text}" for text in (texts if texts is not None else (ANY_NAME,))]
+
+
+def _namespace(node: ast.expr, scope: Names) -> str | None:
+    """The object whose namespace an expression is: ``m.__dict__``, ``vars(m)``, ``f.__globals__``."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return resolve(node.value, scope)
+    if isinstance(node, ast.Attribute) and node.attr == "__globals__":
+        function = resolve(node.value, scope)
+        return None if function is None else function.rpartition(".")[0]
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "vars"
+        and node.args
+    ):
+        return resolve(node.args[0], scope)
+    return None
+
+
+def _call_targets(node: ast.Call, scope: Names) -> Iterator[tuple[str, str]]:
+    """The dotted names that a call replaces, and the way in which it does."""
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    patcher = _patcher(function, scope)
+    if patcher is not None:
+        yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
+    elif name in ("setitem", "delitem") and len(node.args) >= 2:
+        base = _namespace(node.args[0], scope)
+        if base is not None:
+            yield from ((target, name) for target in _joined(base, node.args[1], scope))
+    elif name in _SETTERS and node.args:
+        target_node = _argument(node, 0, "target")
+        texts = strings(node.args[0], scope) if isinstance(function, ast.Attribute) else None
+        if texts is not None and name in _DOTTED_SETTERS and target_node is not None:
+            yield from ((text, name) for text in texts)
+            return
+        base = resolve(node.args[0], scope)
+        attribute = _argument(node, 1, "name")
+        if base is not None and attribute is not None:
+            yield from ((target, name) for target in _joined(base, attribute, scope))
+    elif name not in _READERS:
+        yield from ((target, name or "call") for target in _handed_over(node, scope))
+
+
+def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
+    """Names that an unknown call could replace: a dotted string, or an object and then a string."""
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    for value in values:
+        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+        if "." in text and all(part.isidentifier() for part in text.split(".")):
+            yield text
+    for value, following in pairwise(node.args):
+        if isinstance(following, ast.Constant) and isinstance(following.value, str):
+            base = resolve(value, scope) if following.value.isidentifier() else None
+            if base is not None:
+                yield f"{base}.{following.value}"
+
+
+def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
+
+
+def _patcher(function: ast.expr, scope: Names) -> str | None:
+    """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
+    text = ast.unparse(function) if isinstance(function, (ast.Name, ast.Attribute)) else ""
+    dotted = resolve(function, scope) if text else None
+    parts = (dotted or text).split(".")
+    for how in (["patch"], ["patch", "object"], ["patch", "multiple"]):
+        if parts[-len(how) :] == how:
+            return ".".join(how)
+    return None
+
+
+def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
+    target = _argument(node, 0, "target")
+    if target is None:
+        return
+    texts = strings(target, scope)
+    if how == "patch":
+        yield from texts or ()
+        return
+    resolved = resolve(target, scope)
+    bases = texts or ((resolved,) if resolved is not None else ())
+    for base in bases:
+        if how == "patch.object":
+            attribute = _argument(node, 1, "attribute")
+            if attribute is not None:
+                yield from _joined(base, attribute, scope)
+        else:
+            for keyword in node.keywords:
+                if keyword.arg is None:
+                    yield f"{base}.{ANY_NAME}"
+                elif keyword.arg not in ("spec", "create", "spec_set", "autospec", "new_callable"):
+                    yield f"{base}.{keyword.arg}"

@@ -1,0 +1,347 @@
+"""One walk over a file that finds its scopes and every use and binding of every name."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.facts.scopes import (
+    Binder,
+    FunctionNode,
+    Scope,
+    ScopeTree,
+    Tables,
+    Use,
+    fill,
+    mangle,
+    new_scope,
+)
+from codemods.facts.source import Source
+
+_CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
+ComprehensionNode = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def read_scopes(source: Source) -> ScopeTree:
+    """The scopes of a file, with every use and binding of every name."""
+    tree = ScopeTree(source)
+    Walk(tree).run()
+    tree.bound_names = {name for _, name in tree.binders}
+    return tree
+
+
+class Walk:
+    """Visits nodes in the compiler's order, so that scopes on one line meet their tables."""
+
+    def __init__(self, tree: ScopeTree) -> None:
+        self.tree = tree
+        self.scope = tree.module
+        self.tables = Tables(tree.source.table, tree.source.path)
+        self.strings = "annotations" in tree.source.future_flags
+        self.open: list[tuple[Scope, Tables]] = []
+        self.in_text = False
+        self.lazy = False
+        self.calls: list[tuple[ast.Call, Scope]] = []
+
+    def run(self) -> None:
+        """Walk the module."""
+        fill(self.tree.module, self.tree.source.table)
+        for statement in self.tree.source.tree.body:
+            self.visit(statement)
+        self.tables.finish()
+        for call, scope in self.calls:
+            if self.consumes(call.func, scope):
+                argument = self.tree.by_node.get(call.args[0])
+                if argument is not None and argument.kind == "generator":
+                    argument.kind = "comprehension"
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit one node."""
+        method = getattr(self, "visit_" + type(node).__name__, None)
+        if method is not None:
+            method(node)
+        else:
+            self.children(node)
+
+    def children(self, node: ast.AST) -> None:
+        """Visit a node's fields in order."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item)
+            elif isinstance(value, ast.AST):
+                self.visit(value)
+
+    def bind(self, name: str, node: ast.AST, line: int) -> None:
+        """Record a binding or unbinding made by the code of the current scope."""
+        scope = self.scope
+        while scope.kind in ("comprehension", "generator") and not isinstance(node, ast.comprehension):
+            assert scope.parent is not None
+            scope = scope.parent
+        owner = self.tree.owner(scope, name)
+        self.tree.binders[owner, mangle(name, scope.private)].append(Binder(node, self.scope, line))
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.use(node, None)
+        else:
+            owner = self.tree.owner(self.scope, node.id)
+            self.tree.binders[owner, mangle(node.id, self.scope.private)].append(
+                Binder(node, self.scope, node.lineno)
+            )
+
+    def use(self, node: ast.Name, call: ast.Call | None, attribute: str | None = None) -> None:
+        """Record a load of a name, and the call of which it is the callee, or the attribute taken from it."""
+        owner = self.tree.owner(self.scope, node.id)
+        use = Use(node, self.scope, call, attribute, self.in_text)
+        self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
+        if self.lazy and owner.kind != "module":
+            self.tree.lazy.append(use)
+
+    def consumes(self, function: ast.expr, scope: Scope) -> bool:
+        """Whether a call of this function has surely finished with its iterable when it returns."""
+        if isinstance(function, ast.Name):
+            return function.id in _CONSUMERS and self.tree.is_builtin(scope, function.id)
+        return (
+            isinstance(function, ast.Attribute)
+            and function.attr == "join"
+            and isinstance(function.value, ast.Constant)
+            and isinstance(function.value.value, str)
+        )
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and node.value.isidentifier():
+            self.tree.strings.setdefault(node.value, node.lineno)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        outer, self.in_text = self.in_text, True
+        self.children(node)
+        self.in_text = outer
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.tree.attributes.setdefault(node.attr, node.lineno)
+        if isinstance(node.value, ast.Name):
+            self.use(node.value, None, node.attr)
+        else:
+            self.visit(node.value)
+
+    def visit_Await(self, node: ast.Await | ast.YieldFrom) -> None:
+        if isinstance(node.value, ast.Call):
+            self.tree.awaited.add(node.value)
+        self.visit(node.value)
+
+    visit_YieldFrom = visit_Await
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if len(node.args) == 1 and not node.keywords:
+            self.calls.append((node, self.scope))
+        if isinstance(node.func, ast.Name):
+            self.use(node.func, node)
+        else:
+            self.visit(node.func)
+        for argument in node.args:
+            self.visit(argument)
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.bind(node.target.id, node, node.lineno)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+            self.use(load, None)
+        self.children(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            if node.value is not None:
+                self.bind(node.target.id, node, node.lineno)
+        else:
+            self.visit(node.target)
+        self.annotation(node.annotation)
+        if node.value is not None:
+            self.visit(node.value)
+
+    def annotation(self, node: ast.expr | None) -> None:
+        """Visit an annotation, unless the future import makes it a mere string."""
+        if node is None:
+            return
+        if not self.strings:
+            self.visit(node)
+            return
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                self.tree.annotated.append(Use(part, self.scope))
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name.partition(".")[0], node, node.lineno)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                self.tree.star_imports.append(node.lineno)
+            else:
+                self.bind(alias.asname or alias.name, node, node.lineno)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.type is not None:
+            self.visit(node.type)
+        if node.name is not None:
+            self.bind(node.name, node, node.lineno)
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        if node.name is not None:
+            self.bind(node.name, node, node.lineno)
+        self.children(node)
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        for name in node.kwd_attrs:
+            self.tree.attributes.setdefault(name, node.lineno)
+        self.children(node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name is not None:
+            self.bind(node.name, node, node.lineno)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.children(node)
+        if node.rest is not None:
+            self.bind(node.rest, node, node.lineno)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        for name in node.names:
+            self.tree.declared[self.tree.module, name].append((node, self.scope))
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        for name in node.names:
+            owner = self.tree.owner(self.scope, name)
+            self.tree.declared[owner, mangle(name, self.scope.private)].append((node, self.scope))
+
+    def later(self, node: ast.AST) -> None:
+        """Visit what is evaluated when it is asked for: what type parameters and a type alias stand for."""
+        outer, self.lazy = self.lazy, True
+        for parameter in getattr(node, "type_params", ()):
+            self.visit(parameter)
+        if type(node).__name__ == "TypeAlias":
+            self.visit(node.value)  # type: ignore[attr-defined]
+        self.lazy = outer
+
+    def visit_TypeAlias(self, node: ast.stmt) -> None:
+        self.visit(node.name)  # type: ignore[attr-defined]
+        self.later(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self.function(node)
+
+    def function(self, node: FunctionNode) -> None:
+        """A def: its name, defaults, annotations and decorators belong to the scope around it."""
+        self.bind(node.name, node, node.lineno)
+        self.defaults(node.args)
+        for argument in all_arguments(node.args):
+            self.annotation(argument.annotation)
+        self.annotation(node.returns)
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        self.later(node)
+        self.enter(node, "function", node.name, node.lineno)
+        for argument in all_arguments(node.args):
+            self.bind(argument.arg, argument, argument.lineno)
+        self.leave(node.body)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        """Visit default values."""
+        for default in (*arguments.defaults, *arguments.kw_defaults):
+            if default is not None:
+                self.visit(default)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.defaults(node.args)
+        self.enter(node, "function", "lambda", node.lineno)
+        for argument in all_arguments(node.args):
+            self.bind(argument.arg, argument, argument.lineno)
+        self.leave([node.body])
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.bind(node.name, node, node.lineno)
+        for base in node.bases:
+            self.visit(base)
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        self.later(node)
+        self.enter(node, "class", node.name, node.lineno)
+        self.leave(node.body)
+
+    def enter(self, node: ast.AST, kind: str, name: str, line: int) -> None:
+        """Open a scope that has a table."""
+        table, typed = self.tables.take(kind, name, line)
+        scope = new_scope(self.scope, node, name)
+        scope.has_type_params = typed
+        fill(scope, table)
+        self.tree.by_node[node] = scope
+        self.open.append((self.scope, self.tables))
+        self.scope = scope
+        self.tables = Tables(table, self.tree.source.path)
+
+    def leave(self, body: list[ast.stmt] | list[ast.expr]) -> None:
+        """Visit the body and close the scope."""
+        for item in body:
+            self.visit(item)
+        self.tables.finish()
+        self.scope, self.tables = self.open.pop()
+
+    def visit_ListComp(self, node: ast.ListComp) -> None:
+        self.comprehension(node, [node.elt])
+
+    def visit_SetComp(self, node: ast.SetComp) -> None:
+        self.comprehension(node, [node.elt])
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
+        self.comprehension(node, [node.elt])
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self.comprehension(node, [node.value, node.key])
+
+    def comprehension(self, node: ComprehensionNode, elements: list[ast.expr]) -> None:
+        """The first iterable belongs to the scope around; everything else to the comprehension."""
+        first, *rest = node.generators
+        self.visit(first.iter)
+        scope = new_scope(self.scope, node, "<comprehension>")
+        self.tree.by_node[node] = scope
+        for generator in node.generators:
+            for name in ast.walk(generator.target):
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                    scope.names[mangle(name.id, scope.private)] = "local"
+        outer, self.scope = self.scope, scope
+        self.visit(first.target)
+        for condition in first.ifs:
+            self.visit(condition)
+        for generator in rest:
+            self.visit(generator.target)
+            self.visit(generator.iter)
+            for condition in generator.ifs:
+                self.visit(condition)
+        for element in elements:
+            self.visit(element)
+        self.scope = outer
+
+
+def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
+    """Parameters in the order in which the compiler visits their annotations."""
+    found = [*arguments.posonlyargs, *arguments.args]
+    if arguments.vararg is not None:
+        found.append(arguments.vararg)
+    found.extend(arguments.kwonlyargs)
+    if arguments.kwarg is not None:
+        found.append(arguments.kwarg)
+    return found

@@ -1,0 +1,1 @@
+"""That nothing else changed: both versions compiled and compared, without a look at how one was written."""

@@ -1,0 +1,111 @@
+"""Proof that uses of variables became uses of boxes' attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from codemods.decide.box import Box, BoxNames
+from codemods.decide.classes import Imported
+from codemods.facts.source import Source
+from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
+
+
+class _TurnBack(ast.NodeTransformer):
+    """Use variables again where attributes of boxes are used; counts them."""
+
+    def __init__(self, boxes: Sequence[tuple[Box, BoxNames]]) -> None:
+        self.variables = {names.variable: set(box.variables) for box, names in boxes}
+        self.count = 0
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self.variables:
+            if node.attr not in self.variables[node.value.id]:
+                raise NotProven(f"{node.attr} is no variable of {node.value.id}")
+            self.count += 1
+            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
+        return node
+
+
+def prove_boxes(old: Source, new: Source, boxes: Sequence[tuple[Box, BoxNames]], imported: Imported) -> None:
+    """Check that a text is another in which uses of variables became uses of boxes' attributes.
+
+    With the classes, the objects' making and the nonlocal declarations taken out, and attributes used as
+    variables again, both trees are equal. So the code differs in this alone: where it loaded or stored a
+    cell, it loads the box and loads or stores an attribute of it. That no attribute is read before it is set
+    follows from the flow.
+
+    Raises:
+        NotProven: if anything differs but that.
+    """
+    before, tree = ast.parse(old.text), ast.parse(new.text)
+    _take_out_making(tree, boxes)
+    classes = {names.type_name: _class(box, names, imported) for box, names in boxes}
+    seen: list[str] = []
+
+    def added(statement: ast.stmt) -> bool:
+        text = ast.unparse(statement)
+        if text in imported.missing:
+            seen.append(text)
+            return True
+        if isinstance(statement, ast.ClassDef) and statement.name in classes:
+            seen.append(statement.name)
+            return ast.dump(statement) == ast.dump(ast.parse(classes[statement.name]).body[0])
+        return False
+
+    drop_statements(tree, added)
+    if sorted(seen) != sorted([*imported.missing, *classes]):
+        raise NotProven("a box's class or import is not there once")
+    if imported.missing and not set(seen[: len(imported.missing)]) == set(imported.missing):
+        raise NotProven("a box's class is defined before what it needs is imported")
+    turn = _TurnBack(boxes)
+    tree = turn.visit(tree)
+    if turn.count != sum(len(box.names) for box, _ in boxes):
+        raise NotProven("not every use became one of an attribute")
+    places = {
+        (statement.lineno, statement.col_offset): box for box, _ in boxes for statement in box.declarations
+    }
+    for node in list(ast.walk(before)):
+        if isinstance(node, ast.Nonlocal) and (box := places.get((node.lineno, node.col_offset))) is not None:
+            node.names = [name for name in node.names if name not in box.variables]
+    drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
+    for module in (before, tree):
+        drop_statements(module, lambda s: isinstance(s, ast.Pass))
+    if ast.dump(before) != ast.dump(tree):
+        raise NotProven("something besides the uses of boxed variables differs")
+
+
+def _class(box: Box, names: BoxNames, imported: Imported) -> str:
+    """The class that a box must have."""
+    kinds = imported.names
+    fields = [f"    {name}: {kinds['Any']}" for name in box.given]
+    later = [name for name in box.variables if name not in box.given]
+    fields += [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in later]
+    head = f"@{kinds['dataclass']}(slots=True)\nclass {names.type_name}:"
+    return "\n".join([head, f'    """Variables that {box.outer.name} shares with its helpers."""', *fields])
+
+
+def _making(box: Box, names: BoxNames) -> list[str]:
+    """The statements that must make the object; a parameter's value is then the object's alone."""
+    given = ", ".join(f"{name}={name}" for name in box.given)
+    made = [f"{names.variable} = {names.type_name}({given})"]
+    return made + ([f"del {', '.join(box.given)}"] if box.given else [])
+
+
+def _take_out_making(tree: ast.Module, boxes: Sequence[tuple[Box, BoxNames]]) -> None:
+    """Take out the statements that make the objects, which must be the first of their functions."""
+    for box, names in boxes:
+        assert isinstance(box.outer.node, FUNCTIONS)
+        index = box.outer.node.body.index(box.at)
+        wanted = _making(box, names)
+        found = [
+            node.body
+            for node in ast.walk(tree)
+            if isinstance(node, FUNCTIONS)
+            and node.name == box.outer.name
+            and [ast.unparse(s) for s in node.body[index : index + len(wanted)]] == wanted
+        ]
+        if len(found) != 1:
+            raise NotProven(f"{names.variable} is not made where it should be", None)
+        del found[0][index : index + len(wanted)]

@@ -1,0 +1,188 @@
+"""Proof of a whole composition: every lifted definition, and all that is left."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from codemods.decide.decision import Decision
+from codemods.decide.naming import Names
+from codemods.facts.helpers import Helper
+from codemods.facts.scopes import FunctionNode
+from codemods.facts.source import Source, blocks_of, statements_in
+from codemods.prove.code import (
+    FUNCTIONS,
+    NewCall,
+    NotProven,
+    absolute,
+    drop_statements,
+    prove_helper,
+    turn_back,
+)
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Module(Protocol):
+    """A file that helpers were moved to."""
+
+    helpers: list[Helper]
+    module: str
+
+
+def prove_all(
+    decision: Decision,
+    names: Mapping[Helper, Names],
+    rest: Source,
+    moved: Mapping[Module, ast.Module],
+    package: str | None,
+) -> None:
+    """Check new trees against the original one. Trees are used up.
+
+    ``moved`` is empty where the lifted functions stand in the rest itself.
+
+    Raises:
+        NotProven: if anything differs but the lift.
+    """
+    passed = {helper: tuple(name for name, _ in decision.lifting.needs[helper]) for helper in decision.lifted}
+    counted: dict[Helper, int] = {}
+    if moved:
+        for module, tree in moved.items():
+            _prove_definitions(decision, names, passed, tree, module.helpers, package, counted)
+    else:
+        _prove_definitions(decision, names, passed, rest.tree, decision.lifted, package, counted)
+        lifted = {names[helper].definition for helper in decision.lifted}
+        drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in lifted)
+    _prove_rest(decision, names, passed, rest, {module.module for module in moved}, package, counted)
+    for helper in decision.lifted:
+        total = len(decision.lifting.analysis.uses(helper))
+        if counted.get(helper, 0) != total:
+            raise NotProven(
+                f"{helper.name}: {counted.get(helper, 0)} of {total} calls were rewritten", helper
+            )
+
+
+def _prove_definitions(
+    decision: Decision,
+    names: Mapping[Helper, Names],
+    passed: Mapping[Helper, tuple[str, ...]],
+    tree: ast.Module,
+    helpers: list[Helper],
+    package: str | None,
+    counted: dict[Helper, int],
+) -> None:
+    """Check the definitions in one module."""
+    lifting = decision.lifting
+    found: dict[str, list[FunctionNode]] = {}
+    top = set(tree.body)
+    for node in statements_in(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.setdefault(node.name, []).append(node)
+    for helper in helpers:
+        definition = names[helper].definition
+        moved = found.get(definition, [])
+        moved = [node for node in moved if node in top] or moved
+        if len(moved) != 1:
+            raise NotProven(f"{definition} is defined {len(moved)} times", helper)
+        calls = {
+            names[callee].calls[helper]: NewCall(callee, passed[callee])
+            for callee, _ in lifting.calls_in(helper)
+        }
+        own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
+        captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
+        inside = lifting.nested(helper)
+        count = prove_helper(
+            helper, moved[0], calls, captures, own, inside, lifting.tree.source.future_flags, package
+        )
+        for callee, number in count.items():
+            counted[callee] = counted.get(callee, 0) + number
+
+
+def _prove_rest(
+    decision: Decision,
+    names: Mapping[Helper, Names],
+    passed: Mapping[Helper, tuple[str, ...]],
+    rest: Source,
+    modules: set[str],
+    package: str | None,
+    counted: dict[Helper, int],
+) -> None:
+    """Check that what is left is the original without the helpers, once calls are turned back."""
+    source = decision.lifting.tree.source
+    places = {(helper.node.lineno, helper.node.col_offset) for helper in decision.lifted}
+    old, new = ast.parse(source.text), rest.tree
+    drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
+    calls = {names[helper].calls[None]: NewCall(helper, passed[helper]) for helper in decision.lifted}
+    added = {(names[helper].definition, names[helper].calls[None]) for helper in decision.lifted}
+    drop_statements(new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added))
+    for tree in (old, new):
+        drop_statements(tree, lambda s: isinstance(s, ast.Pass))
+    alike = Alike(source, rest, {line for line, _ in places}, calls)
+    for one, other in alike.differing(old.body, new.body):
+        for callee, number in turn_back(other, calls).items():
+            counted[callee] = counted.get(callee, 0) + number
+        absolute(one, package)
+        absolute(other, package)
+        if ast.dump(one) != ast.dump(other):
+            raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
+
+
+class Alike:
+    """Tells which statements of two versions of a file must be looked at: those that are written alike, with
+    nothing taken out and no call turned back in them, are the same.
+    """
+
+    def __init__(self, old: Source, new: Source, taken_out: Collection[int], names: Collection[str]) -> None:
+        """``taken_out`` are lines of the old version at which something was; ``names`` are called anew."""
+        self.old, self.new = old, new
+        self.taken_out = sorted(taken_out)
+        self.names = frozenset(names)
+
+    def differing(
+        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt]
+    ) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """Pairs that must be compared, without the blocks in them, which are taken out and paired too.
+
+        Raises:
+            NotProven: if there are more statements in one than in the other.
+        """
+        if len(before) != len(after):
+            raise NotProven("what is left has other statements than before")
+        for one, other in zip(before, after, strict=True):
+            if self._written_alike(one, other):
+                continue
+            pairs = list(zip(_take_blocks(one), _take_blocks(other), strict=False))
+            yield one, other
+            for left, right in pairs:
+                yield from self.differing(left, right)
+
+    def _written_alike(self, one: ast.stmt, other: ast.stmt) -> bool:
+        if isinstance(one, ast.match_case) or isinstance(other, ast.match_case):
+            return False
+        text = self._text(self.old, one)
+        if text != self._text(self.new, other) or not text.isascii():
+            return False
+        if not self.names.isdisjoint(_WORD.findall(text)):
+            return False
+        following = bisect.bisect_left(self.taken_out, one.lineno)
+        return following == len(self.taken_out) or self.taken_out[following] > (one.end_lineno or one.lineno)
+
+    def _text(self, source: Source, node: ast.stmt) -> str:
+        parts: list[ast.expr | ast.stmt] = [*getattr(node, "decorator_list", ()), node]
+        return "\n@".join(map(source.segment, parts))
+
+
+def _take_blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """Take the statements out of a statement."""
+    found = [list(block) for block in blocks_of(node)]
+    for block in blocks_of(node):
+        block.clear()
+    return found
+
+
+def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:
+    """Whether an import statement brings in nothing but lifted functions."""
+    return all((alias.name, alias.asname or alias.name) in added for alias in statement.names)

@@ -1,0 +1,116 @@
+"""Adding imports and definitions to a module, one that is there or one that is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from codemods.facts.imports import Import
+from codemods.facts.source import Source
+from codemods.rewrite.edits import Edit, apply_edits
+from codemods.rewrite.imports import ImportSection
+from codemods.rewrite.items import line_limit
+
+
+class Clash(Exception):
+    """A module that can't take what is added; the message says why."""
+
+
+def docstring_text(text: str, newline: str) -> str:
+    """A module docstring with this text."""
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if escaped.endswith('"'):
+        escaped = escaped[:-1] + '\\"'
+    return '"""' + newline.join(escaped.split("\n")) + '"""' + newline
+
+
+def made_module(
+    docstring: str, imports: ImportSection, definitions: Sequence[str], newline: str, width: int
+) -> str:
+    """The text of a module that was not there."""
+    parts = [docstring_text(docstring, newline)]
+    section = imports.render(newline, width)
+    if section:
+        parts.append(newline + section + newline)
+    previous = ""
+    for text in definitions:
+        parts.append(newline * (1 if _is_constant(previous) and _is_constant(text) else 2) + text)
+        previous = text
+    return "".join(parts)
+
+
+def _is_constant(text: str) -> bool:
+    return bool(text) and isinstance(ast.parse(text).body[0], (ast.Assign, ast.AnnAssign))
+
+
+def extended_module(
+    source: Source, imports: ImportSection, definitions: Sequence[str], names: Sequence[str]
+) -> str:
+    """The text of a module with imports and definitions added.
+
+    Raises:
+        Clash: if a name means something else there, or the future imports differ.
+    """
+    if imports.future and set(imports.future) - set(source.future_flags):
+        raise Clash(
+            f"{source.path}: lacks `from __future__ import {', '.join(imports.future)}`, which the code needs"
+        )
+    bound = _bound(source.tree)
+    for name in names:
+        if name in bound:
+            raise Clash(f"{source.path}: has a name {name} already")
+    missing = ImportSection(imports.roots)
+    for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
+        for item in made:
+            known = bound.get(item.bound)
+            if known is None:
+                chosen.add(item)
+            elif item not in known:
+                raise Clash(f"{source.path}: {item.bound} is something else there")
+    newline = source.newline
+    section = missing.render(newline, line_limit(source))
+    edits = [Edit(_after_imports(source), _after_imports(source), section + newline)] if section else []
+    end = source.text if source.text.endswith(("\n", "\r")) or not source.text else source.text + newline
+    text = apply_edits(end, edits).rstrip("\r\n") + newline
+    return text + "".join(newline * 2 + definition for definition in definitions)
+
+
+def defined_names(tree: ast.Module) -> set[str]:
+    """Names that definitions and assignments of a module's top level bind."""
+    return {name for name, imports in _bound(tree).items() if not imports}
+
+
+def _bound(tree: ast.Module) -> dict[str, set[Import]]:
+    """Names bound by a module's top level, with the imports that bind them."""
+    found: dict[str, set[Import]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                made = Import(alias.name, None, alias.asname)
+                found.setdefault(made.bound, set()).add(made)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                made = Import(node.module or "", alias.name, alias.asname)
+                found.setdefault(made.bound, set()).add(made)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if node in tree.body:
+                found.setdefault(node.name, set())
+        elif isinstance(node, ast.Assign) and node in tree.body:
+            for target in node.targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        found.setdefault(name.id, set())
+    return found
+
+
+def _after_imports(source: Source) -> int:
+    """Offset after the docstring, or the last of the leading imports."""
+    last = 0
+    for number, statement in enumerate(source.tree.body):
+        docstring = number == 0 and isinstance(statement, ast.Expr)
+        if not docstring and not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            break
+        last = statement.end_lineno or 0
+    while last < len(source.lines) and source.lines[last].startswith("#"):
+        last += 1
+    return source.starts[last]
