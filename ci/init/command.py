@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ci.config import ConfigError
+from ci.init.agents import write_section
 from ci.init.entry_points import EntryPoint, find_entry_points, read_entry_point
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.propose import gate_table, has_gate, read_facts, run_file, source_paths
@@ -34,13 +35,16 @@ next:
 @click.option(
     "--entry", metavar="FILE", help="The script that starts a training, where none or the wrong one is found."
 )
+@click.option("--agents", is_flag=True, help="Write only the rules for coding agents, into AGENTS.md.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-def command(root: Path, entry: str | None, dry_run: bool) -> int:
+def command(root: Path, entry: str | None, agents: bool, dry_run: bool) -> int:
     """Write a commented [tool.gate], one golden run and a hot-path baseline; change nothing else.
 
     Exit status: 0 written, 2 unusable input.
     """
     root = root.resolve()
+    if agents:
+        return write_section(root, dry_run=dry_run)
     if has_gate(root):
         raise ConfigError(f"{root / 'pyproject.toml'} has a [tool.gate] table already; change it by hand")
     chosen, others = _choose(root, entry)

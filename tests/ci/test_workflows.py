@@ -89,6 +89,8 @@ class Runner:
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_PATH": str(scratch / "path"),
+            "GITHUB_OUTPUT": str(scratch / "output"),
+            "RUNNER_TEMP": str(scratch),
             "GITHUB_ACTION_PATH": str(ROOT / "ci"),
             # What installs is only resolved, what makes is only printed: both would change this environment.
             "PIP_DRY_RUN": "1",
@@ -109,7 +111,15 @@ class Runner:
         )
 
 
-INPUTS = {"ONLY": "", "SKIP": "", "JOBS": "", "ROOT": ".", "REPORTS": "gate reports", "BASE": ""}
+INPUTS = {
+    "ONLY": "",
+    "SKIP": "",
+    "JOBS": "",
+    "ROOT": ".",
+    "REPORTS": "gate reports",
+    "BASE": "",
+    "INSTALL": "false",
+}
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +158,12 @@ def test_a_hostile_name_is_data(clone: Path, tmp_path: Path) -> None:
 
 def test_the_other_scripts_run(clone: Path, tmp_path: Path) -> None:
     own, foreign = Runner(ROOT, tmp_path), Runner(clone, tmp_path)
-    tried = ["Fetch the base", "Run the gate"]
-    for name in ("Install the gate", "Install", "Set up"):
+    tried = ["Fetch the base", "Run the gate", "Install the gate"]  # by tests of their own
+    for name in ("Look at what is installed", "Install", "Set up"):
         done = own(script(name))
         assert done.returncode == 0, (name, done.stderr)
         tried.append(name)
+    assert re.fullmatch(r"key=[0-9a-f]{32}\n", (tmp_path / "output").read_text())
     assert (tmp_path / "path").read_text() == f"{ROOT}/.venv/bin\n"
     head = {"BASE": "HEAD", "DEVICE": "cpu"}
     done = foreign(script("Run one part of the golden suite"), SHARD="1/2", **head)
