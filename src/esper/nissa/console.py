@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import (
@@ -16,11 +21,17 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from esper.leyline.telemetry import RunCompleted, RunStarted, TelemetryEvent
-from esper.nissa.view import EnvView, RunView
+from esper.leyline.errors import OutputError
+from esper.leyline.telemetry import RunCompleted, RunStarted, TelemetryEvent, Throughput
+from esper.nissa.view import EnvView, RoundView, RunView
 
 SHOWN_ENVS = 8
 REFRESHES_PER_S = 4
+SILENCE_S = 30.0
+WIDE = 120
+
+ROUND_COLUMNS = ("round", "accuracy", "best", "return", "grown", "kept", "pruned", "loss", "steps/s")
+ROUND_WIDTH = 9  # of 80, with room for a return of five digits
 
 STAGE_STYLES = {
     "GERMINATED": "dim green",
@@ -29,6 +40,7 @@ STAGE_STYLES = {
     "HOLDING": "cyan",
     "FOSSILIZED": "bold magenta",
 }
+STAGE_LETTERS = "seeds by slot: Germinated Training Blending Holding Fossilized . leaving - none"
 
 
 class _SpeedColumn(TextColumn):
@@ -43,11 +55,52 @@ class _SpeedColumn(TextColumn):
 
 
 class ConsoleOutput:
-    """A live display of progress and envs, and a table of rounds when the run ends."""
+    """A live display of progress and envs with a table of rounds at the end; or, without `progress`, a line
+    for every round as it ends, and one in between when there was none for a while.
 
-    def __init__(self, console: Console, *, progress: bool = True) -> None:
+    Raises OutputError where the console cannot be written any more.
+    """
+
+    def __init__(
+        self, console: Console, *, progress: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._console = console
         self._view = RunView()
+        self._shown: LiveDisplay | RoundLines = (
+            LiveDisplay(console, self._view) if progress else RoundLines(console, self._view, clock)
+        )
+
+    def emit(self, event: TelemetryEvent) -> None:
+        """Update the display."""
+        self._view.apply(event)
+        try:
+            if isinstance(event.data, RunStarted):
+                self._console.print(_headline(event.data), soft_wrap=True, highlight=False)
+                self._shown.start()
+            elif isinstance(event.data, RunCompleted):
+                self._shown.stop()
+                self._console.print(_summary(self._view, event.data), soft_wrap=True, highlight=False)
+            else:
+                self._shown.update(event)
+        except OSError as error:
+            raise OutputError(
+                f"standard output: cannot be written any more ({error.strerror}); --quiet needs none"
+            ) from error
+
+    def close(self) -> None:
+        """Take the live display away; the rounds of a run that was stopped stay."""
+        try:
+            self._shown.stop()
+        except OSError as error:
+            raise OutputError(f"standard output: cannot be written any more ({error.strerror})") from error
+
+
+class LiveDisplay:
+    """For a terminal: a progress bar and the envs of the round, replaced by a table of rounds at the end."""
+
+    def __init__(self, console: Console, view: RunView) -> None:
+        self._console = console
+        self._view = view
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -59,52 +112,84 @@ class ConsoleOutput:
             expand=True,
         )
         self._task = self._progress.add_task("starting", total=None)
-        self._live = (
-            Live(
-                get_renderable=lambda: Group(self._progress, env_table(self._view)),
-                console=console,
-                refresh_per_second=REFRESHES_PER_S,
-                transient=True,
-            )
-            if progress
-            else None
+        self._live = Live(
+            get_renderable=lambda: Group(self._progress, env_table(view, console.width)),
+            console=console,
+            refresh_per_second=REFRESHES_PER_S,
+            transient=True,
         )
+        self._started = False
 
-    def emit(self, event: TelemetryEvent) -> None:
-        """Update the display."""
+    def start(self) -> None:
+        """Show it."""
+        self._progress.update(self._task, total=self._view.total_env_steps)
+        self._started = True
+        self._live.start()
+
+    def update(self, event: TelemetryEvent) -> None:
+        """Take in what the view shows now."""
         view = self._view
-        view.apply(event)
-        if isinstance(event.data, RunStarted):
-            self._console.print(_headline(event.data), soft_wrap=True, highlight=False)
-            if self._live is not None:
-                self._progress.update(self._task, total=view.total_env_steps)
-                self._live.start()
-        elif isinstance(event.data, RunCompleted):
-            self._stop()
-            self._console.print(round_table(view))
-            self._console.print(_summary(view, event.data), soft_wrap=True, highlight=False)
-        elif self._live is not None and view.started is not None:
+        if view.started is not None:
             description = f"round {view.round_idx + 1} of {view.started.rounds}"
             self._progress.update(self._task, completed=view.env_steps, description=description)
 
-    def close(self) -> None:
-        """Take the live display away."""
-        self._stop()
-
-    def _stop(self) -> None:
-        if self._live is not None:
+    def stop(self) -> None:
+        """Leave the table of rounds."""
+        if self._started:
+            self._started = False
             self._live.stop()
+            self._console.print(round_table(self._view))
 
 
-def env_table(view: RunView) -> Table:
-    """The envs of the present round: what they reached, and what grows in them."""
-    table = Table(box=None, pad_edge=False)
+class RoundLines:
+    """For a file or a pipe: the same table, line by line as rounds end."""
+
+    def __init__(self, console: Console, view: RunView, clock: Callable[[], float]) -> None:
+        self._console = console
+        self._view = view
+        self._clock = clock
+        self._printed = 0
+        self._last = 0.0
+
+    def start(self) -> None:
+        """Print what the columns are."""
+        self._print("".join(name.rjust(ROUND_WIDTH) for name in ROUND_COLUMNS))
+
+    def update(self, event: TelemetryEvent) -> None:
+        """Print a round that has ended, or how far the present one is after a silence."""
+        view = self._view
+        if isinstance(event.data, Throughput):  # the last that a round tells
+            for index, row in list(view.rounds.items())[self._printed :]:
+                self._print("".join(cell.rjust(ROUND_WIDTH) for cell in _round_cells(index, row)))
+            self._printed = len(view.rounds)
+        elif view.started is not None and view.envs and self._clock() - self._last >= SILENCE_S:
+            epoch = min(env.epoch for env in view.envs.values())
+            mean = statistics.fmean(env.accuracy for env in view.envs.values())
+            self._print(
+                f"round {view.round_idx + 1} of {view.started.rounds}: epoch {epoch} of "
+                f"{view.started.episode_length}, mean accuracy {mean:.3f}"
+            )
+
+    def stop(self) -> None:
+        """Nothing is left to print."""
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, highlight=False, markup=False)
+        self._last = self._clock()
+
+
+def env_table(view: RunView, width: int) -> Table:
+    """The envs of the present round: what they reached, and what grows in them; where the console is narrow,
+    letters for the stages of seeds.
+    """
+    wide = width >= WIDE
+    table = Table(box=None, pad_edge=False, caption=None if wide else STAGE_LETTERS, caption_justify="left")
     slots = () if view.started is None else view.started.slots
-    for name in ("env", "epoch", "accuracy", "best", "reward", "parameters"):
+    for name in ("env", "epoch", "accuracy", "best", "reward", "params"):
         table.add_column(name, justify="right")
     table.add_column("did")
-    for slot in slots:
-        table.add_column(slot, no_wrap=True)
+    for name in slots if wide else ("seeds",):
+        table.add_column(name, no_wrap=True)
     for index in sorted(view.envs)[:SHOWN_ENVS]:
         env = view.envs[index]
         table.add_row(
@@ -114,8 +199,8 @@ def env_table(view: RunView) -> Table:
             f"{env.best:.3f}",
             f"{env.reward:+.2f}",
             f"{env.parameters:,}",
-            env.last_op.lower(),
-            *(_seed(env, slot) for slot in slots),
+            "alpha" if env.last_op == "SET_ALPHA_TARGET" else env.last_op.lower(),
+            *([_seed(env, slot) for slot in slots] if wide else [_letters(env, slots)]),
         )
     hidden = len(view.envs) - SHOWN_ENVS
     if hidden > 0:
@@ -132,24 +217,36 @@ def _seed(env: EnvView, slot: str) -> Text:
     return Text(f"{stage.lower()} {env.blueprints.get(slot, '')}".rstrip(), style=STAGE_STYLES[stage])
 
 
+def _letters(env: EnvView, slots: Sequence[str]) -> Text:
+    text = Text()
+    for stage in map(env.seeds.get, slots):
+        letter = "-" if stage is None else stage[0] if stage in STAGE_STYLES else "."
+        text.append(letter, style=STAGE_STYLES.get(stage or "", "dim"))
+    return text
+
+
 def round_table(view: RunView) -> Table:
     """The rounds of the run, one a line."""
-    table = Table(title="Rounds")
-    for name in ("round", "accuracy", "best", "return", "grown", "kept", "pruned", "loss", "steps/s"):
+    table = Table(title="Rounds", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ROUND_COLUMNS:
         table.add_column(name, justify="right")
     for index, row in view.rounds.items():
-        table.add_row(
-            str(index),
-            f"{row.accuracy:.3f}",
-            f"{row.best:.3f}",
-            f"{row.mean_return:+.2f}",
-            str(row.grown),
-            str(row.kept),
-            str(row.pruned),
-            "-" if row.policy_loss is None else f"{row.policy_loss:+.3f}",
-            "-" if row.env_steps_per_s is None else f"{row.env_steps_per_s:.1f}",
-        )
+        table.add_row(*_round_cells(index, row))
     return table
+
+
+def _round_cells(index: int, row: RoundView) -> Sequence[str]:
+    return (
+        str(index),
+        f"{row.accuracy:.3f}",
+        f"{row.best:.3f}",
+        f"{row.mean_return:+.2f}",
+        str(row.grown),
+        str(row.kept),
+        str(row.pruned),
+        "-" if row.policy_loss is None else f"{row.policy_loss:+.3f}",
+        "-" if row.env_steps_per_s is None else f"{row.env_steps_per_s:.1f}",
+    )
 
 
 def _headline(data: RunStarted) -> str:

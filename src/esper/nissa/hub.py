@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Protocol
 
 from esper.leyline.telemetry import TelemetryEvent
@@ -47,13 +47,25 @@ class TelemetryHub:
 
     @contextmanager
     def attached(self, *outputs: TelemetryOutput) -> Iterator["TelemetryHub"]:
-        """Send events to outputs inside the block; close each at its end, also when it or another fails."""
-        with ExitStack() as stack:
-            for output in outputs:
-                self.add_output(output)
-                stack.callback(output.close)
-                stack.callback(self.remove_output, output)
+        """Send events to outputs inside the block; close each at its end, also when it or another fails.
+
+        The first error is the one that is raised: an output that failed may fail again when it is closed.
+        """
+        errors: list[BaseException] = []
+        for output in outputs:
+            self.add_output(output)
+        try:
             yield self
+        except BaseException as error:
+            errors.append(error)
+        for output in reversed(outputs):
+            self.remove_output(output)
+            try:
+                output.close()
+            except BaseException as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 _hub = TelemetryHub()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from esper.leyline.errors import InputError
+from esper.leyline.errors import InputError, OutputError
 from esper.leyline.telemetry import TelemetryEvent
 
 EVENT_FILE = "events.jsonl"
@@ -50,7 +50,8 @@ class JsonLinesOutput:
 
     Folder and file are made with the first event: a run that never starts leaves nothing behind. Events
     of an earlier run are never overwritten: `append` adds to them, for a run that goes on from a
-    checkpoint. Raises InputError where they are in the way, or nothing can be written.
+    checkpoint. Raises InputError where they are in the way, or nothing can be written, and OutputError where
+    no more can be: the lines before are whole, and the last may be cut off.
     """
 
     def __init__(self, folder: Path, *, append: bool = False) -> None:
@@ -66,16 +67,30 @@ class JsonLinesOutput:
         try:
             if self._stream is None:
                 self._stream = self._open()
-            self._stream.write(line)
         except OSError as error:
             raise InputError(
                 f"--telemetry-dir {self._folder}: {EVENT_FILE} cannot be written there ({error.strerror})"
             ) from error
+        try:
+            self._stream.write(line)
+        except OSError as error:
+            raise self._full(error) from error
 
     def close(self) -> None:
         """Flush and close the file."""
-        if self._stream is not None:
-            self._stream.close()
+        if self._stream is None:
+            return
+        stream, self._stream = self._stream, None
+        try:
+            stream.close()
+        except OSError as error:
+            raise self._full(error) from error
+
+    def _full(self, error: OSError) -> OutputError:
+        return OutputError(
+            f"--telemetry-dir {self._folder}: {EVENT_FILE} cannot be written any more ({error.strerror}); "
+            f"the events before are there"
+        )
 
     def _open(self) -> TextIO:
         self._folder.mkdir(parents=True, exist_ok=True)

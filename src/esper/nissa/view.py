@@ -37,7 +37,7 @@ class EnvView:
 
 @dataclass
 class RoundView:
-    """One finished round of all envs."""
+    """One finished round of all envs; `best` is the best validation accuracy of any host in any epoch."""
 
     accuracy: float
     best: float
@@ -63,6 +63,7 @@ class RunView:
     envs: dict[int, EnvView] = field(default_factory=dict)
     rounds: dict[int, RoundView] = field(default_factory=dict)
     _policy_loss: float | None = None
+    _best: float = 0.0
 
     @property
     def total_env_steps(self) -> int:
@@ -96,6 +97,7 @@ class RunView:
                 self.anomalies += 1
             case EpisodeCompleted() as data:
                 self.parameters_grown += data.total_params - data.host_params
+                self._best = max(self._best, data.best_accuracy)
 
     def _apply_to_run(self, event: TelemetryEvent) -> None:
         found = self.rounds.get(self.round_idx)
@@ -106,6 +108,7 @@ class RunView:
                 self.round_idx = event.round or 0
                 self.envs.clear()
                 self.parameters_grown = 0
+                self._best = 0.0
             case AnomalyDetected():
                 self.anomalies += 1
             case BatchCompleted() as data:
@@ -114,7 +117,7 @@ class RunView:
                 self.env_steps = done * data.env_steps
                 self.rounds[self.round_idx] = RoundView(
                     accuracy=data.mean_accuracy,
-                    best=max(data.env_accuracies),
+                    best=self._best,
                     mean_return=data.mean_return,
                     grown=data.seeds_germinated,
                     kept=data.seeds_fossilized,

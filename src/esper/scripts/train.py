@@ -1,17 +1,19 @@
 """`python -m esper.scripts.train ppo …`: train the policy, and the hosts that it grows."""
 
+import atexit
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from esper.leyline.errors import InputError
+from esper.leyline.errors import InputError, OutputError
 from esper.leyline.task import TaskSpec
 from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub, make_output
 from esper.nissa.console import ConsoleOutput
@@ -29,6 +31,7 @@ if TYPE_CHECKING:  # it loads torch, which `--help` and a wrong flag need not wa
     from esper.simic.training.result import TrainingResult
 
 EXIT_OK = 0
+EXIT_OUTPUT_FAILED = 1
 EXIT_UNUSABLE_INPUT = 2
 EXIT_INTERRUPTED = 130
 
@@ -43,7 +46,8 @@ Train = Callable[[TrainingConfig, TaskSpec], "TrainingResult"]
 def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> int:
     """Run the command line with a training function; the exit status.
 
-    0 done; 2 unusable input, said in one line; 130 interrupted.
+    0 done; 1 the run ended because what it keeps could not be written any more; 2 unusable input; 130
+    interrupted. All but the first are told in one line.
     """
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     with warnings.catch_warnings():
@@ -60,12 +64,24 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
         except InputError as error:
             errors.print(f"error: {error}")
             return EXIT_UNUSABLE_INPUT
+        except OutputError as error:
+            _let_go_of_stdout()
+            errors.print(f"error: {error}")
+            return EXIT_OUTPUT_FAILED
         except Interrupted as interrupted:
             errors.print(f"interrupted{interrupted}")
             return EXIT_INTERRUPTED
         except (click.exceptions.Abort, KeyboardInterrupt):  # click makes the one of the other
             errors.print("interrupted")
             return EXIT_INTERRUPTED
+
+
+def _let_go_of_stdout() -> None:
+    """What is left in its buffer would fail once more at exit, with a trace."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _default_train() -> Train:
@@ -127,7 +143,7 @@ def _configuration(
 ) -> TrainingConfig:
     from esper.runtime import preset_settings
 
-    config = TrainingConfig()
+    config = parse_config(TrainingConfig(), {"policy": policy})
     if preset is not None:
         config = parse_config(config, preset_settings(preset))
     if config_json is not None:
@@ -136,7 +152,7 @@ def _configuration(
     for name in ("slots", "devices", "telemetry_outputs"):
         if name in changes:
             changes[name] = tuple(part.strip() for part in changes[name].split(","))
-    return parse_config(config, changes | {"policy": policy})
+    return parse_config(config, changes)
 
 
 def _run(config: TrainingConfig, train: Train) -> None:
@@ -210,5 +226,17 @@ def _outputs(config: TrainingConfig) -> list[TelemetryOutput]:
     return outputs
 
 
+def _leave(status: int) -> NoReturn:
+    """End the process. Whoever pressed Ctrl-C need not wait while the interpreter takes torch apart: all is
+    closed and told by then.
+    """
+    if status == EXIT_INTERRUPTED:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _leave(main())

@@ -9,7 +9,7 @@ from esper.leyline.rollout import ActionOutcome, Configuration, HostObservation,
 from esper.leyline.telemetry import GovernorRollback, Payload
 from esper.simic.agent import PPOAgent
 from esper.simic.telemetry import TelemetryLevel
-from esper.simic.telemetry.emitters import emit_slot_telemetry, emit_with_env_context
+from esper.simic.telemetry.emitters import apply_slot_telemetry, emit_with_env_context
 from esper.simic.training.action_execution import end_step, parse_decisions, reward_action
 from esper.simic.training.batch_ops import report_gradient_norms, watch_gradients
 from esper.simic.training.counterfactual_eval import choose_configurations, measure_contributions
@@ -81,7 +81,7 @@ class SimicClient:
     def slot_changed(self, env_idx: int, slot_id: str, payload: Payload) -> None:
         """Emit it, if it is wanted now: the level can change while seeds live."""
         env_state, reporter = self.round_state.env_states[env_idx], self._setup.reporter
-        emit_slot_telemetry(reporter.hub, reporter.telemetry, env_state, slot_id, payload)
+        apply_slot_telemetry(reporter.hub, reporter.telemetry, env_state, slot_id, payload)
 
     def rolled_back(self, env_idx: int, payload: GovernorRollback) -> None:
         """Emit it."""

@@ -3,6 +3,7 @@ unpickler.
 """
 
 import contextlib
+import functools
 import io
 import pickle
 import warnings
@@ -59,11 +60,16 @@ def read_cifar10(
     train = [_read_batch(batches / name) for name in TRAIN_FILES]
     test = [_read_batch(batches / name) for name in TEST_FILES]
     if expected:
-        warnings.warn(
-            f"{batches}: the checksums are not those of the published CIFAR-10; read what is there",
-            stacklevel=2,
-        )
+        _tell_unpublished(batches)
     return (*_concatenate(train), *_concatenate(test))
+
+
+@functools.cache
+def _tell_unpublished(batches: Path) -> None:
+    """Warn of a folder once in a process, however often it is read."""
+    warnings.warn(
+        f"{batches}: the checksums are not those of the published CIFAR-10; read what is there", stacklevel=3
+    )
 
 
 def _download(folder: Path) -> None:

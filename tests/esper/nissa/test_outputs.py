@@ -1,14 +1,16 @@
 """The hub and its outputs: nothing lost, exact numbers, nothing written for a run that never started."""
 
+import errno
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from esper.leyline.errors import InputError
+from esper.leyline.errors import InputError, OutputError
 from esper.leyline.telemetry import (
     AnomalyDetected,
     BatchCompleted,
@@ -23,8 +25,10 @@ from esper.leyline.telemetry import (
     Throughput,
 )
 from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub, read_events
-from esper.nissa.console import ConsoleOutput, env_table
-from esper.nissa.view import RunView
+from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, env_table, round_table
+from esper.nissa.outputs import make_output
+from esper.nissa.view import RoundView, RunView
+from tests.esper.limits import file_size_limit
 
 
 class Collected:
@@ -208,12 +212,122 @@ def test_the_live_display_shows_envs_with_their_seeds_and_goes_away() -> None:
     assert text.rindex("training norm") < text.index("Rounds")
 
 
+def test_without_a_display_a_round_is_a_line_as_it_ends() -> None:
+    stream = io.StringIO()
+    console = ConsoleOutput(Console(file=stream, width=80), progress=False)
+    for payload, env in _small_run()[:-1]:
+        console.emit(TelemetryEvent(payload, round=0, env=env))
+    lines = stream.getvalue().splitlines()
+    console.close()
+    assert lines[1].split() == [*ROUND_COLUMNS]
+    assert lines[2].split() == ["0", "0.450", "0.500", "+1.00", "2", "2", "0", "-", "1.0"]
+    assert all(len(line) <= 81 for line in lines[1:])
+    assert stream.getvalue().splitlines() == lines
+
+
+def test_a_long_round_tells_where_it_is_after_half_a_minute_of_silence() -> None:
+    stream, now = io.StringIO(), 0.0
+    console = ConsoleOutput(Console(file=stream, width=80), progress=False, clock=lambda: now)
+    run = _small_run()
+    for seconds, (payload, env) in zip((0.0, 1.0, 2.0, 31.0, 40.0), run, strict=False):
+        now = seconds
+        console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
+    lines = stream.getvalue().splitlines()[2:]
+    assert lines == ["round 1 of 1: epoch 1 of 1, mean accuracy 0.400"]
+
+
+def test_a_stopped_run_leaves_the_table_of_its_rounds() -> None:
+    stream = io.StringIO()
+    console = ConsoleOutput(Console(file=stream, width=120, force_terminal=True))
+    for payload, env in _small_run()[:-1]:
+        console.emit(TelemetryEvent(payload, round=0, env=env))
+    console.close()
+    assert "0.450" in stream.getvalue()[stream.getvalue().index("Rounds") :]
+
+
+def test_the_best_of_the_table_is_that_of_the_summary() -> None:
+    view = RunView()
+    for payload, env in _small_run():
+        view.apply(TelemetryEvent(payload, round=0, env=env))
+    assert view.completed is not None
+    assert view.rounds[0].best == view.completed.best_accuracy == 0.5
+
+
+def test_displays_fit_80_columns_with_six_slots_and_every_stage() -> None:
+    slots = tuple(f"r0c{index}" for index in range(6))
+    run = _small_run()
+    view = RunView()
+    view.apply(TelemetryEvent(replace(run[0][0], slots=slots), round=0))
+    stages = ["GERMINATED", "TRAINING", "BLENDING", "HOLDING", "FOSSILIZED", "PRUNED"]
+    for env in range(12):
+        epoch = replace(run[2][0], seeds=dict(zip(slots, stages, strict=True)), total_params=1_234_567)
+        view.apply(TelemetryEvent(epoch, round=0, epoch=250, env=env))
+        view.envs[env].reward, view.envs[env].last_op = -123.45, "SET_ALPHA_TARGET"
+    view.rounds[1000] = RoundView(0.4, 0.5, -1234.56, 1000, 1000, 1000, -12.345, 1234.5)
+    for table in (env_table(view, 80), round_table(view)):
+        console = Console(file=io.StringIO(), width=80, record=True)
+        console.print(table)
+        text = console.export_text()
+        assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+        assert "…" not in text
+    assert "-1234.56" in text
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_console_that_is_full_is_one_line(progress: bool) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    console = ConsoleOutput(Console(file=Full(), width=80), progress=progress)
+    with pytest.raises(OutputError, match=r"standard output: cannot be written any more \(No space"):
+        console.emit(TelemetryEvent(_small_run()[0][0]))
+
+
+def test_an_error_of_the_run_is_not_hidden_by_that_of_closing_its_outputs() -> None:
+    class Broken(Collected):
+        def close(self) -> None:
+            raise OSError("disk full")
+
+    with pytest.raises(InputError, match="first"), TelemetryHub().attached(Broken()):
+        raise InputError("first")
+
+
+def test_a_disk_that_fills_up_is_one_line_and_the_events_before_are_there(tmp_path: Path) -> None:
+    output = JsonLinesOutput(tmp_path)
+
+    def emit_many() -> None:
+        for number in range(1_000):
+            output.emit(germinated(number))
+
+    with file_size_limit(5_000):
+        with pytest.raises(OutputError, match=f"--telemetry-dir {tmp_path}: events.jsonl cannot be written"):
+            emit_many()
+        with pytest.raises(OutputError, match="cannot be written any more"):
+            output.close()
+    whole = (tmp_path / "events.jsonl").read_text().rpartition("\n")[0].splitlines()
+    assert [json.loads(line)["data"]["seed_id"] for line in whole] == [str(n) for n in range(len(whole))]
+    assert len(whole) > 5
+
+
+def test_an_output_of_another_package_that_cannot_write_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Collected):
+        def emit(self, event: TelemetryEvent) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("esper.nissa.outputs._factory", lambda name: lambda folder: Full())
+    output = make_output("mine", Path("run"))
+    output.emit(germinated(1))
+    with pytest.raises(OutputError, match=r"--telemetry-outputs mine: cannot be written \(No space"):
+        output.close()
+
+
 def test_a_display_of_many_envs_stays_short() -> None:
     view = RunView()
     for env in range(100):
         view.apply(TelemetryEvent(_small_run()[2][0], round=0, epoch=1, env=env))
     console = Console(file=io.StringIO(), width=120, record=True)
-    console.print(env_table(view))
+    console.print(env_table(view, console.width))
     lines = console.export_text().splitlines()
     assert len(lines) < 12
     assert "and 92 more" in lines[-1]

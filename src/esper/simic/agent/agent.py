@@ -130,7 +130,9 @@ class PPOAgent:
         return result
 
     def save(self, path: Path, extra: Mapping[str, Any] | None = None) -> None:
-        """Write the agent, and `extra` (tensors and plain values), atomically."""
+        """Write the agent, and `extra` (tensors and plain values), atomically. OutputError, in one line, if
+        that can't be done; an earlier file is intact then.
+        """
         write_checkpoint(
             path,
             {

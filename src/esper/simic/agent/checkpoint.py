@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from esper.leyline.errors import InputError
+from esper.leyline.errors import InputError, OutputError
 
 FORMAT = "esper-ppo-agent"
 VERSION = 1
@@ -22,20 +22,24 @@ VERSION = 1
 def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
     """Write tensors and plain values so that `path` holds the old or the whole new file, never a part.
 
-    InputError, in one line, if it can't be written there.
+    OutputError, in one line, if it can't be written there.
     """
+    # Torch tells of a full disk by a RuntimeError without a reason; a file does so by an OSError with one.
+    serialised = io.BytesIO()
+    torch.save({"format": FORMAT, "version": VERSION, **content}, serialised)
+    before = "what was saved there before is intact" if path.exists() else "nothing was saved there"
     try:
-        _replace(path, {"format": FORMAT, "version": VERSION, **content})
+        _replace(path, serialised.getbuffer())
     except OSError as error:
-        raise InputError(f"{path}: can't be written ({error.strerror}); choose another place") from None
+        raise OutputError(f"{path}: can't be written ({error.strerror}); {before}") from None
 
 
-def _replace(path: Path, content: Mapping[str, Any]) -> None:
+def _replace(path: Path, content: memoryview) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            torch.save(content, file)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

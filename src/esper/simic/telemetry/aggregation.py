@@ -1,10 +1,10 @@
-"""Means and sums over the envs of a round."""
+"""Means and sums over the envs of a round, and over its policy updates."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from esper.leyline.rollout import HostResult
 
@@ -23,3 +23,11 @@ def aggregate_ticker_metrics(
         "pruned": sum(host.pruned for host in hosts),
         "rollbacks": sum(host.rollbacks for host in hosts),
     }
+
+
+def aggregate_ppo_metrics(updates: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """One dict from the metrics of a round's updates: of each name the mean over the updates that have it, as
+    a skipped one has none.
+    """
+    names = dict.fromkeys(name for metrics in updates for name in metrics)
+    return {name: statistics.fmean(metrics[name] for metrics in updates if name in metrics) for name in names}

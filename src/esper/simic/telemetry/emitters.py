@@ -333,14 +333,14 @@ def check_performance_degradation(
     return True
 
 
-def emit_slot_telemetry(
+def apply_slot_telemetry(
     hub: TelemetryHub,
     telemetry: TelemetryConfig,
     env_state: ParallelEnvState,
     slot_id: str,
     payload: Payload,
 ) -> None:
-    """Emit what happened in a slot, if that is wanted; what gates were asked is a detail."""
+    """Emit what happened in a slot, if the level in force wants it; what gates were asked is a detail."""
     is_gate = isinstance(payload, SeedGateEvaluated)
     if telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
         emit_with_env_context(hub, env_state, payload, slot=slot_id)

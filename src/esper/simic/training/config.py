@@ -153,6 +153,13 @@ class TrainingConfig(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _check_reward(self) -> Self:
+        default = type(self).model_fields["reward_mode"].default
+        if self.reward_family == "loss" and self.reward_mode != default:
+            raise ValueError(_modeless(self.reward_mode))
+        return self
+
+    @model_validator(mode="after")
     def _check_heuristic(self) -> Self:
         if self.policy == "heuristic":
             for name, flag in flags().items():
@@ -182,14 +189,21 @@ def flag_name(field: str) -> str:
 def parse_config(base: TrainingConfig, changes: dict[str, Any]) -> TrainingConfig:
     """A configuration with some fields set. Raises InputError, naming flag and value, in one line."""
     try:
-        return base.replaced(changes)
+        config = base.replaced(changes)
     except ValidationError as error:
         raise InputError(_first_problem(error)) from error
+    if config.reward_family == "loss" and "reward_mode" in changes:  # the default was asked for by name
+        raise InputError(_modeless(config.reward_mode))
+    return config
+
+
+def _modeless(mode: str) -> str:
+    return f"--reward-mode {mode}: --reward-family loss has no modes; leave one of them out"
 
 
 def read_config_file(base: TrainingConfig, path: Path) -> TrainingConfig:
     """A configuration with the fields that a JSON object in a file sets. Raises InputError, also for
-    unknown keys.
+    unknown keys and for another policy than that of `base`, which the sub-command has said.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
@@ -202,9 +216,17 @@ def read_config_file(base: TrainingConfig, path: Path) -> TrainingConfig:
     try:
         # JSON has neither tuples nor paths; lax parsing of JSON gives them, and still no number for a string.
         merged = base.model_dump(mode="json") | content
-        return TrainingConfig.model_validate_json(json.dumps(merged))
+        config = TrainingConfig.model_validate_json(json.dumps(merged))
     except ValidationError as error:
         raise InputError(f"--config-json {path}: {_first_problem(error)}") from error
+    if config.policy != base.policy:
+        raise InputError(
+            f"--config-json {path}: policy {config.policy} contradicts the sub-command {base.policy}; leave "
+            f"it out, or use the sub-command {config.policy}"
+        )
+    if config.reward_family == "loss" and "reward_mode" in content:
+        raise InputError(f"--config-json {path}: {_modeless(config.reward_mode)}")
+    return config
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from esper.leyline.errors import InputError
+from esper.leyline.errors import OutputError
 from esper.simic.training.config import TrainingConfig
 
 if TYPE_CHECKING:  # it loads torch, which a wrong flag need not wait for
@@ -126,11 +126,11 @@ def _summed_up(config: TrainingConfig, result: "TrainingResult") -> Arm:
 
 
 def write_dual_ab(result: DualABResult, folder: Path) -> None:
-    """Write the comparison beside the arms' folders. Raises InputError if that cannot be done."""
+    """Write the comparison beside the arms' folders. Raises OutputError if that cannot be done."""
     try:
         (folder / RESULT_FILE).write_text(json.dumps(result.as_json(), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
-        raise InputError(
+        raise OutputError(
             f"--telemetry-dir {folder}: {RESULT_FILE} cannot be written ({error.strerror})"
         ) from error
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from esper.leyline.errors import naming_flag
 from esper.leyline.rollout import HostResult, RolloutResult
 from esper.leyline.telemetry import (
     AnomalyDetected,
@@ -20,7 +21,7 @@ from esper.leyline.telemetry import (
 )
 from esper.simic.agent import PPOAgent, PPOUpdateResult
 from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel
-from esper.simic.telemetry.aggregation import aggregate_ticker_metrics
+from esper.simic.telemetry.aggregation import aggregate_ppo_metrics, aggregate_ticker_metrics
 from esper.simic.telemetry.emitters import (
     aggregate_layer_gradient_health,
     check_performance_degradation,
@@ -185,7 +186,7 @@ def report_round(
         RoundResult(
             accuracies=tuple(host.final_accuracy for host in rollout.hosts),
             returns=tuple(math.fsum(env_state.rewards) for env_state in round_state.env_states),
-            policy_metrics={} if updated is None else dict(updated.result.metrics),
+            policy_metrics=aggregate_ppo_metrics([] if updated is None else [updated.result.metrics]),
         )
     )
 
@@ -194,18 +195,17 @@ def save_checkpoint(rounds: int, *, agent: PPOAgent | None, setup: RunSetup, pro
     """Write all that the next round follows from, if that was asked for."""
     if agent is None or setup.config.save is None:
         return
-    agent.save(
-        setup.config.save,
-        TrainingProgress(
-            settings=setup.config.outcome_settings(),
-            rounds=rounds,
-            reward_normalizer=progress.reward_normalizer.state_dict(),
-            rolling_accuracies=list(progress.rolling_accuracies),
-            best_accuracy=progress.best_accuracy,
-            escalated_epochs=setup.reporter.telemetry.escalated_epochs,
-            anomaly_detector=setup.reporter.detector.state_dict(),
-        ).model_dump(),
+    saved = TrainingProgress(
+        settings=setup.config.outcome_settings(),
+        rounds=rounds,
+        reward_normalizer=progress.reward_normalizer.state_dict(),
+        rolling_accuracies=list(progress.rolling_accuracies),
+        best_accuracy=progress.best_accuracy,
+        escalated_epochs=setup.reporter.telemetry.escalated_epochs,
+        anomaly_detector=setup.reporter.detector.state_dict(),
     )
+    with naming_flag("--save"):
+        agent.save(setup.config.save, saved.model_dump())
 
 
 def report_start(*, setup: RunSetup, progress: RunProgress, agent: PPOAgent | None) -> None:

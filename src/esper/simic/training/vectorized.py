@@ -14,6 +14,7 @@ import torch.amp as torch_amp
 
 from esper.kasmina import gate_config
 from esper.leyline import EngineProtocol, SlotConfig
+from esper.leyline.errors import naming_flag
 from esper.leyline.task import TaskSpec
 from esper.nissa import get_hub
 from esper.simic.agent import PPOAgent, PPOConfig
@@ -119,7 +120,8 @@ def make_policy(setup: RunSetup, progress: RunProgress) -> PPOAgent | HeuristicP
             device=device,
         )
     else:
-        agent, saved = PPOAgent.load(config.resume, device=device)
+        with naming_flag("--resume"):
+            agent, saved = PPOAgent.load(config.resume, device=device)
         checkpoint = read_progress(config.resume, saved, config.outcome_settings())
         progress.reward_normalizer.load_state_dict(checkpoint.reward_normalizer)
         progress.first_round = checkpoint.rounds

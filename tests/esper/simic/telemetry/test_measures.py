@@ -15,6 +15,7 @@ from esper.simic.telemetry import (
     collect_seed_gradients_async,
     split_gradient_norms,
 )
+from esper.simic.telemetry.aggregation import aggregate_ppo_metrics
 
 
 def with_gradients() -> nn.Linear:
@@ -83,3 +84,11 @@ def test_what_is_no_number_is_named(bad: float) -> None:
 
 def test_a_module_without_parameters_is_stable() -> None:
     assert check_numerical_stability(nn.ReLU()).stable
+
+
+def test_the_metrics_of_updates_are_their_means_and_a_skipped_one_has_none() -> None:
+    assert aggregate_ppo_metrics([]) == {}
+    assert aggregate_ppo_metrics([{}]) == {}
+    assert aggregate_ppo_metrics([{"entropy": 0.1}]) == {"entropy": 0.1}
+    two = [{"entropy": 1.0, "approx_kl": 0.5}, {}, {"entropy": 2.0}]
+    assert aggregate_ppo_metrics(two) == {"entropy": 1.5, "approx_kl": 0.5}

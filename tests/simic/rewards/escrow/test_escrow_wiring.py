@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ..conftest import Events, of_type
+from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
 

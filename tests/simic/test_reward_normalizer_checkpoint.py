@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from esper.simic.control import RewardNormalizer
-
-from ..conftest import Events, of_type
+from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
 

@@ -24,8 +24,7 @@ from esper.leyline import (
     LifecycleOp,
     head_sizes,
 )
-
-from ..conftest import Events, of_type
+from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
 

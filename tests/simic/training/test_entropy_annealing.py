@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esper.simic.training.helpers import calculate_entropy_anneal_steps
-
-from ..conftest import Events, of_type
+from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
 SHORT = {"episode_length": 1, "train_images": 16}

@@ -14,8 +14,7 @@ from esper.leyline.telemetry import TelemetryEvent
 from esper.runtime import get_task_spec
 from esper.simic.telemetry import LayerGradientStats, NumericalReport
 from esper.simic.training.config import TrainingConfig
-
-from .conftest import Events, of_type
+from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
 

@@ -101,7 +101,9 @@ def test_the_sub_command_says_who_acts(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "config.json"
     path.write_text('{"save": "p.pt"}')
     assert main(["heuristic", "--config-json", str(path)], train=Recorded()) == 2
-    assert capsys.readouterr().err == "error: --save: a rule-based policy has no use for it\n"
+    assert capsys.readouterr().err == (
+        f"error: --config-json {path}: --save: a rule-based policy has no use for it\n"
+    )
 
 
 def test_a_flag_wins_over_a_file_and_a_file_over_a_preset(tmp_path: Path) -> None:
