@@ -47,7 +47,10 @@ ENVIRONMENTS = (
     Environment("3.11", "3.11", {"torch": "===2.13.0"}),
     Environment("3.12", "3.12", {"torch": "===2.13.0"}),
     Environment("3.13", "3.13", {"torch": "===2.13.0"}),
-    Environment("3.12-gpu", "3.12", {"torch": "===2.11.0", "torchvision": "===0.26.0"}),
+    # What our GPU runners have; this torch refuses setuptools from version 82 on.
+    Environment(
+        "3.12-gpu", "3.12", {"torch": "===2.11.0", "torchvision": "===0.26.0", "setuptools": "==81.0.0"}
+    ),
 )
 
 
