@@ -1,0 +1,77 @@
+"""The command line of the review."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from codemods.facts.source import SourceError, no_collection
+
+
+class Exit(enum.IntEnum):
+    """Exit statuses."""
+
+    PROVEN = 0
+    LEFT = 1
+    UNUSABLE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``python -m codemods.review`` and give its exit status.
+
+    0: everything is proven equal, or ``--exit-zero``; 1: something is left to read; 2: unusable input.
+    """
+    try:
+        with no_collection():
+            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+    except (click.ClickException, SourceError) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"codemods review: {message}", err=True)
+        return Exit.UNUSABLE
+    except click.Abort:
+        return 130
+    return status if isinstance(status, int) else Exit.PROVEN
+
+
+@click.command(
+    name="review",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="What of a change is proven equal, what stands elsewhere in its order, and what is left to read.",
+)
+@click.argument("paths", nargs=-1)
+@click.option("--base", required=True, metavar="REF|DIR", help="The side before: a commit or a folder.")
+@click.option("--head", metavar="REF|DIR", help="The side after; the working tree unless told.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="A folder of the repository.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 although something is left to read.")
+def command(
+    paths: Sequence[str],
+    base: str,
+    head: str | None,
+    root: Path,
+    output_format: str,
+    output: Path | None,
+    exit_zero: bool,
+) -> int:
+    """Compare, print, exit."""
+    from codemods.review.render import as_json, as_text
+    from codemods.review.review import review
+    from codemods.review.trees import tree_at, working_tree
+
+    found = review(tree_at(base, root), working_tree(root) if head is None else tree_at(head, root), paths)
+    text = as_json(found) if output_format == "json" else as_text(found)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            output.write_text(text, "utf-8")
+        except OSError as error:
+            raise SourceError(f"{output}: can't be written: {error.strerror}") from None
+    return Exit.PROVEN if found.clean or exit_zero else Exit.LEFT

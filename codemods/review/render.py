@@ -1,0 +1,102 @@
+"""A review as text and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from codemods.review.report import Changed, Gone, Left, New, Outcome, Place, Regrouped, Renamed, Review, Same
+
+_CLASSES: dict[type[Outcome], str] = {
+    Same: "same",
+    Renamed: "renamed",
+    Regrouped: "regrouped",
+    Changed: "changed",
+    New: "new",
+    Gone: "gone",
+}
+
+
+def as_text(review: Review) -> str:
+    """Counts first, then all that is left to read, place by place."""
+    counts = Counter(_CLASSES[type(outcome)] for outcome in review.outcomes)
+    proven = counts["same"] + counts["renamed"]
+    shares = ", ".join(f"{counts[name]} {name}" for name in _CLASSES.values() if counts[name])
+    lines = [
+        f"{review.files} Python files differ: {proven} of {len(review.outcomes)} definitions proven equal"
+        + (f" ({shares})" if shares else ""),
+        f"left to read: {review.left[0]} of {review.statements[0]} statements before, {review.left[1]} of "
+        f"{review.statements[1]} after; comments, annotations and docstrings are not compared",
+        *_details(review),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _details(review: Review) -> Iterator[str]:
+    for outcome in review.outcomes:
+        if isinstance(outcome, Changed):
+            yield f"changed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
+            yield from (f"    {n.name} means {n.after}, before {n.before}" for n in outcome.names)
+            yield from _lines(outcome.gone, "before")
+            yield from _lines(outcome.new, "after")
+        elif isinstance(outcome, Renamed):
+            yield f"renamed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
+        elif isinstance(outcome, New):
+            yield f"new      {_at(outcome.head)}"
+            yield from _lines(outcome.left, "after")
+        elif isinstance(outcome, Gone):
+            yield f"gone     {_at(outcome.base)}"
+            yield from _lines(outcome.left, "before")
+    yield from (
+        f"import   {left.path}:{left.first}: a module that was not imported before" for left in review.imports
+    )
+    yield from (
+        f"order    {left.path}:{left.first}: runs in another order than before" for left in review.order
+    )
+    yield from (
+        f"lost     {lost.name} of {lost.path}, which {', '.join(lost.users)} imports" for lost in review.lost
+    )
+    yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
+
+
+def _at(place: Place) -> str:
+    return f"{place.path}:{place.line} {place.qualname}"
+
+
+def _moved(base: Place, head: Place) -> str:
+    if (base.path, base.qualname) == (head.path, head.qualname):
+        return ""
+    return f" (was {base.path} {base.qualname})"
+
+
+def _lines(places: tuple[Left, ...], side: str) -> Iterator[str]:
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place.first <= runs[-1][1] + 1:
+            runs[-1][1] = max(runs[-1][1], place.last)
+        else:
+            runs.append([place.first, place.last])
+    if runs:
+        shown = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+        yield f"    {side}: {places[0].path}:{shown}"
+
+
+def as_json(review: Review) -> str:
+    """The whole review as one object."""
+    document = {
+        "version": 1,
+        "clean": review.clean,
+        "files": review.files,
+        "statements": {"before": review.statements[0], "after": review.statements[1]},
+        "left": {"before": review.left[0], "after": review.left[1]},
+        "definitions": [
+            {"class": _CLASSES[type(outcome)]} | dataclasses.asdict(outcome) for outcome in review.outcomes
+        ],
+        "imports": [dataclasses.asdict(left) for left in review.imports],
+        "order": [dataclasses.asdict(left) for left in review.order],
+        "lost": [dataclasses.asdict(lost) for lost in review.lost],
+        "not_judged": [dataclasses.asdict(file) for file in review.not_judged],
+    }
+    return json.dumps(document, indent=2) + "\n"

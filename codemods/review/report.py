@@ -1,0 +1,120 @@
+"""What a change is, unit by unit: proven, aligned, or left to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codemods.review.match import Renaming
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A unit where it stands: path, name in its file, first line."""
+
+    path: str
+    qualname: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Lines that are neither proven nor aligned, first and last."""
+
+    path: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The same instructions, and every name in them means the same: proven."""
+
+    base: Place
+    head: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """As `Same`, under another name that all uses follow: proven."""
+
+    base: Place
+    head: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """Not proven; its statements stand on the other side in their order, spread over other units."""
+
+    base: Place | None
+    head: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What remains to be read on both sides, and names that mean something else now."""
+
+    base: Place
+    head: Place
+    gone: tuple[Left, ...]
+    new: tuple[Left, ...]
+    names: tuple[Renaming, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """On the head's side only; `left` is what is not aligned."""
+
+    head: Place
+    left: tuple[Left, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """On the base's side only; `left` is what is not aligned."""
+
+    base: Place
+    left: tuple[Left, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A name that other files import from here, and that is gone or means something else."""
+
+    path: str
+    name: str
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """A file of the change that no instruction can be compared of, and why."""
+
+    path: str
+    why: str
+
+
+Outcome = Same | Renamed | Regrouped | Changed | New | Gone
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The whole change; `statements` counts those of units that differ, on the base's side and the head's."""
+
+    outcomes: tuple[Outcome, ...]
+    imports: tuple[Left, ...]
+    order: tuple[Left, ...]
+    lost: tuple[Lost, ...]
+    not_judged: tuple[NotJudged, ...]
+    files: int
+    statements: tuple[int, int]
+    left: tuple[int, int]
+
+    def of(self, *kinds: type[Outcome]) -> list[Outcome]:
+        """Outcomes of some kinds."""
+        return [outcome for outcome in self.outcomes if isinstance(outcome, kinds)]
+
+    @property
+    def clean(self) -> bool:
+        """Is nothing left to read, and nothing that could not be judged?"""
+        proven = all(isinstance(outcome, Same | Renamed) for outcome in self.outcomes)
+        return proven and not (self.imports or self.order or self.lost or self.not_judged)

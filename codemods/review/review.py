@@ -1,0 +1,198 @@
+"""Compare two trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+
+from codemods.review.match import Matching, Pair
+from codemods.review.report import (
+    Changed,
+    Gone,
+    Left,
+    Lost,
+    New,
+    NotJudged,
+    Outcome,
+    Place,
+    Regrouped,
+    Renamed,
+    Review,
+    Same,
+)
+from codemods.review.side import File, Side
+from codemods.review.statements import Statement, regrouped, statements_of, unaligned
+from codemods.review.trees import Tree, differing
+from codemods.review.units import Unit
+
+
+def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
+    """What differs between two trees, below some paths or everywhere."""
+    changed = [path for path in differing(base, head) if not paths or _below(path, paths)]
+    python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
+    before, after = Side(base, python), Side(head, python)
+    matching = Matching(before, after)
+    not_judged = [*_unreadable(before, "base"), *_unreadable(after, "head")]
+    not_judged += [NotJudged(path, _kind(path, base, head)) for path in changed if path not in python]
+    residue = _Residue(matching)
+    return Review(
+        outcomes=tuple(residue.outcomes()),
+        imports=tuple(_imports(before, after)),
+        order=tuple(_order(before, after)),
+        lost=tuple(_lost(before, after, matching)),
+        not_judged=tuple(not_judged),
+        files=len(python),
+        statements=residue.statements,
+        left=(len(residue.gone), len(residue.new)),
+    )
+
+
+class _Residue:
+    """The statements of unproven units, less those that stand on the other side."""
+
+    def __init__(self, matching: Matching) -> None:
+        self._matching = matching
+        self._gone: dict[int, list[Statement]] = {}
+        self._new: dict[int, list[Statement]] = {}
+        counts = [0, 0]
+        for pair in matching.pairs:
+            if not pair.equal:
+                sides = statements_of(pair.base), statements_of(pair.head)
+                counts = [count + len(side) for count, side in zip(counts, sides, strict=True)]
+                self._gone[id(pair.base)], self._new[id(pair.head)] = _named(pair, *unaligned(*sides))
+        for unit in matching.gone:
+            self._gone[id(unit)] = statements_of(unit)
+            counts[0] += len(self._gone[id(unit)])
+        for unit in matching.new:
+            self._new[id(unit)] = statements_of(unit)
+            counts[1] += len(self._new[id(unit)])
+        self.statements = (counts[0], counts[1])
+        self._aligned = regrouped(list(self._gone.values()), list(self._new.values()))
+        self.gone = [s for side in self._gone.values() for s in side if s not in self._aligned[0]]
+        self.new = [s for side in self._new.values() for s in side if s not in self._aligned[1]]
+
+    def outcomes(self) -> Iterable[Outcome]:
+        for pair in self._matching.pairs:
+            yield self._pair(pair)
+        for unit in self._matching.gone:
+            left = self._left(self._gone[id(unit)], self._aligned[0])
+            yield Gone(_place(unit), left) if left else Regrouped(_place(unit), None)
+        for unit in self._matching.new:
+            left = self._left(self._new[id(unit)], self._aligned[1])
+            yield New(_place(unit), left) if left else Regrouped(None, _place(unit))
+
+    def _pair(self, pair: Pair) -> Outcome:
+        base, head = _place(pair.base), _place(pair.head)
+        if pair.equal:
+            return Same(base, head) if base.qualname == head.qualname else Renamed(base, head)
+        gone = self._left(self._gone[id(pair.base)], self._aligned[0])
+        new = self._left(self._new[id(pair.head)], self._aligned[1])
+        if not gone and not new and not pair.other_names:
+            return Regrouped(base, head)
+        return Changed(base, head, gone, new, pair.other_names)
+
+    @staticmethod
+    def _left(statements: Iterable[Statement], aligned: set[Statement]) -> tuple[Left, ...]:
+        return tuple(Left(s.path, s.first, s.last) for s in statements if s not in aligned)
+
+
+def _named(
+    pair: Pair, gone: list[Statement], new: list[Statement]
+) -> tuple[list[Statement], list[Statement]]:
+    """Where the text is the same and a name means something else, the statements with that name remain."""
+    if not pair.other_names:
+        return gone, new
+    names = {renaming.name.partition(".")[0] for renaming in pair.other_names}
+    return (
+        [s for s in statements_of(pair.base) if any(f"id={name!r}" in s.exact for name in names)],
+        [s for s in statements_of(pair.head) if any(f"id={name!r}" in s.exact for name in names)],
+    )
+
+
+def _place(unit: Unit) -> Place:
+    first = unit.original[0]
+    line = min([first.lineno, *(node.lineno for node in getattr(first, "decorator_list", []))])
+    return Place(unit.path, unit.qualname, line)
+
+
+def _imports(base: Side, head: Side) -> Iterable[Left]:
+    """Imports of modules that no file of the change imported before: their code runs now."""
+    known = {
+        name for file in base.changed.values() for node in file.imports for name in _modules(base, file, node)
+    }
+    for file in head.changed.values():
+        for node in file.imports:
+            fresh = [name for name in _modules(head, file, node) if name not in known]
+            if any(head.tree.module(name) not in head.changed for name in fresh):
+                yield Left(file.path, node.lineno, node.end_lineno or node.lineno)
+
+
+def _modules(side: Side, file: File, node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [side.source_of(file.path, node) or ""]
+
+
+def _order(base: Side, head: Side) -> Iterable[Left]:
+    """What a module runs when it is imported, where it stands in another order than before."""
+    for path in base.changed.keys() & head.changed.keys():
+        sides = base.changed[path].runs(), head.changed[path].runs()
+        common = {label for label, _ in sides[0]} & {label for label, _ in sides[1]}
+        before, after = ([step for step in side if step[0] in common] for side in sides)
+        labels = [label for label, _ in before], [label for label, _ in after]
+        for operation, _, _, k, m in SequenceMatcher(None, *labels, autojunk=False).get_opcodes():
+            if operation != "equal":
+                yield from (Left(path, node.lineno, node.end_lineno or node.lineno) for _, node in after[k:m])
+
+
+def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
+    """Names that files outside the change import from it, and that are not there any more as they were."""
+    lost: dict[str, set[str]] = {}
+    for path, file in base.changed.items():
+        names = frozenset() if path in head.unreadable else file.bound
+        there = head.changed.get(path)
+        lost[path] = {
+            name
+            for name in names
+            if there is None
+            or name not in there.bound
+            or not matching.same(base.meaning(path, name), head.meaning(path, name))
+        }
+    # A file that imports a name from a module says both.
+    wanted = [
+        (PurePosixPath(path.removesuffix("/__init__.py")).stem.encode(), [name.encode() for name in names])
+        for path, names in lost.items()
+        if names
+    ]
+    users: dict[tuple[str, str], list[str]] = {}
+    for path in base.tree.identities if wanted else ():
+        identity = base.tree.identities[path]
+        if identity != head.tree.identities.get(path) or " " in identity or not path.endswith(".py"):
+            continue
+        text = base.tree.read(path)
+        if any(stem in text and any(name in text for name in names) for stem, names in wanted):
+            for found in base.names_used(path):
+                if found[1] in lost.get(found[0], ()):
+                    users.setdefault(found, []).append(path)
+    return [Lost(path, name, tuple(files)) for (path, name), files in sorted(users.items())]
+
+
+def _unreadable(side: Side, title: str) -> Iterable[NotJudged]:
+    return (NotJudged(path, f"{title}: {why}") for path, why in sorted(side.unreadable.items()))
+
+
+def _kind(path: str, base: Tree, head: Tree) -> str:
+    identity = head.identities.get(path) or base.identities[path]
+    if identity.startswith(("link ", "submodule ")):
+        return "a " + identity.split()[0]
+    return "not Python"
+
+
+def _is_file(path: str, base: Tree, head: Tree) -> bool:
+    return all(" " not in tree.identities.get(path, "") for tree in (base, head))
+
+
+def _below(path: str, folders: Sequence[str]) -> bool:
+    return any(folder in (".", path) or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)

@@ -1,0 +1,224 @@
+"""One side of a change: its units, and what each name of a module stands for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from codemods.review.normal import normalised
+from codemods.review.trees import Tree
+from codemods.review.units import (
+    PLACED,
+    Unit,
+    attributes_of,
+    bound_by,
+    for_types,
+    imports_in,
+    is_literal,
+    units_of,
+)
+
+# Names of a module that say which module it is.
+_OF_A_MODULE = frozenset(
+    ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
+)
+_LONGEST_CHAIN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Something that the change does not touch: a builtin, a module, a name of a module."""
+
+    what: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What can't be said to be the same as anything; `outside` if the tree has no part in it."""
+
+    why: str
+    outside: bool = False
+
+
+Meaning = Unit | Outside | Unknown
+
+
+class File:
+    """A file that parses."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tree = ast.parse(data)
+            compile(self.tree, path, "exec", dont_inherit=True)
+        self.bound = frozenset(name for statement in self.tree.body for name in bound_by(statement))
+        self.imports = list(imports_in(self.tree.body, inside_functions=False))
+
+    @cached_property
+    def units(self) -> dict[str, Unit]:
+        """Its units by their names."""
+        return {unit.qualname: unit for unit in units_of(self.path, self.tree)}
+
+    @cached_property
+    def imported(self) -> dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]]:
+        """Import statements by the name that they bind."""
+        found: dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]] = {}
+        for node in self.imports:
+            for alias in node.names:
+                found.setdefault(alias.asname or alias.name.partition(".")[0], []).append((node, alias))
+        return found
+
+    def runs(self) -> list[tuple[str, ast.stmt]]:
+        """What importing it runs, in order, each as a text; functions that are only defined are left out."""
+        executed = {name for unit in self.units.values() if unit.kind != "method" for name in unit.runs_with}
+        found: list[tuple[str, ast.stmt]] = []
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                if node.decorator_list or node.name in executed:
+                    found.append((node.name, node))
+            elif not for_types(node) and not (isinstance(node, ast.Assign) and is_literal(node.value)):
+                found.append((ast.dump(normalised(node)), node))
+        return found
+
+    def only_imports(self, name: str) -> bool:
+        """Is an import at the top level all that binds a name?"""
+        binding = [node for node in self.tree.body if name in bound_by(node)]
+        return all(isinstance(node, ast.Import | ast.ImportFrom) or for_types(node) for node in binding)
+
+
+class Side:
+    """The files of one tree that differ from the other's; those that names lead to are read when needed."""
+
+    def __init__(self, tree: Tree, changed: Iterable[str]) -> None:
+        self.tree = tree
+        self.unreadable: dict[str, str] = {}
+        self._files: dict[str, File | None] = {}
+        self.changed = {path: file for path in changed if (file := self._file(path)) is not None}
+
+    def units(self) -> list[Unit]:
+        """Units of all files that differ."""
+        return [unit for file in self.changed.values() for unit in file.units.values()]
+
+    def meaning(self, path: str, name: str, depth: int = 0) -> Meaning:
+        """What a name means in a module: it is followed through imports."""
+        file = self._file(path)
+        if file is None or depth > _LONGEST_CHAIN:
+            return Unknown(f"{path} can't be read")
+        if name in _OF_A_MODULE or (name in PLACED and name not in file.bound):
+            return Outside((name, path))
+        if stars := file.imported.get("*"):
+            # One of a module outside the tree brings the same names before and after.
+            outside = all(self._leaves_the_tree(path, node) for node, _ in stars)
+            return Unknown(f"{path} has a star import, which may bind {name}", outside)
+        if name not in file.bound:
+            return Outside(("builtin", name)) if hasattr(builtins, name) else Outside((path, name))
+        if name not in file.imported:
+            return file.units[name] if path in self.changed else Outside((path, name))
+        if len(file.imported[name]) > 1 or not file.only_imports(name):
+            return self._alternatives(file, name)
+        [(node, alias)] = file.imported[name]
+        return self.imported(path, node, alias, depth)
+
+    def _alternatives(self, file: File, name: str) -> Meaning:
+        """A name that several statements bind: they must be the same ones, in a file of the same path."""
+        binding = [ast.dump(node) for node in file.tree.body if name in set(bound_by(node))]
+        return Outside((file.path, name, *binding))
+
+    def imported(
+        self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias, depth: int = 0
+    ) -> Meaning:
+        """What one name of an import statement brings."""
+        if alias.name == "*":
+            return Unknown(f"{path} has a star import in a function or class")
+        if isinstance(node, ast.Import):
+            dotted = alias.name if alias.asname else alias.name.partition(".")[0]
+            return self.module(dotted)
+        where = self.source_of(path, node)
+        found = self.tree.module(where) if where is not None else None
+        if where is None or found is None:
+            return Outside(("module", str(where), alias.name))
+        inner = self._file(found)
+        if inner is None:
+            return Unknown(f"{found} can't be read")
+        if alias.name in inner.bound:
+            return self.meaning(found, alias.name, depth + 1)
+        return self.module(f"{where}.{alias.name}", attribute_of=found)
+
+    def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
+        where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
+        return where is not None and not getattr(node, "level", 0) and not self.tree.has_package(where)
+
+    def attribute(self, meaning: Meaning, name: str) -> Meaning:
+        """What an attribute of a module means; anything else's attributes are its own affair."""
+        if not isinstance(meaning, Outside) or meaning.what[0] != "module":
+            return Outside(("attribute",))
+        path = meaning.what[1]
+        file = self._file(path) if path.endswith(".py") else None
+        if file is None or name in file.bound:
+            return self.meaning(path, name) if file is not None else Outside(("attribute", path, name))
+        folder = path.removesuffix("__init__.py").removesuffix(".py").rstrip("/")
+        inner = (f"{folder}/{name}.py", f"{folder}/{name}/__init__.py")
+        found = [candidate for candidate in inner if candidate in self.tree.identities]
+        return Outside(("module", found[0])) if found else self.meaning(path, name)
+
+    def module(self, dotted: str, attribute_of: str = "") -> Meaning:
+        """A module, by its file where the tree has it."""
+        found = self.tree.module(dotted)
+        return Outside(("module", found or dotted, *([attribute_of] if attribute_of and not found else [])))
+
+    def source_of(self, path: str, node: ast.ImportFrom) -> str | None:
+        """The dotted name of the module that is imported from; None above the tree's root."""
+        if not node.level:
+            return node.module
+        folder = PurePosixPath(path).parent
+        for _ in range(node.level - 1):
+            if folder == PurePosixPath("."):
+                return None
+            folder = folder.parent
+        base = ".".join(part for part in folder.parts)
+        return ".".join(part for part in (base, node.module) if part)
+
+    def names_used(self, path: str) -> set[tuple[str, str]]:
+        """What a file takes from modules of the tree, by import or as an attribute: paths and names."""
+        file = self._file(path)
+        if file is None:
+            return set()
+        found: set[tuple[str, str]] = set()
+        for bound, imports in file.imported.items():
+            for node, alias in imports:
+                where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
+                module = self.tree.module(where) if where else None
+                if module:
+                    found.add((module, alias.name))
+                meaning: Meaning = self.imported(path, node, alias)
+                for chain in attributes_of(file.tree, bound):
+                    found.update(self._along(meaning, chain))
+        return found
+
+    def _along(self, meaning: Meaning, chain: Iterable[str]) -> Iterator[tuple[str, str]]:
+        for attribute in chain:
+            if isinstance(meaning, Outside) and meaning.what[0] == "module":
+                yield meaning.what[1], attribute
+            meaning = self.attribute(meaning, attribute)
+
+    def _file(self, path: str) -> File | None:
+        if path not in self._files:
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: str) -> File | None:
+        if path not in self.tree.identities:
+            return None
+        try:
+            return File(path, self.tree.read(path))
+        except SyntaxError as error:
+            self.unreadable[path] = f"line {error.lineno}: {error.msg}"
+        except (ValueError, RecursionError, MemoryError) as error:
+            self.unreadable[path] = str(error) or type(error).__name__
+        return None

@@ -1,0 +1,175 @@
+"""Statements one by one, and which of them stand on the other side in the same order."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from codemods.review.normal import BLOCKS, normalised
+from codemods.review.units import Function, Unit
+
+# Fewer statements in a row stand somewhere else by chance.
+_SHORTEST_RUN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement without its blocks: lines of its file, how deep it stands, what it does.
+
+    `loose` is the same for `self.x` and `x`, and where an argument is passed on under its own name or is not.
+    """
+
+    path: str
+    first: int
+    last: int
+    depth: int
+    exact: str
+    loose: str
+    owner: str
+
+
+def statements_of(unit: Unit) -> list[Statement]:
+    """The statements of a unit in the order of the text."""
+    return [statement for node in unit.original for statement in _walk(unit, node, 0)]
+
+
+def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
+    if unit.kind == "class" and depth == 1 and isinstance(node, Function):
+        return
+    plain = normalised(node, blocks=False)
+    blocks = [(name, getattr(node, name)) for name in BLOCKS if getattr(node, name, None)]
+    if isinstance(plain, Function | ast.ClassDef) and depth == 0:
+        plain.name = ""
+    if not _says_nothing(node):
+        last = max(node.lineno, min((_begin(inner[0]) for _, inner in blocks), default=_end(node) + 1) - 1)
+        exact = ast.dump(plain)
+        yield Statement(
+            unit.path, _begin(node), last, depth, exact, ast.dump(_Loose().visit(plain)), unit.qualname
+        )
+    for name, inner in blocks:
+        # What stands under `else` is not what stands under `if`.
+        if name in ("orelse", "finalbody"):
+            line = _begin(inner[0])
+            yield Statement(unit.path, line, line, depth + 1, name, name, unit.qualname)
+        for child in inner:
+            if isinstance(child, ast.ExceptHandler | ast.match_case):
+                yield from _clause(unit, child, depth + 1)
+            else:
+                yield from _walk(unit, child, depth + 1)
+
+
+def _clause(unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int) -> Iterator[Statement]:
+    line = _begin(clause)
+    text = ast.dump(normalised(clause, blocks=False))
+    yield Statement(unit.path, line, line, depth, text, text, unit.qualname)
+    for child in clause.body:
+        yield from _walk(unit, child, depth + 1)
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _begin(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+class _Loose(ast.NodeTransformer):
+    """`self.x` as `x`; no `x=x` among the arguments of a call."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            return ast.Name(id=node.attr, ctx=node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        node.keywords = [
+            keyword
+            for keyword in node.keywords
+            if not (isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg)
+        ]
+        return node
+
+
+def unaligned(
+    base: Sequence[Statement], head: Sequence[Statement]
+) -> tuple[list[Statement], list[Statement]]:
+    """Statements of either side that have no counterpart in the order of the other."""
+    before = [(statement.depth, statement.exact) for statement in base]
+    after = [(statement.depth, statement.exact) for statement in head]
+    gone: list[Statement] = []
+    new: list[Statement] = []
+    for operation, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if operation != "equal":
+            gone += base[i:j]
+            new += head[k:m]
+    return gone, new
+
+
+Run = tuple[Sequence[Statement], Sequence[Statement]]
+
+
+def regrouped(
+    gone: Sequence[Sequence[Statement]], new: Sequence[Sequence[Statement]]
+) -> tuple[set[Statement], set[Statement]]:
+    """Runs of statements that stand in another unit in the same order: what of both sides is aligned by that.
+
+    Runs are taken longest first, each statement once; a unit's own statements are never aligned with its own.
+    """
+    taken: tuple[set[Statement], set[Statement]] = (set(), set())
+    runs = {
+        (i, j): _longest(before, after, taken)
+        for i, before in enumerate(gone)
+        for j, after in enumerate(new)
+        if _may_share(before, after)
+    }
+    while runs:
+        (i, j), best = max(runs.items(), key=lambda item: len(item[1][0]))
+        if len(best[0]) < _SHORTEST_RUN:
+            break
+        taken[0].update(best[0])
+        taken[1].update(best[1])
+        for pair in runs:
+            if pair[0] == i or pair[1] == j:
+                runs[pair] = _longest(gone[pair[0]], new[pair[1]], taken)
+    return taken
+
+
+def _may_share(before: Sequence[Statement], after: Sequence[Statement]) -> bool:
+    if not before or not after or (before[0].path, before[0].owner) == (after[0].path, after[0].owner):
+        return False
+    shared = {statement.loose for statement in before} & {statement.loose for statement in after}
+    return sum(statement.loose in shared for statement in before) >= _SHORTEST_RUN
+
+
+def _longest(
+    before: Sequence[Statement], after: Sequence[Statement], taken: tuple[set[Statement], set[Statement]]
+) -> Run:
+    free_before = [statement for statement in before if statement not in taken[0]]
+    free_after = [statement for statement in after if statement not in taken[1]]
+    matcher = SequenceMatcher(None, _relative(free_before), _relative(free_after), autojunk=False)
+    match = matcher.find_longest_match()
+    i, j, size = match.a, match.b, match.size
+    # How much deeper the first one stands than what was before it does not matter.
+    if size and i and j and free_before[i - 1].loose == free_after[j - 1].loose:
+        i, j, size = i - 1, j - 1, size + 1
+    return free_before[i : i + size], free_after[j : j + size]
+
+
+def _relative(statements: Sequence[Statement]) -> list[tuple[int, str]]:
+    """Statements by what they do and how much deeper each stands than the one before it."""
+    depths = [0, *(statement.depth for statement in statements)]
+    steps = (after - before for before, after in itertools.pairwise(depths))
+    return [(step, statement.loose) for step, statement in zip(steps, statements, strict=False)]

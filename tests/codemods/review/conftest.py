@@ -1,0 +1,54 @@
+"""Two small trees, and what the review says of them."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codemods.review.cli import main
+
+Files = Mapping[str, str]
+
+
+class Reviewed:
+    """The exit status, and the classes of definitions by name."""
+
+    def __init__(self, status: int, document: dict[str, Any]) -> None:
+        self.status = status
+        self.document = document
+
+    def classes(self) -> dict[str, str]:
+        return {
+            (outcome.get("head") or outcome["base"])["qualname"]: outcome["class"]
+            for outcome in self.document["definitions"]
+        }
+
+    def left(self, side: str) -> set[tuple[str, int]]:
+        """Paths and lines that are left to read; `gone` lines are of the base, `new` ones of the head."""
+        places = [
+            place
+            for outcome in self.document["definitions"]
+            for place in outcome.get(side, ())
+            or (outcome.get("left", ()) if outcome["class"] == side else ())
+        ]
+        return {
+            (place["path"], line) for place in places for line in range(place["first"], place["last"] + 1)
+        }
+
+
+@pytest.fixture
+def compare(tmp_path: Path) -> Callable[[Files, Files], Reviewed]:
+    def compared(base: Files, head: Files) -> Reviewed:
+        for side, files in (("base", base), ("head", head)):
+            for name, text in files.items():
+                path = tmp_path / side / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode())
+        output = tmp_path / "review.json"
+        sides = ["--base", str(tmp_path / "base"), "--head", str(tmp_path / "head")]
+        status = main([*sides, "--output-format", "json", "-o", str(output)])
+        return Reviewed(status, json.loads(output.read_text()))
+
+    return compared

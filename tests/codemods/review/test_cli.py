@@ -1,0 +1,96 @@
+"""`codemods review` as a user calls it: in a git repository, with and without what it needs."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from codemods.review.cli import main
+
+BEFORE = "def step(x):\n    return x + 1\n\n\ndef run(x):\n    return step(x)\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "nobody")
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    (tmp_path / "train.py").write_text(BEFORE)
+    (tmp_path / "settings.toml").write_text("rate = 1\n")
+    git("add", ".")
+    git("commit", "-qm", "before")
+    return tmp_path
+
+
+def git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True)
+
+
+def test_a_clean_tree_has_nothing_to_read(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--base", "HEAD"]) == 0
+    assert capsys.readouterr().out.startswith("0 Python files differ")
+
+
+def test_a_move_in_the_working_tree_is_proven(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "steps.py").write_text("def step(x):\n    return x + 1\n")
+    (repository / "train.py").write_text("from steps import step\n\n\ndef run(x):\n    return step(x)\n")
+    assert main(["--base", "HEAD"]) == 0
+    assert "2 Python files differ: 2 of 2 definitions proven equal (2 same)" in capsys.readouterr().out
+
+
+def test_a_change_is_shown_with_its_lines(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "train.py").write_text(BEFORE.replace("1", "2"))
+    git("commit", "-qam", "after")
+    assert main(["--base", "HEAD~1", "--head", "HEAD"]) == 1
+    printed = capsys.readouterr().out
+    assert "changed  train.py:1 step" in printed
+    assert "before: train.py:2" in printed
+    assert "after: train.py:2" in printed
+    assert main(["--base", "HEAD~1", "--head", "HEAD", "--exit-zero"]) == 0
+
+
+def test_what_is_no_python_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "settings.toml").write_text("rate = 2\n")
+    (repository / "link.py").symlink_to("nowhere.py")
+    assert main(["--base", "HEAD"]) == 1
+    printed = capsys.readouterr().out
+    assert "not judged  settings.toml: not Python" in printed
+    assert "not judged  link.py: a link" in printed
+
+
+def test_paths_narrow_the_review(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "settings.toml").write_text("rate = 2\n")
+    assert main(["--base", "HEAD", "train.py"]) == 0
+
+
+def test_a_file_that_does_not_parse_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "train.py").write_text("def step(x:\n")
+    assert main(["--base", "HEAD"]) == 1
+    assert "not judged  train.py: head: line 1: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--base", "nothing"], "nothing: no such commit or folder"),
+        ([], "Missing option '--base'"),
+        (["--base", "HEAD", "-o", "/dev/full"], "/dev/full: can't be written"),
+        (["--base", "HEAD", "-o", "no/such/folder.txt"], "no/such/folder.txt: can't be written"),
+    ],
+)
+def test_unusable_input_is_one_line(
+    arguments: list[str], complaint: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("codemods review: ")
+    assert complaint in line
+
+
+def test_outside_a_repository_two_folders_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--base", "HEAD"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,186 @@
+"""Changes that may change what a program does: never proven, whatever else moved with them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.codemods.review.conftest import Files, Reviewed
+
+BODY = """
+def step(value, rate):
+    first = value * rate
+    second = value + rate
+    for index in range(3):
+        first = first - index * second
+    return first, second, scale
+"""
+MORE = BODY.replace("step", "other").replace("first - index", "second - index")
+BRANCH = "def f(x):\n    if x:\n        a()\n    else:\n        b()\n    c()\n"
+BEFORE = """
+def train(model, data, rate):
+    seen = 0
+    for batch in data:
+        loss = model(batch)
+        model.zero_grad()
+        loss.backward()
+        clip(model, 1.0)
+        model.step(rate)
+        seen += len(batch)
+    return seen
+"""
+AFTER = """
+def update(model, batch, rate):
+    loss = model(batch)
+    model.zero_grad()
+    loss.backward()
+    clip(model, 0.5)
+    model.step(rate)
+
+def train(model, data, rate):
+    seen = 0
+    for batch in data:
+        update(model, batch, rate=rate)
+        seen += len(batch)
+    return seen
+"""
+CASES: dict[str, tuple[Files, Files]] = {
+    "a name that means another constant in the new place": (
+        {"a.py": "scale = 1\n" + BODY},
+        {"a.py": "from b import step\nscale = 1\n", "b.py": "scale = 2\n" + BODY},
+    ),
+    "a name that is imported from elsewhere": (
+        {"a.py": "from m import scale\n" + BODY},
+        {"a.py": "from n import scale\n" + BODY},
+    ),
+    "a name that is not there": ({"a.py": "scale = 1\n" + BODY}, {"a.py": BODY}),
+    "a registry that is two now": (
+        {"a.py": "kept = {}\ndef put(k):\n    kept[k] = 1\ndef get(k):\n    return kept[k]\n"},
+        {
+            "a.py": "from b import put\nkept = {}\ndef get(k):\n    return kept[k]\n",
+            "b.py": "kept = {}\ndef put(k):\n    kept[k] = 1\n",
+        },
+    ),
+    "a logger named after its module": (
+        {"a.py": "import logging\nlog = logging.getLogger(__name__)\ndef f():\n    log.info('x')\n"},
+        {"b.py": "import logging\nlog = logging.getLogger(__name__)\ndef f():\n    log.info('x')\n"},
+    ),
+    "globals of another module": (
+        {"a.py": "def f():\n    return sorted(globals())\n"},
+        {"b.py": "def f():\n    return sorted(globals())\n"},
+    ),
+    "two functions that changed their names": (
+        {"a.py": "scale = 1\n" + BODY + MORE, "user.py": "import a\na.step(1, 2)\n"},
+        {
+            "a.py": "scale = 1\n" + BODY.replace("step", "other") + MORE.replace("other", "step"),
+            "user.py": "import a\na.step(1, 2)\n",
+        },
+    ),
+    "a use that does not follow": (
+        {"a.py": "scale = 1\n" + BODY + "def run():\n    return step(1, 2)\n"},
+        {
+            "a.py": "scale = 1\n"
+            + BODY.replace("step", "stepped")
+            + "def step(a, b):\n    pass\n\ndef run():\n    return step(1, 2)\n"
+        },
+    ),
+    "a module that lost what is read from it": (
+        {"a.py": "scale = 1\n" + BODY, "b.py": "import a\ndef run():\n    return a.step(1, 2)\n# 1\n"},
+        {"c.py": "scale = 1\n" + BODY, "a.py": "", "b.py": "import a\ndef run():\n    return a.step(1, 2)\n"},
+    ),
+    "a file outside the change that imports what is gone": (
+        {"a.py": "scale = 1\n" + BODY, "user.py": "from a import step\n"},
+        {"b.py": "scale = 1\n" + BODY, "user.py": "from a import step\n"},
+    ),
+    "a method that calls a function of its own name": (
+        {"a.py": "def step(x):\n    return x\nclass A:\n    def step(self):\n        return step(self)\n"},
+        {"a.py": "from m import step\nclass A:\n    def step(self):\n        return step(self)\n"},
+    ),
+    "a class attribute made of the module's name": (
+        {"a.py": "rate = make(1)\nclass A:\n    rate = rate\n"},
+        {"b.py": "rate = make(2)\nclass A:\n    rate = rate\n", "a.py": "rate = make(1)\n"},
+    ),
+    "a relative import inside": (
+        {"p/a.py": "def f():\n    from . import x\n    return x\n", "p/x.py": "", "q/x.py": ""},
+        {"q/a.py": "def f():\n    from . import x\n    return x\n", "p/x.py": "", "q/x.py": ""},
+    ),
+    "an import inside of what is gone": (
+        {"a.py": "def f():\n    from b import g\n    return g\n# 1\n", "b.py": "def g(x):\n    return x\n"},
+        {"a.py": "def f():\n    from b import g\n    return g\n", "c.py": "def g(x):\n    return x\n"},
+    ),
+    "statements that changed places": (
+        {"a.py": "def f(x):\n    x.zero()\n    x.back()\n    x.step()\n"},
+        {"a.py": "def f(x):\n    x.back()\n    x.zero()\n    x.step()\n"},
+    ),
+    "a statement from a branch to after it": (
+        {"a.py": BRANCH},
+        {"a.py": "def f(x):\n    if x:\n        a()\n    b()\n    c()\n"},
+    ),
+    "branches swapped": (
+        {"a.py": BRANCH},
+        {"a.py": BRANCH.replace("a()", "?").replace("b()", "a()").replace("?", "b()")},
+    ),
+    "a default": ({"a.py": "def f(x=1):\n    return x\n"}, {"a.py": "def f(x=1.0):\n    return x\n"}),
+    "a sign of zero": ({"a.py": "def f():\n    return 0.0\n"}, {"a.py": "def f():\n    return -0.0\n"}),
+    "a decorator": (
+        {"a.py": "import torch\n@torch.no_grad()\ndef f():\n    pass\n"},
+        {"a.py": "import torch\ndef f():\n    pass\n"},
+    ),
+    "a base class": (
+        {"a.py": "class A: pass\nclass B(A):\n    def m(self):\n        return 1\n"},
+        {"a.py": "class A: pass\nclass B:\n    def m(self):\n        return 1\n"},
+    ),
+    "a field's annotation": (
+        {"a.py": "class A:\n    x: int = 1\n"},
+        {"a.py": "class A:\n    x = 1\n"},
+    ),
+    "a method in another class": (
+        {"a.py": "class A:\n    def m(self):\n        return super().m()\nclass B: pass\n"},
+        {"a.py": "class A: pass\nclass B:\n    def m(self):\n        return super().m()\n"},
+    ),
+    "a private name in another class": (
+        {"a.py": "class A:\n    def m(self):\n        return self.__x\n"},
+        {"a.py": "class C:\n    def m(self):\n        return self.__x\n"},
+    ),
+    "a star import of the change": (
+        {"a.py": "from b import *\n" + BODY, "b.py": "scale = 1\n"},
+        {"a.py": "from b import *\n" + BODY + "x = 1\n", "b.py": "scale = 2\n"},
+    ),
+    "module statements in another order": (
+        {"a.py": "import torch\ntorch.manual_seed(1)\nw = torch.rand(3)\n"},
+        {"a.py": "import torch\nw = torch.rand(3)\ntorch.manual_seed(1)\n"},
+    ),
+    "a module that runs now": ({"a.py": "x = 1\n"}, {"a.py": "import patches\nx = 1\n"}),
+    "a local name that hides the module's": (
+        {"a.py": "scale = 1\n" + BODY},
+        {"a.py": "scale = 1\n" + BODY.replace("(value, rate)", "(value, rate, scale=2)")},
+    ),
+    "an alternative of an import": (
+        {"a.py": "try:\n    from m import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},
+        {"a.py": "try:\n    from n import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},
+    ),
+    "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
+    "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),
+    "binary content in a Python file": ({"a.py": "x = 1\n"}, {"a.py": "x = 1\0\n"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_something_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(*CASES[case])
+    assert reviewed.status == 1, reviewed.document
+
+
+def test_the_changed_line_alone_is_left(compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(
+        {"a.py": "scale = 1\n" + BODY}, {"a.py": "scale = 1\n" + BODY.replace("value + rate", "value - rate")}
+    )
+    assert reviewed.classes() == {"scale": "same", "step": "changed"}
+    assert reviewed.left("gone") == reviewed.left("new") == {("a.py", 5)}
+
+
+def test_a_split_by_hand_leaves_what_is_not_a_move(compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare({"a.py": BEFORE}, {"a.py": AFTER})
+    assert reviewed.classes()["update"] == "new"
+    assert ("a.py", 8) in reviewed.left("gone")
+    assert not {("a.py", 5), ("a.py", 6), ("a.py", 7)} & reviewed.left("gone")
+    assert ("a.py", 6) in reviewed.left("new")

@@ -1,0 +1,90 @@
+"""Changes that change nothing: proven, exit status 0."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.codemods.review.conftest import Files, Reviewed
+
+LONG = """
+def smooth(values, weight):
+    total = 0.0
+    for value in values:
+        total = total * weight + value * (1 - weight)
+        if total > LIMIT:
+            total = LIMIT
+    return total
+"""
+USE = """
+def run(values):
+    return smooth(values, 0.5)
+"""
+CASES: dict[str, tuple[Files, Files]] = {
+    "reformatted": (
+        {"a.py": "def f(x):\n    return (x\n        + 1)\n"},
+        {"a.py": "# a comment\ndef f(x):\n    return x + 1\n"},
+    ),
+    "annotated": (
+        {"a.py": "def f(x):\n    y = x\n    return y\n"},
+        {"a.py": 'def f(x: int) -> int:\n    """Says x."""\n    y: int = x\n    return y\n'},
+    ),
+    "moved": (
+        {"a.py": "LIMIT = 10\n" + LONG + USE},
+        {"a.py": "from b import smooth\n" + USE, "b.py": "LIMIT = 10\n" + LONG},
+    ),
+    "moved and imported as a module's name, with what it needs": (
+        {"p/__init__.py": "", "p/a.py": "import math\n" + LONG.replace("LIMIT", "math.pi") + USE},
+        {
+            "p/__init__.py": "",
+            "p/a.py": "from .b import smooth\n" + USE,
+            "p/b.py": "import math\n" + LONG.replace("LIMIT", "math.pi"),
+        },
+    ),
+    "renamed with its uses": (
+        {"a.py": "LIMIT = 10\n" + LONG + USE},
+        {"a.py": "LIMIT = 10\n" + (LONG + USE).replace("smooth", "smoothed")},
+    ),
+    "imported under another name": (
+        {"a.py": "import math\ndef f(x):\n    return math.sqrt(x)\n"},
+        {"a.py": "import math as m\ndef f(x):\n    return m.sqrt(x)\n"},
+    ),
+    "a constant said twice": (
+        {"a.py": "EPS = 1e-8\ndef f(x):\n    return x + EPS\ndef g(x):\n    return x - EPS\n"},
+        {
+            "a.py": "from b import g\nEPS = 1e-8\ndef f(x):\n    return x + EPS\n",
+            "b.py": "EPS = 1e-8\ndef g(x):\n    return x - EPS\n",
+        },
+    ),
+    "a class moved with its methods": (
+        {"a.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
+        {"b.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
+    ),
+    "re-exported for files that import it": (
+        {"a.py": "LIMIT = 10\n" + LONG, "user.py": "from a import smooth\n"},
+        {
+            "a.py": "from b import smooth\n",
+            "b.py": "LIMIT = 10\n" + LONG,
+            "user.py": "from a import smooth\n",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(*CASES[case])
+    assert reviewed.status == 0, reviewed.document
+    assert set(reviewed.classes().values()) <= {"same", "renamed"}
+
+
+def test_a_new_name_is_shown(compare: Callable[[Files, Files], Reviewed]) -> None:
+    assert compare(*CASES["renamed with its uses"]).classes() == {
+        "LIMIT": "same",
+        "smoothed": "renamed",
+        "run": "same",
+    }
+
+
+def test_trees_that_are_alike_have_nothing_to_compare(compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare({"a.py": "x = 1\n"}, {"a.py": "x = 1\n"})
+    assert (reviewed.status, reviewed.document["files"]) == (0, 0)
