@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from golden.trace.unknown_keys import first_problem
+
 
 class ConfigError(Exception):
     """The configuration can't be used; the message is one line."""
@@ -132,16 +134,5 @@ def load_config(root: Path) -> GateConfig:
     try:
         return GateConfig.model_validate(gate)
     except ValidationError as error:
-        # A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-        place = ".".join(map(str, first["loc"]))
-        raise ConfigError(
-            f"{path}: [tool.gate] {place}: {_problem(first['type'], first['msg'], place)}"
-        ) from None
-
-
-def _problem(kind: str, message: str, place: str) -> str:
-    if kind != "extra_forbidden":
-        return message
-    known = "; known are " + ", ".join(sorted(GateConfig.model_fields)) if "." not in place else ""
-    return f"unknown key{known}"
+        place, what = first_problem(GateConfig, error)
+        raise ConfigError(f"{path}: [tool.gate] {place}: {what}") from None

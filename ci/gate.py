@@ -29,6 +29,7 @@ _file = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.option(
     "--base", metavar="REF", help="Compare with this git ref, not with stored goldens and baselines."
 )
@@ -124,18 +125,18 @@ def _show(outcomes: Sequence[Outcome], left_out: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; errors become one line and an exit status."""
     try:
-        return int(command.main(args=argv, prog_name="gate", standalone_mode=False) or 0)
+        return int(command.main(args=argv, prog_name="golden-gate run", standalone_mode=False) or 0)
     except click.ClickException as error:
-        click.echo(f"gate: {error.format_message()}", err=True)
+        click.echo(f"golden-gate run: {error.format_message()}", err=True)
         return 2
     except (ConfigError, GoldenError) as error:
-        click.echo(f"gate: {error}", err=True)
+        click.echo(f"golden-gate run: {error}", err=True)
         return 2
     except OSError as error:
-        click.echo(f"gate: {error.filename}: can't be written: {error.strerror}", err=True)
+        click.echo(f"golden-gate run: {error.filename}: can't be written: {error.strerror}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("gate: interrupted", err=True)
+        click.echo("golden-gate run: interrupted", err=True)
         return 130
 
 

@@ -38,6 +38,7 @@ class _Unusable(click.ClickException):
 
 
 @click.command(name="extract", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--function", metavar="QUALNAME", help="Only helpers defined directly in this function.")
 @click.option("--helper", "helpers", metavar="NAME", multiple=True, help="Only this helper; may be repeated.")
@@ -74,9 +75,7 @@ class _Unusable(click.ClickException):
 @click.option(
     "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
 )
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
-)
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--statistics", is_flag=True, help="Count outcomes by code.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")

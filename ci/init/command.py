@@ -26,6 +26,7 @@ next:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.option(
     "--root",
     default=".",

@@ -22,7 +22,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         with no_collection():
-            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+            status = command.main(
+                args=list(sys.argv[1:] if argv is None else argv),
+                prog_name="codemods audit",
+                standalone_mode=False,
+            )
     except click.ClickException as error:
         click.echo(f"codemods audit: {error.format_message()}", err=True)
         return 2
@@ -36,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Report what helpers capture and change, who calls and patches their function, what can be lifted.",
 )
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--function", metavar="QUALNAME", help="Only this function (default: all that have helpers).")
 @click.option(
@@ -47,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     help="Search this repository for uses and imports; paths are relative to it.",
 )
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")

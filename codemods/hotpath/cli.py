@@ -46,7 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)
     try:
         with no_collection():
-            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+            status = command.main(
+                args=list(sys.argv[1:] if argv is None else argv),
+                prog_name="codemods hotpath",
+                standalone_mode=False,
+            )
     except click.ClickException as error:
         click.echo(f"codemods hotpath: {error.format_message()}", err=True)
         return Exit.UNUSABLE
@@ -63,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find what stalls the device in loops over environments, also in functions called from them.",
 )
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--base", metavar="REF", help="Report only what is new since this git commit.")
 @click.option(
@@ -78,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     help="A file of reads seen at run time: report those in loops that the checker missed.",
 )
 @click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the result to a file.")
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
 @click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +112,10 @@ def parse_config(data: bytes, shown: str) -> Config:
         where = f"{shown}:{_line(text, key)}: [tool.codemods.hotpath] {key}"
         name = key.replace("-", "_")
         if name not in fields:
-            raise SourceError(f"{where}: unknown key; known are {', '.join(sorted(fields))}")
+            known = sorted(field.replace("_", "-") for field in fields)
+            close = difflib.get_close_matches(name.replace("_", "-"), known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+            raise SourceError(f"{where}: unknown key; {hint}")
         default = fields[name].default
         if isinstance(default, tuple):
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import keyword
 import re
 import tomllib
@@ -193,12 +194,16 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
     index = next((part for part in place if isinstance(part, int)), 0)
     name = ".".join(f"[{part}]" if isinstance(part, int) else part for part in place).replace(".[", "[")
     if first["type"] == "extra_forbidden":
-        what = f"unknown key {name!r}; known are {', '.join(_known(place))}"
+        known = _known(place)
+        close = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        what = f"unknown key {name!r}; {hint}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"
         key = str(place[0]) if len(place) > 1 else key
     else:
-        what = f"{name}: {first['msg']}" if name else str(first["msg"])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        what = f"{name}: {said}" if name else said
     table = "[loop" if place[:1] == ["loop"] else "[[move]]"
     return f"{shown}:{line_of(text, key, index, table)}: {what}"
 

@@ -23,6 +23,7 @@ from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
 from golden.trace.paths import PLACEHOLDER
 from golden.trace.tolerance import Tolerance
+from golden.trace.unknown_keys import UNKNOWN, first_problem
 
 RUNS_FOLDER = Path("golden") / "runs"
 
@@ -385,13 +386,10 @@ def load_run(path: Path) -> Run:
 
 
 def _first_line(error: ValidationError) -> str:
-    # A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
-    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {place}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+    place, what = first_problem(Run, error)
+    if what.startswith(UNKNOWN):
+        return f"{UNKNOWN} {place}{what.removeprefix(UNKNOWN)}"
+    return f"{place}: {what}" if place else what
 
 
 def find_root(start: Path) -> Path:

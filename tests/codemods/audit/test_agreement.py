@@ -23,7 +23,7 @@ PROGRAMS = {
 
 def run(program: Callable[[list[str]], int], path: Path) -> tuple[int, dict[str, object]]:
     out = path.with_suffix(".json")
-    status = program([str(path), "--output-format", "json", "-o", str(out)])
+    status = program([str(path), "--output-format", "json", "--output", str(out)])
     return status, json.loads(out.read_text()) if status != 2 else {"functions": [], "helpers": []}
 
 

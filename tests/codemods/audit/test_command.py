@@ -53,7 +53,7 @@ def test_statistics(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_output_to_a_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([good, "--output-format", "json", "-o", str(tmp_path / "out.json")]) == 0
+    assert main([good, "--output-format", "json", "--output", str(tmp_path / "out.json")]) == 0
     assert capsys.readouterr().out == ""
     assert json.loads((tmp_path / "out.json").read_text())["path"] == "good.py"
 
@@ -103,7 +103,11 @@ UNUSABLE = {
     "option": (["m.py", "--nope"], {"m.py": GOOD}, "No such option"),
     "nothing": ([], {}, "no FILE given; name the Python file to report on"),
     "code": (["--explain", "nope"], {}, "no refusal code nope; the codes: "),
-    "output": (["m.py", "-o", "no/where.md"], {"m.py": GOOD}, "no/where.md: can't be written: No such file"),
+    "output": (
+        ["m.py", "--output", "no/where.md"],
+        {"m.py": GOOD},
+        "no/where.md: can't be written: No such file",
+    ),
 }
 
 

@@ -16,9 +16,9 @@ def test_the_report_on_the_monolith_is_current(
     monkeypatch.chdir(ROOT)
     arguments = ["golden/monolith/vectorized.py", "--function", "train_ppo_vectorized", "--root", "."]
     arguments += ["--tests", "tests", "--output-format", "markdown"]
-    status = main([*arguments, "-o", str(tmp_path / "out.md")])
+    status = main([*arguments, "--output", str(tmp_path / "out.md")])
     assert status in (0, 1), capsys.readouterr().err
     current = (tmp_path / "out.md").read_text()
     committed = (ROOT / DOCUMENT).read_text()
-    command = f"python -m codemods.audit {' '.join(arguments)} -o {DOCUMENT}"
+    command = f"python -m codemods.audit {' '.join(arguments)} --output {DOCUMENT}"
     assert committed == current, f"make it again: {command}"

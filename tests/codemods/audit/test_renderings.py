@@ -16,7 +16,7 @@ from codemods.audit.markdown import code, table
 
 def rendered(root: Path, *options: str) -> str:
     out = root / "out"
-    main([str(root / "src/pkg/loop.py"), "-o", str(out), *options])
+    main([str(root / "src/pkg/loop.py"), "--output", str(out), *options])
     return out.read_text()
 
 

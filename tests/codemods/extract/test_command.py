@@ -120,10 +120,10 @@ def test_check_tells_whether_anything_would_change(tmp_path: Path, extract: Comm
 def test_the_report_can_go_to_a_file(tmp_path: Path, extract: Command) -> None:
     path, report = tmp_path / "program.py", tmp_path / "report.json"
     path.write_text(LIFTABLE)
-    ran = extract(path, "--output-format", "json", "-o", report)
+    ran = extract(path, "--output-format", "json", "--output", report)
     assert ran.out == ""
     assert '"lifted"' in report.read_text()
-    ran = extract(path, "-o", tmp_path / "none" / "report.json")
+    ran = extract(path, "--output", tmp_path / "none" / "report.json")
     assert (ran.code, "can't be written" in ran.err) == (2, True)
 
 

@@ -1,0 +1,67 @@
+"""What all commands have in common: versions, names in their usage, options that mean one thing."""
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import click
+import pytest
+
+from ci.__main__ import main as golden_gate
+from ci.__main__ import program as gate_program
+from codemods.__main__ import main as codemods
+from codemods.__main__ import program as codemods_program
+from golden.cli import cli as golden_program
+from golden.cli import main as golden
+
+MAINS = {"codemods": codemods, "golden": golden, "golden-gate": golden_gate}
+PROGRAMS: dict[str, click.Group] = {
+    "codemods": codemods_program,
+    "golden": golden_program,
+    "golden-gate": gate_program,
+}
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    for name, program in PROGRAMS.items():
+        for command in program.list_commands(click.Context(program)):
+            yield name, command
+
+
+@pytest.mark.parametrize("name", MAINS)
+def test_version(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MAINS[name](["--version"]) == 0
+    assert capsys.readouterr().out == f"{name} {version('esper-harness')}\n"
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()))
+def test_usage_has_the_name_that_was_called(
+    name: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert MAINS[name]([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {name} {command} ")
+    assert MAINS[name]([command, "--no-such-option"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith((f"{name} {command}: ", f"{name}: "))
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "meant"),
+    [("codemods", "extrat", "extract"), ("golden", "verfy", "verify"), ("golden-gate", "rum", "run")],
+)
+def test_a_mistyped_command(name: str, typed: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MAINS[name]([typed]) == 2
+    error = capsys.readouterr().err.lower()
+    assert error.count("\n") == 1
+    assert "did you mean" in error
+    assert meant in error
+
+
+def test_o_is_always_the_folder_that_keeps_traces() -> None:
+    for name, command in commands():
+        found = PROGRAMS[name].get_command(click.Context(PROGRAMS[name]), command)
+        assert found is not None
+        for parameter in found.params:
+            if "-o" in parameter.opts:
+                assert "--out" in parameter.opts, (name, command)
