@@ -29,6 +29,7 @@ from golden.report.pairs import trace_pairs
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
+from golden.trace.unknown_keys import hint
 
 _root = click.option(
     "--root",
@@ -52,7 +53,17 @@ _shard = click.option(
 _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # Older versions of click suggest nothing.
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            ctx.fail(f"unknown command {args[0]}{hint(args[0], list(self.commands))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 def cli() -> None:
     """Record seeded training runs, compare them bit for bit, name the first divergence.
