@@ -27,7 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         with no_collection():
-            status = command.main(args=list(sys.argv[1:] if argv is None else argv), standalone_mode=False)
+            status = command.main(
+                args=list(sys.argv[1:] if argv is None else argv),
+                prog_name="codemods review",
+                standalone_mode=False,
+            )
     except (click.ClickException, SourceError) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
         click.echo(f"codemods review: {message}", err=True)
@@ -42,13 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     context_settings={"help_option_names": ["-h", "--help"]},
     help="What of a change is proven equal, what stands elsewhere in its order, and what is left to read.",
 )
+@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("paths", nargs=-1)
 @click.option("--base", required=True, metavar="REF|DIR", help="The side before: a commit or a folder.")
 @click.option("--head", metavar="REF|DIR", help="The side after; the working tree unless told.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="A folder of the repository.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although something is left to read.")
 def command(

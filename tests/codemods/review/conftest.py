@@ -48,7 +48,7 @@ def compare(tmp_path: Path) -> Callable[[Files, Files], Reviewed]:
                 path.write_bytes(text.encode())
         output = tmp_path / "review.json"
         sides = ["--base", str(tmp_path / "base"), "--head", str(tmp_path / "head")]
-        status = main([*sides, "--output-format", "json", "-o", str(output)])
+        status = main([*sides, "--output-format", "json", "--output", str(output)])
         return Reviewed(status, json.loads(output.read_text()))
 
     return compared

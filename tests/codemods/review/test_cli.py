@@ -75,8 +75,8 @@ def test_a_file_that_does_not_parse_is_named(repository: Path, capsys: pytest.Ca
     [
         (["--base", "nothing"], "nothing: no such commit or folder"),
         ([], "Missing option '--base'"),
-        (["--base", "HEAD", "-o", "/dev/full"], "/dev/full: can't be written"),
-        (["--base", "HEAD", "-o", "no/such/folder.txt"], "no/such/folder.txt: can't be written"),
+        (["--base", "HEAD", "--output", "/dev/full"], "/dev/full: can't be written"),
+        (["--base", "HEAD", "--output", "no/such/folder.txt"], "no/such/folder.txt: can't be written"),
     ],
 )
 def test_unusable_input_is_one_line(
