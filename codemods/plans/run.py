@@ -47,7 +47,20 @@ def extract_file(
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
-    source = read_source(path)
+    return extract_source(read_source(path), function, names, to, residual, captures, box)
+
+
+def extract_source(
+    source: Source,
+    function: str | None,
+    names: Collection[str],
+    to: Path | None = None,
+    residual: Collection[str] = (),
+    captures: str = "params",
+    box: Collection[str] = (),
+) -> Report:
+    """As `extract_file`, of a file that was read."""
+    path = Path(source.path)
     analysis = Analysis(source)
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
