@@ -205,31 +205,58 @@ class LoopFlow:
         parts = self.parts
         if parts.captured(name, region) is not None or parts.shared_write(name, region) is not None:
             return True
-        return any(
-            isinstance(node, ast.Name) and node.id == name and _reads_too(node, augmented)
-            for augmented, node in _stores(self._statements(region))
-        )
+        return name in self._read_by_stores[region]
+
+    @cached_property
+    def _read_by_stores(self) -> dict[Region, frozenset[str]]:
+        """Names that augmented assignments and deletions of each part read."""
+        regions: tuple[Region, ...] = ("loop", "tail")
+        return {
+            region: frozenset(
+                node.id
+                for augmented, node in _stores(self._statements(region))
+                if isinstance(node, ast.Name) and _reads_too(node, augmented)
+            )
+            for region in regions
+        }
 
     def _statements(self, region: Region) -> list[ast.stmt]:
         return [self.parts.loop] if region == "loop" else self.parts.tail
 
     def _live(self, name: str, marker: ast.stmt) -> bool:
         """Whether a path from a marker leads to a read of the name before it is bound again."""
-        reads = self._reads.get(name, set())
+        bit = self._bits.get(name, 0)
+        return any(self._live_at[index] & bit for index in self._graph.points.get(marker, []))
+
+    @cached_property
+    def _bits(self) -> dict[str, int]:
+        """A bit for every name that is read."""
+        return {name: 1 << number for number, name in enumerate(self._reads)}
+
+    @cached_property
+    def _live_at(self) -> list[int]:
+        """At every event, the names whose values may be read from there on before they are bound again."""
         events: list[Event] = self._graph.events
-        waiting = list(self._graph.points.get(marker, []))
-        seen = set(waiting)
-        while waiting:
-            index = waiting.pop()
-            if index in reads:
-                return True
-            if events[index].bind == name:
-                continue
-            for successor in events[index].successors:
-                if successor not in seen:
-                    seen.add(successor)
-                    waiting.append(successor)
-        return False
+        before: list[list[int]] = [[] for _ in events]
+        stays = [-1] * len(events)
+        live = [0] * len(events)
+        for index, event in enumerate(events):
+            if event.bind is not None:
+                stays[index] = ~self._bits.get(event.bind, 0)
+            for successor in event.successors:
+                before[successor].append(index)
+        for name, reads in self._reads.items():
+            for index in reads:
+                live[index] |= self._bits[name]
+        work = [index for index, names in enumerate(live) if names]
+        while work:
+            index = work.pop()
+            for predecessor in before[index]:
+                reached = live[predecessor] | (live[index] & stays[predecessor])
+                if reached != live[predecessor]:
+                    live[predecessor] = reached
+                    work.append(predecessor)
+        return live
 
 
 def _stores(statements: list[ast.stmt]) -> Iterator[tuple[bool, ast.AST]]:
