@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,9 @@ class Names:
 class FileNames:
     """The names that occur in a file, and those given out so far."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, surroundings: Surroundings | None = None) -> None:
         self.tree = analysis.tree
+        self.surroundings = surroundings
         self._owners: dict[str, set[object]] = {}
         for owner, name in (*self.tree.uses, *self.tree.binders, *self.tree.declared):
             self._owners.setdefault(name, set()).add(owner)
@@ -33,12 +35,14 @@ class FileNames:
 
     def free(self, name: str, helper: Helper) -> bool:
         """Whether a module-level name would mean the lifted helper and nothing else."""
-        if name in self._taken or hasattr(builtins, name):
+        if name in self._taken or hasattr(builtins, name) or name in self.tree.strings or is_hook(name):
+            return False
+        if self.surroundings is not None and self.surroundings.taken(name):
             return False
         return self._owners.get(name, set()) <= {helper.outer} if name == helper.name else self._unused(name)
 
     def _unused(self, name: str) -> bool:
-        return name not in self._owners and name not in self.tree.strings
+        return name not in self._owners
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""
@@ -67,6 +71,11 @@ def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str
     name = next(name for name in itertools.chain(stems, numbered) if name not in used)
     taken.add(name)
     return name
+
+
+def is_hook(name: str) -> bool:
+    """Whether loaders of tests and plugins look for a name in modules."""
+    return name.lower().startswith(("test", "pytest_", "setup", "teardown")) or name == "load_tests"
 
 
 def is_special(name: str) -> bool:

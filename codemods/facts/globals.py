@@ -10,6 +10,7 @@ from typing import Literal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.scopes import Scope
+from codemods.facts.seams import ANY_NAME
 
 Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
 ImportNode = ast.Import | ast.ImportFrom
@@ -122,7 +123,9 @@ class Globals:
         found = set()
         for name in self.read_in(helper.scope):
             known = self.look_up(name)
-            seam = known.origin == "import" and name in seams
+            seam = (known.origin in ("import", "builtin") and name in seams) or (
+                known.origin == "import" and ANY_NAME in seams
+            )
             if (
                 known.origin == "own"
                 or seam

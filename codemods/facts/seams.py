@@ -97,7 +97,17 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
 
 
 def _replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+    stores: list[tuple[ast.Attribute, str]] = []
+    given = False
     for node, scope in walk(tree, package):
+        if isinstance(node, ast.Call) and not _is_reader(node, scope):
+            given = given or any(
+                path is not None and module.within(path) == ""
+                for path in (resolve(argument, scope) for argument in node.args)
+            )
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and resolve(node.value, scope) is None:
+                stores.append((node, scope.function))
         if isinstance(node, ast.Call):
             for target, how in _call_targets(node, scope):
                 name = _below(target, module)
@@ -109,6 +119,18 @@ def _replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tu
                 if name:
                     how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
                     yield name, node.lineno, scope.function, how
+    if given:
+        # A function of the file may have been handed the module.
+        for store, function in stores:
+            if isinstance(store.value, ast.Name) and store.value.id not in ("self", "cls"):
+                yield store.attr, store.lineno, function, "assignment"
+
+
+def _is_reader(node: ast.Call, scope: Names) -> bool:
+    """Whether a call is one of those that take a module and assign nothing that its text does not name."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    known = name in _READERS or name in _SETTERS or name in ("dir", "vars", "isinstance", "getmembers")
+    return known or _patcher(node.func, scope) is not None
 
 
 def _below(target: str, module: ModuleName) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
 from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
@@ -45,6 +46,11 @@ class Composed:
 def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
     refused: dict[Helper, Refusal] = {}
+    if request.surroundings is not None:
+        for helper in request.wanted:
+            refusal = seen_from_outside(request.surroundings, helper, moves=helper in request.targets)
+            if refusal is not None:
+                refused[helper] = refusal
     while True:
         known = globals_of(analysis)
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
@@ -62,13 +68,13 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
 def _composed(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
     if request.targets:
         return _into_modules(analysis, layout, request, decision)
-    return _in_place(analysis, layout, decision)
+    return _in_place(analysis, layout, request, decision)
 
 
-def _in_place(analysis: Analysis, layout: Layout, decision: Decision) -> Composed:
+def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
-    chosen = FileNames(analysis)
+    chosen = FileNames(analysis, request.surroundings)
     names = {}
     for helper in decision.lifted:
         name = chosen.choose(helper, None)

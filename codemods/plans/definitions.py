@@ -52,7 +52,7 @@ def seams_of(plan: Plan, shown: str, text: str, layout: Layout) -> tuple[list[Se
     for folder, given in zip(tests, plan.seams.tests, strict=True):
         if not folder.exists():
             raise PlanError(f"{shown}:{line_of(text, given)}: no such folder: {given}")
-    seams = rebound_in(tests, layout)
+    seams = rebound_in([*tests, layout.root], layout)
     return seams, frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
 
 

@@ -153,8 +153,15 @@ def _string_edits(source: Source, node: ast.Constant, module: str, moved: dict[s
     return [Edit(at, at + len(first), item.new)]
 
 
-def is_star_imported(root: Path, module: str) -> bool:
+def is_star_imported(root: Path, module: Path) -> bool:
     """Whether a file below the root may import everything from a module."""
-    tail = re.escape(module.rpartition(".")[2])
-    pattern = re.compile(rf"from\s+[\w.]*{tail}\s+import\s*\(?\s*\*".encode())
-    return any(pattern.search(path.read_bytes()) for path in python_files(root))
+    tail = re.escape(module.parent.name if module.stem == "__init__" else module.stem)
+    blank = rb"(?:\s|\\\r?\n)*"
+    named = re.compile(rb"from[\s\\]+[\w.]*" + tail.encode() + rb"\b" + blank + rb"import" + blank + rb"\*")
+    dots = re.compile(rb"from[\s\\]*\.+" + blank + rb"import" + blank + rb"\*")
+    for path in python_files(root):
+        data = path.read_bytes()
+        inside = module.stem == "__init__" and module.parent in path.parents
+        if named.search(data) or (inside and dots.search(data)):
+            return True
+    return False

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.seams import Seam
+from codemods.facts.repository import python_files
+from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, decode_source, read_source
+from codemods.facts.surroundings import Surroundings
 from codemods.plans.compose import Request, TargetError, reread
 from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
@@ -71,6 +73,7 @@ def extract_source(
     modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
+    surroundings = around(source, layout, Overlay())
     if to is not None:
         target = to.resolve()
         if target == layout.source:
@@ -78,7 +81,14 @@ def extract_source(
         targets = dict.fromkeys(wanted, target)
         seams = rebound_in([root], layout)
     request = Request(
-        wanted, targets, {}, {}, frozenset(seam.name for seam in seams), False, not _has_all(analysis)
+        wanted,
+        targets,
+        {},
+        {},
+        read_at_calls(seams, surroundings),
+        False,
+        not _has_all(analysis),
+        surroundings=surroundings,
     )
     try:
         composed = compose_with(analysis, layout, request, modes)
@@ -298,8 +308,39 @@ def _request(
             if name in by_name:
                 renames[by_name[name]] = new
     seams, names = seams_of(plan, shown, text, layout)
-    star = not _has_all(analysis) and is_star_imported(layout.root, layout.dotted(layout.rest))
-    return Request(list(targets), targets, renames, docstrings, names, True, star, overlay), seams
+    surroundings = around(analysis.source, layout, overlay)
+    names |= read_at_calls(seams, surroundings)
+    star = not _has_all(analysis) and is_star_imported(layout.root, layout.rest)
+    return (
+        Request(
+            list(targets),
+            targets,
+            renames,
+            docstrings,
+            names,
+            True,
+            star,
+            overlay,
+            surroundings,
+        ),
+        seams,
+    )
+
+
+def around(source: Source, layout: Layout, overlay: Overlay) -> Surroundings:
+    """What the rest of the project does with the names of what is left of the source."""
+    folder = layout.root if (layout.root in layout.rest.parents) else layout.base
+
+    def files() -> Iterator[tuple[Path, bytes]]:
+        return ((path, overlay.data(path)) for path in python_files(folder) if overlay.counts(path))
+
+    return Surroundings(source, layout.rest, folder, files)
+
+
+def read_at_calls(seams: list[Seam], surroundings: Surroundings) -> frozenset[str]:
+    """Names that may mean something else at each call; all, if the module may be loaded again."""
+    names = frozenset(seam.name for seam in seams)
+    return names | {ANY_NAME} if surroundings.reloaded else names
 
 
 def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:

@@ -16,7 +16,9 @@ from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import, imports_of, resolve_relative
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, statements_in
+from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import all_arguments
+from codemods.plans.met import loaded_on_the_way, met_by_new_file, met_in_file
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.rewrite.append import defined_names, extended_module, made_module
@@ -46,6 +48,7 @@ class Request:
     strict: bool = True
     star_imported: bool = False
     overlay: Overlay = field(default_factory=Overlay)
+    surroundings: Surroundings | None = None
 
 
 @dataclass(eq=False)
@@ -60,6 +63,7 @@ class Target:
     newline: str
     width: int
     start: Source | None
+    there: Surroundings | None = None
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
 
@@ -99,8 +103,9 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             section = ImportSection(roots, source.future_flags)
             start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
+            there = _met(layout, path, module, start, request)
             targets[path] = Target(
-                path, module, title, [], section, source.newline, line_limit(source), start
+                path, module, title, [], section, source.newline, line_limit(source), start, there
             )
         targets[path].helpers.append(helper)
     made = list(targets.values())
@@ -124,6 +129,27 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     return made
 
 
+def _met(
+    layout: Layout, path: Path, module: str, start: Source | None, request: Request
+) -> Surroundings | None:
+    """What the project does with the names of a target that is there already.
+
+    Raises:
+        TargetError: if the file or its new names would be met by something.
+    """
+    if request.surroundings is None or path in request.overlay.made:
+        return None
+    why, there = None, None
+    if start is not None:
+        why, there = met_in_file(start, path, request.surroundings)
+    elif not layout.frozen:
+        why = met_by_new_file(path, module, request.surroundings)
+        why = why or loaded_on_the_way(path, request.surroundings)
+    if why is not None:
+        raise TargetError(f"{layout.shown(path)}: {why}")
+    return there
+
+
 def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
     imported = analysis.tree.once("imported", lambda: _imported(analysis.source.tree))
@@ -145,13 +171,20 @@ def _imported(tree: ast.Module) -> set[str]:
 def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
+    if target.there is not None and target.there.taken(wanted):
+        taken.add(wanted)
     if wanted not in taken and not is_special(wanted):
         return wanted
     if request.strict and wanted in taken:
         raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
     if request.strict:
         raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
-    return next(name for name in qualified_names(helper) if name not in taken)
+    there = target.there
+    return next(
+        name
+        for name in qualified_names(helper)
+        if name not in taken and not (there is not None and there.taken(name))
+    )
 
 
 def _name(
@@ -161,7 +194,7 @@ def _name(
     request: Request,
 ) -> None:
     """Choose definition names, and the names under which callers know them."""
-    in_source = FileNames(analysis)
+    in_source = FileNames(analysis, request.surroundings)
     for target in targets:
         taken = defined_names(target.start.tree) if target.start is not None else set[str]()
         for helper in target.helpers:

@@ -21,6 +21,7 @@ from codemods.decide.rules import (
     frames,
     layout,
     moving,
+    namespace,
     residual,
     values,
     writing,
@@ -43,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     *calls.CHECKS,
     *captures.CHECKS,
     *moving.CHECKS,
+    *namespace.CHECKS,
     *layout.CHECKS,
 )
 

@@ -9,6 +9,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
 from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
+from codemods.facts.surroundings import head_of
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
@@ -202,7 +203,8 @@ def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> boo
         case ast.Attribute():
             return around.attr not in ("__dict__", "__dir__", "__getattribute__")
         case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
-            return first is node and not (isinstance(name, ast.Constant) and name.value == "__dict__")
+            plain = isinstance(name, ast.Constant) and name.value != "__dict__"
+            return first is node and (plain or bool(head_of(name)))
         case ast.Compare() | ast.BoolOp() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
             return True
         case ast.Assign(targets=[ast.Name() as target]):

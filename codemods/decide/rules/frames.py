@@ -95,10 +95,31 @@ class Sight:
 def not_looked_at(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Nothing in the file looks at what this helper's lift changes."""
     tree = lifting.tree
+    asked = {"__qualname__"} | ({"__module__"} if helper in lifting.foreign else set())
+    if makes_named(helper) or helper.lazy:
+        asked |= {"__name__"} if helper.lazy else set()
+        named = asked & (tree.attributes.keys() | tree.strings.keys() | _read_names(tree))
+        for name in sorted(named):
+            line = tree.attributes.get(name) or tree.strings.get(name) or helper.node.lineno
+            what = f"{name} is read here, which what {helper.name} makes has too"
+            return refuse("frame-introspection", line, what)
     for sight in tree.once("sights", lambda: list(_sights(tree))):
         if _shows(lifting, helper, sight):
             return refuse("frame-introspection", sight.line, f"{sight.what} here")
     return None
+
+
+def makes_named(helper: Helper) -> bool:
+    """Whether a helper makes functions or classes, whose qualified names change with its own."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
+    return any(node is not helper.node and isinstance(node, kinds) for node in ast.walk(helper.node))
+
+
+def _read_names(tree: ScopeTree) -> frozenset[str]:
+    """Special names that class bodies of the file read as variables."""
+    return tree.once(
+        "special names", lambda: frozenset(name for _, name in tree.uses if name == "__qualname__")
+    )
 
 
 def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:

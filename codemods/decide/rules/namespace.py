@@ -1,0 +1,92 @@
+"""What the rest of the project sees of a module's names, in which a lifted function would show."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.frames import makes_named
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.surroundings import Surroundings
+
+rule(
+    "namespace-seen",
+    "The names of the module are listed, asked for by names that only a run tells, or deleted at its end; a "
+    "lifted function is a name more.",
+    "name the names that are meant",
+    refused="""
+def tool():
+    return 2
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+two = tool()
+del tool
+""",
+    lifted="""
+def tool():
+    return 2
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+two = tool()
+""",
+)
+rule(
+    "late-star",
+    "A star import after the function may bring any names, the lifted function's among them.",
+    "name what is imported, or import it before the function",
+    refused="""
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+try:
+    from no_such_module import *
+except ImportError:
+    pass
+""",
+    lifted="""
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+try:
+    from posixpath import *
+except ImportError:
+    pass
+""",
+)
+
+
+def seen_from_outside(around: Surroundings, helper: Helper, *, moves: bool) -> Refusal | None:
+    """Why the module can't have a name more, whichever it is."""
+    look = around.look()
+    if look is not None:
+        return refuse("namespace-seen", helper.node.lineno, str(look))
+    line = around.late_star(getattr(helper.root.node, "lineno", 0))
+    if line is not None:
+        return refuse("late-star", line, "this star import may bring any names")
+    asks = around.asks_names()
+    if asks is not None and makes_named(helper):
+        what = f"{helper.name} makes functions or classes, and {asks}"
+        return refuse("frame-introspection", helper.node.lineno, what)
+    return None
+
+
+def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """The module does not delete functions or classes of its own, as one does that keeps its names tidy."""
+    tree = lifting.tree
+    for statement in tree.source.tree.body:
+        if isinstance(statement, ast.Delete):
+            for name in (n.id for n in ast.walk(statement) if isinstance(n, ast.Name)):
+                for binder in tree.binders.get((tree.module, name), ()):
+                    if isinstance(binder.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                        return refuse("namespace-seen", statement.lineno, f"{name} is deleted here")
+    return None
+
+
+CHECKS = (not_cleaned_up,)

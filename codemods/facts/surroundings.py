@@ -1,0 +1,270 @@
+"""What other files, the import system and the module itself do with the names of one module.
+
+A lifted function gives its module a new name. It must not meet one that somebody else means there, and nobody
+may be looking at all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.origins import Names, absolute, resolve, strings, walk
+from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
+from codemods.facts.source import Source, SourceError, decode_source
+
+_LISTS = frozenset(["dir", "vars"])
+_OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
+_TEXTS = frozenset(["getclosurevars", "getsource", "getsourcelines"])
+_RUNS = frozenset(["compile", "exec"])
+_HEADED = re.compile(r"[A-Za-z]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A place outside of a function that sees that the module has a name more."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.what}"
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one file does with the module's names."""
+
+    names: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    looks: list[Look] = field(default_factory=list)
+    heads: set[str] = field(default_factory=set)
+    asks: list[Look] = field(default_factory=list)
+    reloads: bool = False
+
+
+class Surroundings:
+    """One module as the rest of its project sees it.
+
+    ``files`` gives the project's files with their bytes, the module's own among them or not.
+    """
+
+    def __init__(
+        self, source: Source, path: Path, root: Path, files: Callable[[], Iterable[tuple[Path, bytes]]]
+    ) -> None:
+        self.source = source
+        self.path = path
+        self.root = root
+        self.files = files
+        self.module = module_name(path, root)
+        self._exports = Exports([root, root / "src", *_bases(path)])
+
+    @cached_property
+    def _seen(self) -> list[_Seen]:
+        tail = self.module.name.rpartition(".")[2].encode()
+        inside = self.path.parent if self.path.name == "__init__.py" else None
+        found = []
+        for path, data in self.files():
+            if path == self.path:
+                continue
+            if tail in data or (inside is not None and inside in path.parents):
+                shown = shown_path(path, self.root)
+                try:
+                    tree = decode_source(data, shown).tree
+                except SourceError:
+                    # What can't be parsed runs nowhere; its words are counted all the same.
+                    found.append(_Seen(words=set(re.findall(r"\w+", data.decode("utf-8", "replace")))))
+                    continue
+                found.append(_look_at(tree, path, self.root, self.module, shown, self.path.name))
+        own = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
+        found.append(
+            _look_at(self.source.tree, self.path, self.root, own, self.source.path, self.path.name, own=True)
+        )
+        return found
+
+    @cached_property
+    def _submodules(self) -> frozenset[str]:
+        if self.path.name != "__init__.py":
+            return frozenset()
+        return frozenset(entry.name.partition(".")[0] for entry in self.path.parent.iterdir())
+
+    def taken(self, name: str) -> bool:
+        """Whether somebody else may mean something by a name of the module."""
+        if name in self._submodules or any(name in names for names in self._late_names):
+            return True
+        return any(
+            name in seen.names or name in seen.words or any(name.startswith(head) for head in seen.heads)
+            for seen in self._seen
+        )
+
+    def look(self) -> Look | None:
+        """A place that sees every name of the module."""
+        return next((look for seen in self._seen for look in seen.looks), None)
+
+    def asks_names(self) -> Look | None:
+        """A place of another file that asks what the module made for its qualified name or module."""
+        return next((look for seen in self._seen for look in seen.asks), None)
+
+    @property
+    def reloaded(self) -> bool:
+        """Whether some file loads the module a second time."""
+        return any(seen.reloads for seen in self._seen)
+
+    def late_star(self, line: int) -> int | None:
+        """The line of a star import after a line that may bring any name."""
+        return next((at for at, names in self._stars if names is UNKNOWN and at > line), None)
+
+    @cached_property
+    def _late_names(self) -> list[frozenset[str]]:
+        return [names for _, names in self._stars]
+
+    @cached_property
+    def _stars(self) -> list[tuple[int, frozenset[str]]]:
+        """The module's own star imports: the last line at which each may run, and the names that it brings."""
+        package = package_of(self.path, self.module.name)
+        found = []
+        for statement in self.source.tree.body:
+            loop = isinstance(statement, (ast.For, ast.While))
+            for node in ast.walk(statement):
+                if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+                    line = (statement.end_lineno or node.lineno) if loop else node.lineno
+                    found.append((line, self._exports.of(absolute(node, package))))
+        return found
+
+
+def _bases(path: Path) -> Iterator[Path]:
+    """The folders above the packages around a file."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    yield folder
+
+
+def _look_at(
+    tree: ast.Module, path: Path, root: Path, module: ModuleName, shown: str, file: str, own: bool = False
+) -> _Seen:
+    """What a file does with the names of a module."""
+    seen = _Seen()
+    package = package_of(path, module_name(path, root).name)
+    given = False
+    stores: set[str] = set()
+    runs = False
+    reads_file = 0
+    harmless: set[ast.AST] = set()
+    for node, scope in walk(tree, package):
+        match node:
+            case ast.Attribute():
+                base = resolve(node.value, scope)
+                within = None if base is None else module.within(base)
+                if not isinstance(node.ctx, ast.Load):
+                    stores.add(node.attr)
+                if node.attr == "__dict__" and within == "" and node not in harmless:
+                    seen.looks.append(Look(shown, node.lineno, "looks at its namespace"))
+                elif own and node.attr == "__globals__" and node not in harmless:
+                    seen.looks.append(Look(shown, node.lineno, "looks at the globals of a function"))
+                elif node.attr in _OF_FUNCTION and within and not own:
+                    seen.looks.append(Look(shown, node.lineno, f"looks at {node.attr} of {within}"))
+                elif node.attr in ("__qualname__", "__module__") and within is None and not own:
+                    seen.asks.append(Look(shown, node.lineno, f"asks for {node.attr}"))
+                near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
+                if within == "" or (base is None and near):
+                    seen.names.add(node.attr)
+            case ast.Subscript(slice=ast.Constant()):
+                harmless.update(_spaces(node.value))
+            case ast.Compare(left=ast.Constant(), comparators=[space]):
+                harmless.update(_spaces(space))
+            case ast.ImportFrom():
+                if module.within(absolute(node, package)) == "":
+                    seen.names.update(alias.name for alias in node.names)
+            case ast.keyword(arg=str() as name) if not own:
+                seen.words.add(name)
+            case ast.Constant(value=str() as text) if not own:
+                seen.words.update(re.findall(r"\w+", text))
+                reads_file = reads_file or (node.lineno if text.endswith(file) else 0)
+            case ast.Call() if own and _asks_itself(node):
+                seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
+            case ast.Call():
+                given = _call(node, scope, module, shown, seen, harmless) or given
+                runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
+    if given:
+        seen.names |= stores
+    if runs and reads_file:
+        seen.looks.append(Look(shown, reads_file, "may run its text somewhere else"))
+    return seen
+
+
+def _asks_itself(node: ast.Call) -> bool:
+    """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    first = node.args[0] if node.args else None
+    if isinstance(first, ast.Name):
+        if first.id == "__name__":
+            return name in ("__import__", "import_module", "reload", "run_module")
+        if first.id == "__file__":
+            return name in ("open", "getline", "getlines", "run_path", "FileInput", "input")
+    if name in ("open", "read_bytes", "read_text") and isinstance(node.func, ast.Attribute):
+        made = node.func.value
+        return isinstance(made, ast.Call) and any(
+            isinstance(argument, ast.Name) and argument.id == "__file__" for argument in made.args
+        )
+    return False
+
+
+def _spaces(node: ast.expr) -> Iterator[ast.AST]:
+    """A namespace that is only asked for one name: ``m.__dict__[...]``, ``vars(m)[...]``."""
+    yield node
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _call(
+    node: ast.Call, scope: Names, module: ModuleName, shown: str, seen: _Seen, harmless: set[ast.AST]
+) -> bool:
+    """What a call does with the module; whether it hands it to something."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = [resolve(argument, scope) for argument in node.args]
+    whole = [path is not None and module.within(path) == "" for path in given]
+    if name in _LISTS and whole[:1] == [True]:
+        if node not in harmless:
+            seen.looks.append(Look(shown, node.lineno, f"lists its names by {name}()"))
+    elif name in ("getmembers", "getmembers_static") and whole[:1] == [True]:
+        seen.looks.append(Look(shown, node.lineno, "lists its names by inspect.getmembers()"))
+    elif name in _TEXTS and given and given[0] is not None and module.within(given[0]) is not None:
+        seen.looks.append(Look(shown, node.lineno, f"reads its text by {name}()"))
+    elif name in ("getattr", "hasattr", "setattr", "delattr") and whole[:1] == [True] and len(node.args) > 1:
+        texts = strings(node.args[1], scope)
+        head = head_of(node.args[1])
+        if texts is not None:
+            seen.names.update(texts)
+        elif head:
+            seen.heads.add(head)
+        else:
+            seen.looks.append(Look(shown, node.lineno, "takes names from it that only a run tells"))
+    elif name == "reload" and whole[:1] == [True]:
+        seen.reloads = True
+    else:
+        return any(whole)
+    return False
+
+
+def head_of(node: ast.expr) -> str:
+    """What a computed name surely begins with, if that is a letter at least."""
+    first: ast.expr | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        first = node.left
+        while isinstance(first, ast.BinOp):
+            first = first.left
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        first = node.values[0]
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return ""
+    found = _HEADED.match(first.value.partition("%")[0].partition("{")[0])
+    return found.group() if found else ""

@@ -1,0 +1,142 @@
+"""What a target meets where it goes: names of its package, imports that wait for it, readers of its names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.origins import absolute
+from codemods.facts.repository import module_name, package_of, shown_path
+from codemods.facts.source import Source, SourceError, decode_source, read_source
+from codemods.facts.surroundings import Surroundings
+from codemods.plans.modules import import_base
+from codemods.plans.references import is_star_imported
+
+_LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
+_DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
+
+
+def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str | None:
+    """Why a new file would be met by something; None if it is not."""
+    initial = path.parent / "__init__.py"
+    if initial.is_file() and initial != surroundings.path:
+        package = read_source(initial)
+        if path.stem in bound_in(package.tree) or _from_stars(package, initial, path.stem, surroundings):
+            return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
+    for file, data in surroundings.files():
+        if path.stem.encode() in data and file != surroundings.path:
+            shown = shown_path(file, surroundings.root)
+            try:
+                tree = decode_source(data, shown).tree
+            except SourceError:
+                continue
+            package_name = package_of(file, module_name(file, surroundings.root).name)
+            line = next(_waiting(tree, module, package_name), None)
+            if line is not None:
+                return f"{shown}:{line} tries to import {module}, which would be there"
+    return None
+
+
+def _from_stars(source: Source, path: Path, name: str, surroundings: Surroundings) -> bool:
+    package = package_of(path, module_name(path, surroundings.root).name)
+    exports = Exports([surroundings.root, surroundings.root / "src", import_base(path)])
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            names = exports.of(absolute(node, package))
+            if names is UNKNOWN or name in names:
+                return True
+    return False
+
+
+def bound_in(tree: ast.Module) -> set[str]:
+    """Names that a module's text binds anywhere, or answers for."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(ctx=ast.Store(), id=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import() | ast.ImportFrom():
+                found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+    return found
+
+
+def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
+    """Lines that import a module if it is there, or look for it."""
+    head, _, tail = module.rpartition(".")
+    tried = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try)
+        for s in node.body
+        for inner in ast.walk(s)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() if node in tried:
+                if any(alias.name == module for alias in node.names):
+                    yield node.lineno
+            case ast.ImportFrom() if node in tried:
+                whole = absolute(node, package)
+                if whole == module or (whole == head and any(alias.name == tail for alias in node.names)):
+                    yield node.lineno
+            case ast.Call(args=[ast.Constant(value=str() as text), *_]) if text == module:
+                name = (
+                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                )
+                if name in _LOOK_UPS:
+                    yield node.lineno
+
+
+def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
+    """A package that loading a target would load as well, and that does something then."""
+    imported = set()
+    for statement in surroundings.source.tree.body:
+        if isinstance(statement, ast.Import):
+            imported.update(alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            package = package_of(surroundings.path, surroundings.module.name)
+            base = absolute(statement, package)
+            imported.update([base, *(f"{base}.{alias.name}" for alias in statement.names)])
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        initial = folder / "__init__.py"
+        name = module_name(initial, surroundings.root).name
+        known = folder in surroundings.path.parents or any(
+            other == name or other.startswith(f"{name}.") for other in imported
+        )
+        if not known and not _quiet(read_source(initial).tree):
+            return f"{shown_path(initial, surroundings.root)} would be loaded for it, which does something"
+        folder = folder.parent
+    return None
+
+
+def _quiet(tree: ast.Module) -> bool:
+    """Whether loading a module makes constants, functions and classes at most."""
+    return all(
+        isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Pass))
+        or (isinstance(s, ast.ImportFrom) and s.module == "__future__")
+        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        or (isinstance(s, ast.Assign) and not any(isinstance(n, ast.Call) for n in ast.walk(s.value)))
+        for s in tree.body
+    )
+
+
+def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[str | None, Surroundings]:
+    """Why a file that is there can't get new names, whichever; and what the project does with its names."""
+    there = Surroundings(start, path, surroundings.root, surroundings.files)
+    look = there.look()
+    if look is not None:
+        return f"{look}; choose another file", there
+    for node in ast.walk(start.tree):
+        if isinstance(node, ast.Name) and node.id in _DYNAMIC:
+            return f"line {node.lineno} of it uses {node.id}; choose another file", there
+    if there.late_star(0) is not None:
+        return f"its star import in line {there.late_star(0)} may bring any names; name them", there
+    listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(start.tree))
+    if not listed and is_star_imported(surroundings.root, path):
+        return "a star import of it would spread what it gains; give it an __all__", there
+    return None, there
