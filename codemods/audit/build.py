@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from codemods.audit.helpers import HelperReporter, parameters
@@ -11,15 +11,24 @@ from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, so
 from codemods.audit.references import Reference, Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.decide.decision import Decision, decide
+from codemods.decide.rules.namespace import seen_from_outside
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
 from codemods.facts.globals import Globals
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.repository import ModuleName, module_name, package_of, project_root, shown_path
+from codemods.facts.repository import (
+    ModuleName,
+    module_name,
+    package_of,
+    project_root,
+    python_files,
+    shown_path,
+)
 from codemods.facts.scopes import FunctionNode, Scope
 from codemods.facts.seams import ANY_NAME, Seam, find_seams
 from codemods.facts.source import SourceError, read_source
+from codemods.facts.surroundings import Surroundings
 
 _NAMED = 20
 
@@ -42,7 +51,8 @@ def build_report(
     seams = find_seams(tests, name, base) if tests else None
     usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
     replaced = _replaced(analysis, seams or ())
-    reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced))
+    around = Surroundings(source, path.resolve(), base.resolve(), lambda: _contents(root))
+    reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
     context = _Context(analysis, reporter, path, base, name, seams, usage)
     functions = tuple(context.function(scope) for scope in chosen)
     told = {seam.name for report in functions for seam in report.seams or ()}
@@ -162,13 +172,23 @@ class _Context:
 
 
 def _decisions(
-    analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str]
+    analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str], around: Surroundings
 ) -> tuple[Decision, Decision]:
     """What a lift of all helpers of these functions does: within the file, and into another one."""
     helpers = [h for h in analysis.helpers if any(h.outer.inside(scope) for scope in chosen)]
     globals_ = Globals(analysis)
     foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
-    return decide(analysis, helpers), decide(analysis, helpers, foreign, seams)
+    seen = {helper: refusal for helper in helpers if (refusal := seen_from_outside(around, helper))}
+    return (
+        decide(analysis, helpers, refused=seen),
+        decide(analysis, helpers, foreign, seams, refused=seen),
+    )
+
+
+def _contents(root: Path | None) -> Iterator[tuple[Path, bytes]]:
+    """The files of a repository, where one was named."""
+    for path in python_files(root.resolve()) if root is not None else ():
+        yield path, path.read_bytes()
 
 
 def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:

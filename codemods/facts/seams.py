@@ -105,8 +105,8 @@ def _replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tu
                 path is not None and module.within(path) == ""
                 for path in (resolve(argument, scope) for argument in node.args)
             )
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and resolve(node.value, scope) is None:
+        match node:
+            case ast.Attribute(value=ast.Name(), ctx=ast.Store()) if resolve(node.value, scope) is None:
                 stores.append((node, scope.function))
         if isinstance(node, ast.Call):
             for target, how in _call_targets(node, scope):

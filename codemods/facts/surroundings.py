@@ -126,7 +126,7 @@ class Surroundings:
 
     @cached_property
     def _stars(self) -> list[tuple[int, frozenset[str]]]:
-        """The module's own star imports: the last line at which each may run, and the names that it brings."""
+        """The module's own star imports: the last line at which each may run, and what names it brings."""
         package = package_of(self.path, self.module.name)
         found = []
         for statement in self.source.tree.body:

@@ -48,7 +48,7 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
     refused: dict[Helper, Refusal] = {}
     if request.surroundings is not None:
         for helper in request.wanted:
-            refusal = seen_from_outside(request.surroundings, helper, moves=helper in request.targets)
+            refusal = seen_from_outside(request.surroundings, helper)
             if refusal is not None:
                 refused[helper] = refusal
     while True:

@@ -93,7 +93,7 @@ def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
 
 def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
     """A package that loading a target would load as well, and that does something then."""
-    imported = set()
+    imported: set[str] = set()
     for statement in surroundings.source.tree.body:
         if isinstance(statement, ast.Import):
             imported.update(alias.name for alias in statement.names)

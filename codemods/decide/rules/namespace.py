@@ -62,7 +62,7 @@ except ImportError:
 )
 
 
-def seen_from_outside(around: Surroundings, helper: Helper, *, moves: bool) -> Refusal | None:
+def seen_from_outside(around: Surroundings, helper: Helper) -> Refusal | None:
     """Why the module can't have a name more, whichever it is."""
     look = around.look()
     if look is not None:

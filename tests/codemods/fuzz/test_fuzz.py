@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.codemods.fuzz import naive
+from tests.codemods.fuzz import modules, naive
 from tests.codemods.fuzz.check import Different, Same, Unusable, check, reduce, run
 from tests.codemods.fuzz.programs import from_seed, programs
 from tests.codemods.fuzz.session import Tally, alike, session
@@ -70,3 +71,10 @@ def test_seeded_programs_keep_what_they_do() -> None:
     assert not failures, "\n".join(failures)
     assert tally.programs > tally.unusable.total() * 20
     assert tally.statuses["lifted"] > 0
+
+
+def test_projects_of_several_files_keep_what_they_do() -> None:
+    tally: Counter[str] = Counter()
+    failures = [(failed.case.id, failed.what) for failed in modules.session(SEED, SECONDS * 0.4, tally)]
+    assert not failures
+    assert tally["lifted"] > 0
