@@ -8,21 +8,26 @@ from pathlib import Path
 
 from golden.check.ab import AbResult, Notify, Side, quiet
 from golden.compare import Comparison, Different, compare
+from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.operations import Located, locate, read_operations
-from golden.compare.outcome import RandomState, StepCount, StepDivergence, StepOrder
+from golden.compare.outcome import EventChange, RandomState, StepCount, StepDivergence, StepOrder
 from golden.record import record_run
 from golden.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
 class Localized:
-    """A comparison with the values at its step, and per process the operation at which the sides part."""
+    """A comparison with the values at its step, and per process where the sides part before it.
+
+    ``operations`` are torch's, ``lines`` the program's own, with the plain values that they set.
+    """
 
     step: int
     left: Trace
     right: Trace
     comparison: Comparison
     operations: tuple[tuple[str, Located], ...]
+    lines: tuple[tuple[str, LineChange], ...]
 
 
 def localize(
@@ -33,7 +38,8 @@ def localize(
     if step is None:
         return None
     traces = []
-    for side, folder in ((base, "base-dense"), (head, "head-dense")):
+    # The base twice: what differs between its two runs, times say, is not looked at.
+    for side, folder in ((base, "base-dense"), (base, "base-dense-again"), (head, "head-dense")):
         notify(f"{side.label}: running again, densely at step {step}")
         # The steps after it show how fast a difference grows.
         trace = record_run(
@@ -46,14 +52,26 @@ def localize(
             label=side.label,
         )
         traces.append(trace)
-    left, right = traces
-    return Localized(step, left, right, compare(left, right), tuple(_locate(left, right, step)))
+    left, again, right = traces
+    operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
+    return Localized(step, left, right, compare(left, right), operations, lines)
+
+
+def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple[str, LineChange]]:
+    for processes in zip(left.processes, again.processes, right.processes, strict=False):
+        files = [process.lines_file(step) for process in processes]
+        a, b, c = (read_lines(file) if file is not None else [] for file in files)
+        change = locate_line(a, c, noise(a, b))
+        if change is not None:
+            yield processes[0].name, change
 
 
 def step_of(found: Comparison) -> int | None:
-    """The overall number of the step at which two runs part first."""
+    """The overall number of the step at which two runs part first, or before which an event does."""
     if isinstance(found, Different):
         for divergence in (found.first, *found.rest):
+            if isinstance(divergence, EventChange) and divergence.moment is not None:
+                return divergence.moment[0]
             if isinstance(divergence, (StepDivergence, StepCount, StepOrder, RandomState)):
                 return divergence.number
     return None

@@ -167,7 +167,14 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     lines = {site.place: site.title for process in trace.processes for site in totals(process)}
     now, amount = summarise(trace), contents(trace)
     verdicts = {
-        path: compare_summaries(golden.summary, now, compared=amount, lines=lines, tolerances=run.tolerance)
+        path: compare_summaries(
+            golden.summary,
+            now,
+            compared=amount,
+            lines=lines,
+            tolerances=run.tolerance,
+            moments=[event.moment for event in trace.events],
+        )
         for path, golden in usable.items()
     }
     for path, verdict in verdicts.items():

@@ -88,31 +88,40 @@ def different(
     envs: tuple[EnvVerdict, ...],
     tolerated: tuple[Tolerated, ...] = (),
 ) -> Different:
-    """The verdict on what was found: steps in order, then events, whose place among steps is unknown."""
+    """The verdict on what was found, in the order of the run; events of unknown place come after steps."""
     ordered = sorted([*divergences, *changes], key=_place)
     return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs, tolerated)
 
 
-def _place(found: Divergence) -> tuple[float, int]:
-    """Order by step of the whole run; within a step, tensors before counts, counts before order."""
+_END = float("inf")
+
+
+def _place(found: Divergence) -> tuple[float, float, int]:
+    """Order by step of the whole run, by point within the step, then by what can cause what.
+
+    An event that both sides had written before a backward pass or a step comes before it; it may have been
+    written earlier than it was seen, by a thread of its own say, never later.
+    """
     match found:
-        case StepDivergence(number=number):
-            return (number, 1)
-        case StepCount(number=number):
-            return (number, 2)
-        case StepOrder(number=number):
-            return (number, 0)
-        case RandomState(number=number):
-            return (number if number is not None else float("inf"), 3)
-        case FinalState() | Rows():
-            return (float("inf"), 4)
-        case EventChange():
-            return (float("inf"), 5)
         case ProcessCount():
-            return (-1, 0)
+            return (-1, 0, 0)
+        case EventChange(moment=(number, point)):
+            return (number, point, 0)
+        case StepOrder(number=number):
+            return (number, 0, 1)
+        case StepDivergence(number=number, point=point):
+            return (number, point, 2)
+        case StepCount(number=number):
+            return (number, _END, 3)
+        case RandomState(number=number):
+            return (number if number is not None else _END, _END, 4)
+        case EventChange():
+            return (_END, _END, 5)
+        case FinalState() | Rows():
+            return (_END, _END, 6)
         case ReadCount():
             # How often the host waits changes no bit: whatever does is said first.
-            return (float("inf"), 6)
+            return (_END, _END, 7)
 
 
 def env_verdicts(

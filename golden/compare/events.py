@@ -10,6 +10,7 @@ from typing import Any
 
 from golden.compare.outcome import EventChange, FieldChange
 from golden.trace.events import Event
+from golden.trace.moments import later
 from golden.trace.numbers import ulps
 
 # SequenceMatcher is quadratic in the worst case; longer gaps are matched position by position.
@@ -29,15 +30,24 @@ def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventC
             added.append(j)
         elif i is not None and j is not None and a[i] != b[j]:
             fields = tuple(compare_fields(left[i].payload, right[j].payload))
-            changes.append(EventChange("changed", left[i].kind, left[i].env, i, j, fields, before(left, i)))
+            when = later(left[i].moment, right[j].moment)
+            changes.append(
+                EventChange("changed", left[i].kind, left[i].env, i, j, fields, before(left, i), when)
+            )
     for i, j in _moves(removed, added, a, b):
-        event = left[i] if i is not None else right[j if j is not None else 0]
         if i is not None and j is not None:
-            changes.append(EventChange("moved", event.kind, event.env, i, j, (), before(left, i)))
+            event, when = left[i], later(left[i].moment, right[j].moment)
+            changes.append(EventChange("moved", event.kind, event.env, i, j, (), before(left, i), when))
         elif i is not None:
-            changes.append(EventChange("missing", event.kind, event.env, i, None, (), before(left, i)))
+            event = left[i]
+            changes.append(
+                EventChange("missing", event.kind, event.env, i, None, (), before(left, i), event.moment)
+            )
         elif j is not None:
-            changes.append(EventChange("extra", event.kind, event.env, None, j, (), before(right, j)))
+            event = right[j]
+            changes.append(
+                EventChange("extra", event.kind, event.env, None, j, (), before(right, j), event.moment)
+            )
     return sorted(changes, key=lambda c: min(x for x in (c.left, c.right) if x is not None))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from golden.trace.errors import ExitCode
+from golden.trace.moments import Moment
 from golden.trace.streams import Stream
 from golden.trace.tolerance import Tolerance
 
@@ -71,7 +72,10 @@ class KindChange:
 
 @dataclass(frozen=True, slots=True)
 class StepDivergence:
-    """The first step of a stream that differs. ``step`` counts within the stream, from 0."""
+    """The first step of a stream that differs. ``step`` counts within the stream, from 0.
+
+    ``point`` says since when within the step: one of its backward passes in order, then the step itself.
+    """
 
     stream: Stream
     step: int
@@ -79,6 +83,7 @@ class StepDivergence:
     optimizer: str
     kinds: tuple[KindChange, ...]
     before: str
+    point: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,10 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class EventChange:
-    """One event that is missing on the right, extra there, moved, or changed. Indices count from 0."""
+    """One event that is missing on the right, extra there, moved, or changed. Indices count from 0.
+
+    ``moment`` is when it was there on every side that has it, where that was noted.
+    """
 
     change: Literal["missing", "extra", "moved", "changed"]
     kind: str
@@ -140,6 +148,7 @@ class EventChange:
     right: int | None
     fields: tuple[FieldChange, ...]
     before: str
+    moment: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)

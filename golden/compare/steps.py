@@ -21,7 +21,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.reads import compare_reads
 from golden.compare.values import distance, load_tensors, ulps_apart
-from golden.trace.numbers import hex_ulps, readable
+from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.paths import env_of
 from golden.trace.streams import Stream, by_stream, final_streams, streams
 from golden.trace.tolerance import Tolerance, find
@@ -129,8 +129,25 @@ def _compare_stream(
             kinds = _compare_step(x, y, left, right)
             if kinds:
                 before = f"step {index - 1} of {stream.title}" if index else "the start"
-                first = StepDivergence(stream, index, x.number, x.layout.optimizer_class, kinds, before)
+                optimizer, point = x.layout.optimizer_class, _point(x, y, kinds)
+                first = StepDivergence(stream, index, x.number, optimizer, kinds, before, point)
     return first, compared
+
+
+def _point(x: Step, y: Step, kinds: tuple[KindChange, ...]) -> int:
+    """Since when within a step two sides differ: a loss at its backward pass, gradients at the last one."""
+    passes = min(len(x.losses), len(y.losses))
+    match kinds[0].kind:
+        case "buffers":
+            return 0
+        case "loss":
+            return next(
+                (i for i, (a, b) in enumerate(zip(x.losses, y.losses, strict=False)) if a != b), passes
+            )
+        case "grads":
+            return max(0, passes - 1)
+        case _:
+            return len(x.losses)
 
 
 def _contents(step: Step) -> Compared:
@@ -182,9 +199,8 @@ def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
     if not exact:
         return f"{a} -> {b}"
     apart = hex_ulps(a, b)
-    return f"{readable(a)} -> {readable(b)}" + (
-        f" ({apart:,} ulp{'' if apart == 1 else 's'})" if apart is not None else ""
-    )
+    far = apart_text(float.fromhex(a), float.fromhex(b), apart) if apart is not None else ""
+    return f"{readable(a)} -> {readable(b)}" + (f" ({far})" if far else "")
 
 
 def _named(layout: Layout, digests: Mapping[str, str], kind: str) -> dict[str, tuple[TensorInfo, str]]:

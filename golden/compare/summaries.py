@@ -27,6 +27,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.tolerance import Account
 from golden.trace.events import Event
+from golden.trace.moments import Moment
 from golden.trace.numbers import hex_ulps, readable
 from golden.trace.streams import Stream
 from golden.trace.summary import Common, Summary
@@ -53,11 +54,13 @@ def compare_summaries(
     compared: Compared,
     lines: Mapping[str, str] | None = None,
     tolerances: Sequence[Tolerance] = (),
+    moments: Sequence[Moment | None] = (),
 ) -> Comparison:
     """The verdict on a run; ``compared`` says what the run holds, for the report.
 
     ``lines`` gives the places of host reads their titles, with the lines at which they are now;
-    ``tolerances`` are of the numbers that both hold beside their rows.
+    ``tolerances`` are of the numbers that both hold beside their rows; ``moments`` say when events of this
+    run were written: a golden does not keep that, so its events are taken to be as early.
     """
     beyond, tolerated = _tolerated(golden, now, tolerances)
     if golden.whole == now.whole and not beyond:
@@ -76,7 +79,7 @@ def compare_summaries(
             longer = a if len(a) > len(b) else b
             divergences.append(StepCount(stream, len(a), len(b), longer[min(len(a), len(b))][0]))
         steps_of[stream] = (len(a), first)
-    events = _events(golden.events), _events(now.events)
+    events = _dated(golden.events, moments), _dated(now.events, moments)
     changes = [*compare_events(*events), *(c for c in beyond if isinstance(c, EventChange))]
     divergences += [d for d in beyond if isinstance(d, Rows)]
     divergences += _rows(
@@ -209,7 +212,10 @@ def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> 
         KindChange(_LETTERS[x[0]], 0, ()) for x, y in zip(left[1:-1], right[1:-1], strict=True) if x != y
     ]
     before = f"step {step - 1} of {stream.title}" if step else "the start"
-    return StepDivergence(stream, step, a[0], "", tuple(kinds), before)
+    passes = 0 if left[0] == "-" else left[0].count(",") + 1
+    early = {kind.kind for kind in kinds} & {"loss", "buffers"}
+    point = 0 if early else max(0, passes - 1) if any(kind.kind == "grads" for kind in kinds) else passes
+    return StepDivergence(stream, step, a[0], "", tuple(kinds), before, point)
 
 
 _EVENT = re.compile(r"(?P<kind>.*?)(?: env=(?P<env>-?\d+))? (?P<payload>[0-9a-f]{16})", re.DOTALL)
@@ -225,6 +231,13 @@ def _events(rows: Sequence[str]) -> list[Event]:
         env = match["env"]
         found.append(Event(match["kind"], int(env) if env else None, {"payload": match["payload"]}))
     return found
+
+
+def _dated(rows: Sequence[str], moments: Sequence[Moment | None]) -> list[Event]:
+    events = _events(rows)
+    if not moments or any(map(_folded, rows)):
+        return events
+    return [replace(event, moment=moments[min(i, len(moments) - 1)]) for i, event in enumerate(events)]
 
 
 def _common_event(row: str) -> Event:

@@ -32,6 +32,7 @@ from .plan import Plan
 from .randomness import Generators
 from .reads import ReadCounter
 from .tensorfile import writable, write_tensors
+from .written import EventLines
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
@@ -61,10 +62,13 @@ class Observer:
         self._rule = layouts.EnvRule(**env) if env else None
         self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
         self._log: Any = None
+        self._line_log: Any = None
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
         self._generators = Generators()
         self._reads = ReadCounter() if spec["syncs"] else None
+        events = spec["events"]
+        self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._lock = threading.RLock()
         self._start()
         self._begun, self._cpu = begun, cpu
@@ -78,6 +82,7 @@ class Observer:
         self._finals: dict[int, Callable[[], None]] = {}
         self._optimizers = self._layouts = self._steps = 0
         self._losses: list[torch.Tensor] = []
+        self._written: list[dict[str, int]] = []
         self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
         self._seconds = 0.0
@@ -137,6 +142,19 @@ class Observer:
         if isinstance(loss, torch.Tensor) and loss.numel() == 1:
             with torch.no_grad():
                 self._losses.append(loss.detach().reshape(1).clone())
+                self._note_events()
+
+    def _note_events(self) -> None:
+        if self._event_lines is not None:
+            self._written.append(self._event_lines.counts())
+
+    def _take_written(self) -> dict[str, Any]:
+        """Lines of every event file, at each backward pass since the last step and now."""
+        if self._event_lines is None:
+            return {}
+        self._note_events()
+        found, self._written = self._written, []
+        return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 
     def _on_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if self._finished:
@@ -150,13 +168,17 @@ class Observer:
 
     def _start_log(self) -> None:
         if self._steps == self._spec["operations"] and os.getpid() == self._pid:
+            from .lines import LineLog
             from .operations import OperationLog
 
             self._log = OperationLog(self._folder / "operations" / f"step-{self._steps:06d}.jsonl")
             self._log.__enter__()
+            self._line_log = LineLog(self._folder / "lines" / f"step-{self._steps:06d}.jsonl")
+            self._line_log.start()
 
     def _stop_log(self) -> None:
         if self._log is not None:
+            self._line_log.close()
             log, self._log = self._log, None
             log.__exit__(None, None, None)
             log.close()
@@ -195,6 +217,7 @@ class Observer:
             "settings": _changed(watched.written, settings),
             "rng": self._generators.digests(),
             "reads": self._take_reads(),
+            **self._take_written(),
         }
         watched.written = settings
         self._write(record)

@@ -94,6 +94,7 @@ def _record(
                 else None
             ),
             "syncs": run.observe.syncs,
+            "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
@@ -104,7 +105,7 @@ def _record(
             execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
             seconds = time.monotonic() - begun
         processes = _processes(folder)
-        events = _events(run, outputs)
+        events, event_files = _events(run, outputs)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
         raise NothingComparable(
             f"run {run.name}: no optimizer step was seen; if it has none, say `steps = false` in [observe]"
@@ -126,6 +127,7 @@ def _record(
         seconds=seconds,
         tolerances=list(run.tolerance),
         env_path=run.env.path if run.env else None,
+        event_files=event_files,
     )
 
 
@@ -167,23 +169,28 @@ def _readable(part: str, outputs: Path, root: Path) -> str:
     return part.replace(str(outputs), "{out}").replace(str(root), "{root}")
 
 
-def _events(run: Run, outputs: Path) -> list[Event]:
+def _events(run: Run, outputs: Path) -> tuple[list[Event], dict[str, int]]:
+    """All events in order, and the first one of each file."""
     if run.events is None:
-        return []
+        return [], {}
     files = sorted(path for path in outputs.glob(run.events.files) if path.is_file())
-    events = read_events(
-        files,
-        type_field=run.events.type,
-        env_field=run.env.field if run.env else None,
-        unstable=run.events.unstable,
-    )
+    events: list[Event] = []
+    starts = {}
+    for path in files:
+        starts[str(path.relative_to(outputs))] = len(events)
+        events += read_events(
+            path,
+            type_field=run.events.type,
+            env_field=run.env.field if run.env else None,
+            unstable=run.events.unstable,
+        )
     if not events:
         what = f"wrote no file that matches {run.events.files}" if not files else "wrote no event"
         raise NothingComparable(
             f"run {run.name}: {what} in {{out}}, so no events can be compared; "
             "fix [events], or pass {out} to the program"
         )
-    return events
+    return events, starts
 
 
 def _write_events(folder: Path, events: list[Event]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from golden.compare.outcome import (
@@ -27,6 +28,7 @@ from golden.compare.outcome import (
     TensorChange,
     Tolerated,
 )
+from golden.trace.numbers import apart_text, far_apart
 
 KIND_TITLES = {
     "layout": "names or shapes",
@@ -41,6 +43,13 @@ KIND_TITLES = {
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
+# How many of them are shown, so that none of them hides the others.
+_SHARES: dict[type[Divergence], tuple[str, int]] = {
+    EventChange: ("changed events", 5),
+    FinalState: ("final states", 2),
+}
+_KINDS_SHOWN = 5
+_FIELDS_SHOWN = 3
 _LONG_VALUE = 120
 
 
@@ -115,25 +124,49 @@ def size_text(count: int) -> str:
 def _different(found: Different) -> list[str]:
     head, *details = describe(found.first)
     lines = [f"first divergence: {head}", *(f"  {line}" for line in details)]
+    events = [divergence for divergence in (found.first, *found.rest) if isinstance(divergence, EventChange)]
+    if events and events[0] is not found.first:
+        head, *details = describe(events[0])
+        lines += [f"first changed event: {head}", *(f"  {line}" for line in details)]
     if found.envs:
         lines.append(env_line(found.envs))
-    reads = [divergence for divergence in found.rest if isinstance(divergence, ReadCount)]
-    rest = [divergence for divergence in found.rest if not isinstance(divergence, ReadCount)]
-    if rest:
-        lines.append("then:")
-        # Two optimizers of one model may end with the same difference: said once.
-        heads = list(dict.fromkeys(describe(divergence)[0] for divergence in rest))
-        lines += [f"  {head}" for head in heads[:_SHOWN]]
-        if len(heads) > _SHOWN:
-            lines.append(f"  and {len(heads) - _SHOWN} more")
-    for divergence in reads:
-        head, *details = describe(divergence)
-        lines += [head, *(f"  {line}" for line in details)]
+    lines += following(found, without=events[:1])
+    for divergence in found.rest:
+        if isinstance(divergence, ReadCount):
+            head, *details = describe(divergence)
+            lines += [head, *(f"  {line}" for line in details)]
     if found.event_changes:
-        lines.append(f"events: {_many(found.event_changes, 'change')}")
+        kinds = Counter(event.kind for event in events).most_common()
+        shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
+        more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
+        lines.append(f"events: {_many(found.event_changes, 'change')} ({shown}{more})")
     lines += tolerance_lines(found.tolerated)
     lines.append(f"compared: {amounts(found.compared)}")
     return lines
+
+
+def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[str]:
+    """What comes after the first divergence, in the order of the run; of events and final states a part."""
+    heads: dict[str, None] = {}
+    left_out: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
+    for divergence in found.rest:
+        if isinstance(divergence, ReadCount) or divergence in without:
+            continue
+        # Two optimizers of one model may end with the same difference: said once.
+        head = describe(divergence)[0]
+        noun, most = _SHARES.get(type(divergence), ("", _SHOWN))
+        if head in heads:
+            continue
+        if shown[noun] < most:
+            shown[noun] += 1
+            heads[head] = None
+        else:
+            left_out[noun] += 1
+    if not heads:
+        return []
+    rest = [f"  and {count:,} more {noun}".rstrip() for noun, count in left_out.items()]
+    return ["then:", *(f"  {head}" for head in heads), *rest]
 
 
 def env_line(envs: tuple[EnvVerdict, ...]) -> str:
@@ -217,14 +250,23 @@ def _apart(change: TensorChange) -> str:
 def distance_text(apart: Distance) -> str:
     """A distance in words."""
     parts = [f"{apart.differing} of {apart.elements} elements"]
-    if apart.ulps is not None:
+    share = _share(apart.left, apart.right)
+    if apart.ulps is not None and not share:
         parts.append(f"up to {_many(apart.ulps, 'ulp')}")
     if apart.absolute is not None:
         parts.append(f"{apart.absolute:.3g} absolute")
     if apart.nan_left or apart.nan_right:
         parts.append(f"NaN: {apart.nan_left} on the left, {apart.nan_right} on the right")
-    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}")
+    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}{share}")
     return ", ".join(parts)
+
+
+def _share(left: str, right: str) -> str:
+    try:
+        found = far_apart(float(left), float(right))
+    except ValueError:
+        return ""
+    return f" ({found})" if found else ""
 
 
 def _reads(found: ReadCount) -> list[str]:
@@ -243,6 +285,7 @@ def _reads(found: ReadCount) -> list[str]:
 
 def _event(change: EventChange) -> list[str]:
     env = f" of env {change.env}" if change.env is not None else ""
+    lines: list[str] = []
     match change.change:
         case "missing":
             head = f"event {change.left} ({change.kind}){env} is missing on the right"
@@ -251,10 +294,24 @@ def _event(change: EventChange) -> list[str]:
         case "moved":
             head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
         case "changed":
-            head = f"event {change.left} ({change.kind}){env}: {field_text(change.fields[0])}"
-    lines = [head]
-    lines += [field_text(field) for field in change.fields[1:_SHOWN]]
-    return [*lines, f"last identical: {change.before}"]
+            fields = sorted(change.fields, key=_weight)
+            told = "; ".join(field_text(field) for field in fields[:_FIELDS_SHOWN])
+            more = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
+            head = f"event {change.left} ({change.kind}){env}: {told}{more}"
+            lines += [field_text(field) for field in fields[_FIELDS_SHOWN:_SHOWN]]
+    if change.moment is not None:
+        lines.append(f"written before step {change.moment[0]} overall")
+    return [head, *lines, f"last identical: {change.before}"]
+
+
+def _weight(field: FieldChange) -> tuple[int, float, str]:
+    """What changes by itself first, and what changes most: words and counts, then numbers by their share."""
+    if field.left is None or field.right is None:
+        return (0, 0.0, field.path)
+    if field.ulps is None:
+        return (1, 0.0, field.path)
+    left, right = float(field.left), float(field.right)
+    return (2, -abs(right - left) / max(abs(left), abs(right)), field.path)
 
 
 def field_text(field: FieldChange) -> str:
@@ -263,7 +320,8 @@ def field_text(field: FieldChange) -> str:
         return f"field {field.path} is extra ({field.right})"
     if field.right is None:
         return f"field {field.path} is missing (was {field.left})"
-    apart = f" ({_many(field.ulps, 'ulp')})" if field.ulps is not None else ""
+    far = apart_text(float(field.left), float(field.right), field.ulps) if field.ulps is not None else ""
+    apart = f" ({far})" if far else ""
     left, right = _near_difference(field.left, field.right)
     return f"field {field.path}: {left} -> {right}{apart}"
 

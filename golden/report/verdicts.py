@@ -6,6 +6,7 @@ from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
+from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.text import amounts, render, tolerance_lines, verdict_word
 
@@ -49,6 +50,9 @@ def render_localized(found: Localized) -> str:
     for process, located in found.operations:
         prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
         lines += [f"{prefix}: {line}" for line in _located(located)]
+    for process, change in found.lines:
+        prefix = f"lines before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
+        lines.append(f"{prefix}: {_line(change)}")
     if not found.operations:
         lines.append(f"no operation was logged before step {found.step} on both sides")
     return "\n".join(lines)
@@ -77,6 +81,19 @@ def _located(found: Located) -> list[str]:
             ]
         case _:
             return [f"{_operation(left)}{at} has equal inputs and another output"]
+
+
+def _line(found: LineChange) -> str:
+    left, right = found.left, found.right
+    if right is None and left is not None:
+        return f"{left.place} `{left.text}` is missing on the right"
+    assert right is not None
+    if left is None:
+        return f"{right.place} `{right.text}` is extra on the right"
+    at = f"{left.place} (right: {right.place})" if right.place != left.place else left.place
+    text = f"`{left.text}`" if left.text == right.text else f"`{left.text}` -> `{right.text}`"
+    sets = f" sets {found.name}: {found.before} -> {found.after}" if found.name else ""
+    return f"{at} {text}{sets}"
 
 
 def _operation(operation: Operation) -> str:

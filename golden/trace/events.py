@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from golden.trace.errors import RunFailed
+from golden.trace.moments import Moment
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One telemetry event. ``payload`` holds the compared fields only; ``env`` is None outside any env."""
+    """One telemetry event. ``payload`` holds the compared fields only; ``env`` is None outside any env.
+
+    ``moment`` is when it was written, where that was noted.
+    """
 
     kind: str
     env: int | None
     payload: Mapping[str, Any]
+    moment: Moment | None = field(default=None, compare=False)
 
     @property
     def line(self) -> str:
@@ -27,24 +32,23 @@ class Event:
 
 
 def read_events(
-    files: Iterable[Path], *, type_field: str, env_field: str | None, unstable: Sequence[str]
+    path: Path, *, type_field: str, env_field: str | None, unstable: Sequence[str]
 ) -> list[Event]:
-    """The events of JSON-lines files in order. A line that is not a JSON object raises `RunFailed`."""
+    """The events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`."""
     events = []
-    for path in files:
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                if not isinstance(record, dict):
-                    raise ValueError("not an object")
-            except ValueError:
-                raise RunFailed(
-                    f"{path.name} line {number}: not a JSON object: {line[:60]!r}; "
-                    "the script stopped while writing it, or `events.files` matches another kind of file"
-                ) from None
-            events.append(_event(record, type_field, env_field, unstable))
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except ValueError:
+            raise RunFailed(
+                f"{path.name} line {number}: not a JSON object: {line[:60]!r}; "
+                "the script stopped while writing it, or `events.files` matches another kind of file"
+            ) from None
+        events.append(_event(record, type_field, env_field, unstable))
     return events
 
 

@@ -51,6 +51,27 @@ def ulps(left: float, right: float) -> int | None:
     return abs(_ordinal(left, single) - _ordinal(right, single))
 
 
+# From here on a number of ulps says less than a share.
+_FAR = 0.03
+
+
+def far_apart(left: float, right: float) -> str:
+    """The change as a share of the left number ("+12%"), for numbers that are far apart; else empty."""
+    change = right - left
+    if left == 0 or not math.isfinite(change) or abs(change) < _FAR * abs(left):
+        return ""
+    share = change / abs(left)
+    return f"{100 * share:+.3g}%" if abs(share) < 10 else f"{right / left:.3g} times"
+
+
+def apart_text(left: float, right: float, ulps: int | None) -> str:
+    """How far two numbers are apart, for people: in ulps if near, as a share if far."""
+    share = far_apart(left, right)
+    if share or ulps is None or left == 0 or right == 0:
+        return share
+    return f"{ulps:,} ulp{'' if ulps == 1 else 's'}"
+
+
 def _is_single(value: float) -> bool:
     try:
         return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
+from golden.trace.moments import Written, moments
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 2
@@ -35,6 +36,7 @@ class About(BaseModel):
     seconds: float
     tolerances: list[Tolerance] = []
     env_path: str | None = None
+    event_files: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Site:
 class Step:
     """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout.
 
-    ``reads`` counts host reads by site since the step before it, None where they weren't counted.
+    ``reads`` counts host reads by site since the step before it, ``written`` the lines of event files at
+    its backward passes and at itself; None where they weren't counted.
     """
 
     number: int
@@ -99,6 +102,7 @@ class Step:
     settings: Mapping[str, str]
     rng: Mapping[str, str]
     reads: Mapping[Site, int] | None
+    written: Written | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,11 @@ class Process:
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
         path = self.folder / "dense" / f"step-{step:06d}.safetensors"
+        return path if path.exists() else None
+
+    def lines_file(self, step: int) -> Path | None:
+        """The log of the program's lines before one step, if it was kept."""
+        path = self.folder / "lines" / f"step-{step:06d}.jsonl"
         return path if path.exists() else None
 
     def operations_file(self, step: int) -> Path | None:
@@ -170,7 +179,10 @@ def load_trace(folder: Path) -> Trace:
         processes = [_load_process(folder / name) for name in about.processes]
     except (ValueError, KeyError, TypeError, IndexError, OSError, ValidationError) as error:
         raise UnusableInput(f"trace {folder} is damaged: {str(error).splitlines()[0]}") from None
-    return Trace(folder, about, tuple(events), tuple(processes))
+    steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
+    found = moments(about.event_files, len(events), steps)
+    dated = [replace(event, moment=moment) for event, moment in zip(events, found, strict=True)]
+    return Trace(folder, about, tuple(dated), tuple(processes))
 
 
 def _load_process(folder: Path) -> Process:
@@ -195,6 +207,7 @@ def _load_process(folder: Path) -> Process:
                     settings=current,
                     rng=record["rng"],
                     reads=_reads(record["reads"], sites),
+                    written=record.get("written"),
                 )
             )
         elif "site" in record:

@@ -149,5 +149,5 @@ def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[
     assert "first divergence: event 11 (step) of env 2 is missing on the right" in out
     assert "last identical: event 10 (step, env 1)" in out
     assert "event 16 (step) of env 1: field loss is missing" in out
-    assert "events: 2 changes\n" in out
+    assert "events: 2 changes (2 step)\n" in out
     assert "env 1 differs in events only, from event 15; env 2 differs in events only" in out

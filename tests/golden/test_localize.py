@@ -80,3 +80,5 @@ def test_ab_localize(project: Project) -> None:
     assert " of 32 elements, up to " in result.out
     assert "operations before step 7: aten.mul.Tensor in outside modules at other.py:" in result.out
     assert "has equal tensors and other arguments: 1.0001 -> 1.0" in result.out
+    assert "lines before step 7: other.py:" in result.out
+    assert "`loss = nn.functional.cross_entropy(host(x * (1.0001 if" in result.out

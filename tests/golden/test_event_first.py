@@ -1,0 +1,164 @@
+"""Ten planted changes whose first sign is an event, long before the next optimizer step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from golden.record.written import EventLines
+from golden.trace.moments import moments
+from tests.golden.project import Project
+
+# Eight epochs of events, then one update that learns from them. Nothing is flushed.
+TRAIN = """
+import json, sys, time
+from pathlib import Path
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Host:
+    def __init__(self, gain):
+        self.gain = gain
+        self.cooldown = 0
+        self.stage = "training"
+
+def accuracy(logits, labels):
+    return (logits.argmax(1) == labels).float().mean().item()
+
+def divergence(p, q):
+    return F.kl_div(q.log_softmax(1), p.log_softmax(1), log_target=True, reduction="batchmean").item()
+
+def move(host, epoch, score):
+    if host.cooldown:
+        host.cooldown -= 1
+        return None
+    if score < 0.62 and epoch > 1:
+        host.stage = "pruned"
+        host.cooldown = 5
+        return {"type": "pruned", "epoch": epoch, "reason": "low score", "cooldown": host.cooldown}
+    return None
+
+def main():
+    torch.manual_seed(0)
+    policy = nn.Linear(6, 2)
+    optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+    train, held = torch.randn(32, 6), torch.randn(16, 6)
+    train_y, held_y = torch.randint(2, (32,)), torch.randint(2, (16,))
+    log = (Path(sys.argv[1]) / "events.jsonl").open("w")
+    best, rewards, total = 0.0, [], 0
+    for update in range(2):
+        hosts = [Host(1.0), Host(1.5)]
+        for epoch in range(8):
+            for env, host in enumerate(hosts):
+                with torch.no_grad():
+                    logits = policy(held) * host.gain + 0.1 * epoch
+                    score = accuracy(logits, held_y)
+                    kl = divergence(logits, logits.roll(1, 0))
+                    loss = F.cross_entropy(logits, held_y).item()
+                best = max(best, score)
+                total += len(held)
+                event = {"type": "epoch", "env": env, "at": time.time(), "epoch": epoch, "score": score,
+                         "kl": kl, "loss": loss, "best": best, "total": total, "share": 100 * score}
+                log.write(json.dumps(event) + "\\n")
+                moved = move(host, epoch, score)
+                if moved is not None:
+                    log.write(json.dumps({**moved, "env": env}) + "\\n")
+                rewards.append(score - 0.1 * loss + 0.01 * kl + 0.001 * total + 0.1 * host.cooldown)
+        optimizer.zero_grad()
+        scale = sum(rewards) / len(rewards)
+        (F.cross_entropy(policy(train), train_y) * scale).backward()
+        optimizer.step()
+    log.close()
+
+main()
+"""
+RUN = """
+command = ["python", "train.py", "{out}"]
+budget = 5
+timeout = 120
+
+[events]
+files = "events.jsonl"
+unstable = ["at"]
+
+[env]
+field = "env"
+
+[variants.base]
+command = ["python", "base.py", "{out}"]
+"""
+# What is changed, into what; what the headline says; what the line says.
+PLANTED = {
+    "accuracy over the wrong axis": ("logits.argmax(1) ==", "logits.argmax(0)[:1] ==", "score", "argmax"),
+    "the other divergence": ("p.log_softmax(1), log", "p.log_softmax(0), log", "kl", "return F.kl_div"),
+    "scores of the training set": ("logits = policy(held)", "logits = policy(train[:16])", "kl", "policy("),
+    "a counter of batches": ("total += len(held)", "total += 1", "total", "total +="),
+    "a percent read as a fraction": ('"share": 100 * score', '"share": score', "share", '"share": '),
+    "the worst kept": ("best = max(best, score)", "best = min(best, score)", "best", "best ="),
+    "a reason lost": ('"reason": "low score"', '"reason": None', "reason", "reason"),
+    "a shorter cool-down": ("host.cooldown = 5", "host.cooldown = 3", "cooldown", "host.cooldown ="),
+    "the loss of half": ("(logits, held_y).item", "(logits[:8], held_y[:8]).item", "loss", "loss ="),
+    "an event dropped": (
+        "if moved is not None:",
+        "if moved is not None and epoch > 2:",
+        "(pruned)",
+        "if moved",
+    ),
+}
+
+
+def plant(project: Project, name: str) -> tuple[str, str]:
+    before, after, field, line = PLANTED[name]
+    assert TRAIN.count(before) == 1
+    project.script(TRAIN, "base.py")
+    project.script(TRAIN.replace(before, after))
+    project.run_file(RUN)
+    return field, line
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of the unchanged program, once it is there."""
+    return tmp_path_factory.mktemp("base") / "train"
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_headline_names_the_event(project: Project, base: Path, name: str) -> None:
+    field, _ = plant(project, name)
+    if not base.exists():
+        out = project.golden("record", "train.base", "--root", project.root, "-o", base.parent)
+        assert out.code == 0, out
+        (base.parent / "train.base").rename(base)
+    result = project.golden("diff", base, project.record("changed"))
+    assert result.code == 1
+    headline = next(line for line in result.out.splitlines() if line.startswith("first divergence:"))
+    assert headline.startswith("first divergence: event ")
+    assert field in headline
+    assert "written before step 0 overall" in result.out
+    assert "last identical: " in result.out
+
+
+def test_lines_are_counted_before_they_leave_the_buffer(tmp_path: Path) -> None:
+    one, two = EventLines(tmp_path, "events.jsonl"), EventLines(tmp_path, "**/*.jsonl")
+    assert (one.counts(), two.counts()) == ({}, {})
+    with (tmp_path / "events.jsonl").open("w") as log:
+        log.write('{"a": 1}\n\n{"a": 2}\n{"a"')
+        assert (one.counts(), two.counts()) == ({"events.jsonl": 2}, {"events.jsonl": 2})
+        log.write(": 3}\n")
+        assert one.counts() == {"events.jsonl": 3}
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "b.jsonl").write_text("{}\n")
+    assert two.counts() == {"events.jsonl": 3, "below/b.jsonl": 1}
+    # Begun anew.
+    (tmp_path / "events.jsonl").write_text("{}\n")
+    assert one.counts() == {"events.jsonl": 1}
+
+
+def test_events_are_placed_by_what_was_written() -> None:
+    steps = [(0, {"a": [1, 1], "b": [0, 1]}), (1, {"a": [1, 3], "b": [2, 2]})]
+    found = moments({"a": 0, "b": 4}, 6, steps)
+    assert found == [(0, 0), (1, 1), (1, 1), (2, 0), (0, 1), (1, 0)]
+    assert moments({}, 2, steps) == [None, None]
+    assert moments({"a": 0}, 1, [(0, None)]) == [None]
