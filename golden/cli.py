@@ -12,25 +12,30 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from golden.check import AbResult, Failed, Judged, Property, Side, ab, doctor, unused, update, verify
 from golden.check.fixtures import write_whole
-from golden.check.git import uncommitted, worktree
+from golden.check.git import share, uncommitted, worktree
 from golden.check.localize import localize
 from golden.check.notes import notes
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
+from golden.check.signals import Ended, ending_programs
+from golden.check.suggest import suggest_env
 from golden.compare import Different, compare
 from golden.compare.outcome import by_tolerance
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
+from golden.report.plain import visible
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
 from golden.trace.unknown_keys import hint
 
+_LONGEST = 4000
 _root = click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -40,7 +45,7 @@ _data = click.option(
     "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
 )
 _workers = click.option(
-    "-n", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
+    "-n", "--jobs", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
 )
 _device = click.option(
     "--device",
@@ -86,7 +91,7 @@ def list_command(root: Path | None) -> int:
     for column in ("run", "profile", "device", "budget", "what"):
         table.add_column(column)
     for run in runs:
-        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", run.description)
+        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", Text(visible(run.description)))
     Console().print(table)
     Console().print(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
     return ExitCode.IDENTICAL
@@ -208,7 +213,7 @@ def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
 def _finish(command: str, suite: list[Run], part: str | None, results: list[Result], out: Path | None) -> int:
     """Print planned against spent, keep the results where the traces are, and give the exit status."""
     planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
-    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.0f} s spent")
+    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
     if out is not None:
         names = tuple(run.name for run in suite)
         index = parse_shard(part) if part else (1, 1)
@@ -229,11 +234,18 @@ def _range(text: str) -> range:
 @_root
 @_data
 @_out
-def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None) -> int:
+@click.option("--suggest", is_flag=True, help="Run it once, and print the [env] table that seems to fit.")
+def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None, suggest: bool) -> int:
     """Run it twice: is it deterministic at all, and if not, what differs first?"""
     root = root or find_root(Path.cwd())
     run = find_run(name, root)
     with _kept(out) as folder:
+        if suggest:
+            _notify(f"{run.name}: running")
+            trace = record_run(run, root=root, out=folder / "run", data=run.data_folder(data))
+            table = suggest_env(trace) or ["# nothing in its events or models looks like an env"]
+            click.echo("\n".join(map(visible, table)))
+            return ExitCode.IDENTICAL
         result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
@@ -295,6 +307,8 @@ def ab_command(
                     left = Side(f"{run.name}.base", _base(run), root)
                 right = Side(here, run, head_root)
                 place, given = folder / run.name, run.data_folder(data)
+                for tree in (base_root, head_root):
+                    share(run.data.paths if run.data else (), root, tree)
                 result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
                 code, text = result.comparison.code, _text(result)
                 tolerated = by_tolerance(result.comparison)
@@ -389,9 +403,13 @@ def _kept(out: Path | None) -> Iterator[Path]:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
     try:
-        status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
+        with ending_programs():
+            status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
+    except Ended as error:
+        click.echo(f"golden: ended by {error}; its programs too", err=True)
+        return error.code
     except GoldenError as error:
-        click.echo(f"golden: {error}", err=True)
+        click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
     except click.ClickException as error:
         click.echo(f"golden: {error.format_message()}", err=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from golden.check.declared import check_declared
 from golden.compare import Comparison, Identical, NotComparable, compare
 from golden.compare.tolerance import unused
 from golden.record import Run, record_run
-from golden.trace.errors import UnusableInput
+from golden.trace.errors import GoldenError, UnusableInput
 from golden.trace.trace import Trace
 
 Notify = Callable[[str], None]
@@ -48,6 +49,7 @@ def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify:
             record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
         )
     check_used(traces[0])
+    check_declared(run, traces[0])
     return AbResult(traces[0], traces[1], compare(traces[0], traces[1]))
 
 
@@ -76,9 +78,8 @@ def ab(
 
     def record(side: Side, folder: str, suffix: str = "") -> Trace:
         notify(f"{side.label}{suffix}: running")
-        return record_run(
-            side.run, root=side.root, out=out / folder, data=data, label=f"{side.label}{suffix}"
-        )
+        label = f"{side.label}{suffix}"
+        return record_run(side.run, root=side.root, out=out / folder, data=data, label=label)
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         recordings = [
@@ -87,10 +88,11 @@ def ab(
             pool.submit(record, head, "head"),
         ]
         try:
-            left, again = recordings[0].result(), recordings[1].result()
+            _raise_first(base, head, recordings)
+            left, again, right = (recording.result() for recording in recordings)
             check_used(left)
+            check_declared(base.run, left)
             repeats = isinstance(compare(left, again), Identical)
-            right = recordings[2].result()
         finally:
             for recording in recordings:
                 recording.cancel()
@@ -101,3 +103,19 @@ def ab(
             f"means nothing; see `golden doctor {base.run.name}`"
         )
     return AbResult(left, right, found)
+
+
+def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) -> None:
+    """Raise what a side came to, with its name and what became of the other one."""
+    failed = [recording.exception() for recording in recordings]
+    sides = {base.label: failed[0] or failed[1], head.label: failed[2]}
+    for label, error in sides.items():
+        if error is None:
+            continue
+        if not isinstance(error, GoldenError):
+            raise error
+        other, theirs = next((name, found) for name, found in sides.items() if name != label)
+        fate = f"{other} ran to its end" if theirs is None else f"{other} failed too ({theirs})"
+        hint = "; a tree of another version holds committed files only: name other data in [data] paths"
+        alone = base.root != head.root and theirs is None
+        raise type(error)(f"{label} failed: {error}; {fate}{hint if alone else ''}")

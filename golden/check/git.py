@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from golden.trace.errors import UnusableInput
@@ -46,6 +46,17 @@ def worktree(root: Path, ref: str) -> Iterator[Path]:
         finally:
             _git(root, "worktree", "remove", "--force", str(tree))
             _git(root, "worktree", "prune")
+
+
+def share(paths: Sequence[str], root: Path, tree: Path) -> None:
+    """Link files and folders of ``root`` into a tree that lacks them: data that git does not keep."""
+    for path in paths:
+        source, target = root / path, tree / path
+        if not source.exists():
+            raise UnusableInput(f"[data] paths: {source} does not exist")
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source.resolve())
 
 
 def _update_submodules(tree: Path, ref: str) -> None:

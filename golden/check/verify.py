@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from golden.check.ab import Notify, check_used, doctor, quiet
+from golden.check.declared import check_declared
 from golden.check.fixtures import (
     FOLDER,
     CommonGolden,
@@ -118,13 +120,15 @@ def verify_one(run: Run, recordings: Recordings, root: Path) -> tuple[Verdict, .
 
 def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
     """A property of a run; with no name, the run by its golden."""
+    begun = time.monotonic()
     try:
         if name is not None:
             return judge_property(run, name, recordings)
         check_goldens(run, root)
         return judge(run, recordings.trace(), root)
     except GoldenError as error:
-        return Failed(run.name if name is None else f"{run.name}, {name}", str(error), error.code)
+        place = run.name if name is None else f"{run.name}, {name}"
+        return Failed(place, str(error), error.code, time.monotonic() - begun)
 
 
 def check_goldens(run: Run, root: Path) -> None:
@@ -157,6 +161,7 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     """
     seconds = trace.about.seconds
     check_used(trace)
+    check_declared(run, trace)
     here = trace.about.fingerprint
     found = goldens(root, run)
     own = {path: golden for path, golden in found.items() if golden.covers(here)}

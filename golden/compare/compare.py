@@ -14,6 +14,7 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     Identical,
+    KindChange,
     NotComparable,
     ProcessCount,
     RandomState,
@@ -109,19 +110,22 @@ def _place(found: Divergence) -> tuple[float, float, int]:
             return (number, point, 0)
         case StepOrder(number=number):
             return (number, 0, 1)
-        case StepDivergence(number=number, point=point):
+        case StepDivergence(number=number, point=point, kinds=(KindChange(kind="loss" | "buffers"), *_)):
+            # Before gradients, which another process may only have got from the one whose loss differs.
             return (number, point, 2)
+        case StepDivergence(number=number, point=point):
+            return (number, point, 3)
         case StepCount(number=number):
-            return (number, _END, 3)
+            return (number, _END, 4)
         case RandomState(number=number):
-            return (number if number is not None else _END, _END, 4)
+            return (number if number is not None else _END, _END, 5)
         case EventChange():
-            return (_END, _END, 5)
+            return (_END, _END, 7)
         case FinalState() | Rows():
-            return (_END, _END, 6)
+            return (_END, _END, 8)
         case ReadCount():
             # How often the host waits changes no bit: whatever does is said first.
-            return (_END, _END, 7)
+            return (_END, _END, 9)
 
 
 def env_verdicts(

@@ -167,7 +167,8 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
             return
         named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
         values = tensors_left.get(kind, {}), tensors_right.get(kind, {})
-        changes.append(KindChange(kind, len(named[0]), tuple(_tensor_changes(*named, *values))))
+        total = len(named[0].keys() | named[1].keys())
+        changes.append(KindChange(kind, total, tuple(_tensor_changes(*named, *values))))
 
     tensors("buffers")
     if a.losses != b.losses:
@@ -282,7 +283,7 @@ def _compare_finals(
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
             changes = _value_changes(kind, x, y, tolerances)
             if changes:
-                kinds.append(KindChange(kind, len(x), tuple(changes)))
+                kinds.append(KindChange(kind, len(x.keys() | y.keys()), tuple(changes)))
         if kinds:
             found.append(FinalState(stream, tuple(kinds)))
     return found, compared

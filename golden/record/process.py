@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
+from golden.record.live import registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
 from golden.trace.errors import RunFailed, UnusableInput
@@ -26,7 +27,9 @@ _HERE = Path(__file__).resolve().parent
 
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
     """The argv of a run, placeholders replaced, `python` being this interpreter."""
-    places = {"out": str(out), "seed": str(run.seed), "device": run.device}
+    places = {"out": str(out), "seed": str(run.seed), "device": run.device, "root": str(root)}
+    if data is not None:
+        places["data"] = str(data.resolve())
     _check_places(run, places)
     if run.entry is not None:
         arguments = json.dumps(_fill(run.args, places))
@@ -66,7 +69,7 @@ def _data_option(run: Run, data: Path | None) -> list[str]:
         raise UnusableInput(f"run {run.name} has no [data] table, so it can't take a data folder")
     if not data.is_dir():
         raise UnusableInput(f"run {run.name}: data folder {data} does not exist")
-    return [run.data.option, str(data.resolve())]
+    return [] if run.data.option is None else [run.data.option, str(data.resolve())]
 
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
@@ -79,6 +82,8 @@ def _check_places(run: Run, places: Mapping[str, str]) -> None:
             name = match.group(2)
             if name and name not in places:
                 known = ", ".join(f"{{{place}}}" for place in places)
+                if name == "data":
+                    raise UnusableInput(f"run {run.name}: {part!r} needs a data folder: give --data DIR")
                 raise UnusableInput(
                     f"run {run.name}: no placeholder {{{name}}} in {part!r} (there: {known}); "
                     f"write {{{{{name}}}}} for the text itself"
@@ -117,11 +122,14 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
             variables.pop(name, None)
         else:
             variables[name] = value
-    inherited = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]
-    own = [str((root / entry).resolve()) for entry in run.pythonpath]
-    variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *inherited])
-    variables["GOLDEN_OBSERVE"] = json.dumps(observe)
     variables.update(run.environment)
+    # What the run names is put behind the observer's folder, never in its place; relative to its tree.
+    named = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]
+    if "PYTHONPATH" in run.environment:
+        named = [str(root / entry) for entry in named]
+    own = [str((root / entry).resolve()) for entry in run.pythonpath]
+    variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *named])
+    variables["GOLDEN_OBSERVE"] = json.dumps(observe)
     return variables
 
 
@@ -147,7 +155,8 @@ def execute(
         except OSError as error:
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
-            status = _wait(process, run, folder, outputs)
+            with registered(process):
+                status = _wait(process, run, folder, outputs)
         finally:
             _kill(process, folder)
     if status == 0:

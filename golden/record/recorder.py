@@ -21,6 +21,9 @@ from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
 from golden.trace.events import Event, read_events
 from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
+# With less room than this a record can't be closed, in bytes.
+_ROOM = 1 << 16
+
 
 def record_run(
     run: Run,
@@ -215,9 +218,9 @@ def _processes(folder: Path) -> list[str]:
         if idle:
             (path / "steps.jsonl").unlink(missing_ok=True)
         elif not _ended(path):
-            raise RunFailed(
-                f"a process of the run ended without closing its record (rank {number}); was it killed?"
-            )
+            full = shutil.disk_usage(folder).free < _ROOM
+            why = f"no space is left on the disk of {folder.parent}" if full else "was it killed?"
+            raise RunFailed(f"a process of the run ended without closing its record (rank {number}); {why}")
         path.rename(folder / f"rank-{number}")
         names.append(f"rank-{number}")
     for _, _, _, path in found:

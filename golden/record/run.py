@@ -79,11 +79,14 @@ class Data(_Table):
     """A folder handed to the program as an option value, so that one run works on several data sets.
 
     Attributes:
-        option: the program's option; left out if no folder is given.
+        option: the program's option; left out if no folder is given. Or say {data} in `command` or `args`.
+        paths: files and folders of the repository that git does not keep; `ab` links them into the trees of
+            other versions.
         variable: the environment variable that names the folder, where ``--data`` does not.
     """
 
-    option: str
+    option: str | None = None
+    paths: tuple[str, ...] = ()
     variable: str | None = None
 
 

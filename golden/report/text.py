@@ -28,6 +28,7 @@ from golden.compare.outcome import (
     TensorChange,
     Tolerated,
 )
+from golden.report.plain import visible
 from golden.trace.numbers import apart_text, far_apart
 
 KIND_TITLES = {
@@ -43,6 +44,7 @@ KIND_TITLES = {
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
+_LINE = 4000
 # How many of them are shown, so that none of them hides the others.
 _SHARES: dict[type[Divergence], tuple[str, int]] = {
     EventChange: ("changed events", 5),
@@ -58,7 +60,7 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
     match comparison:
         case Identical(compared=compared):
             lines = [
-                f"{verdict_word(comparison)}: {left} and {right}",
+                f"{verdict_word(comparison)}: {left} and {right}{not_kept(compared)}",
                 *tolerance_lines(comparison.tolerated),
             ]
             lines.append(f"compared: {amounts(compared)}")
@@ -68,7 +70,7 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
                 lines += _different(comparison.found)
         case Different():
             lines = [f"different: {left} and {right}", *_different(comparison)]
-    return "\n".join(lines)
+    return "\n".join(visible(line, _LINE) for line in lines)
 
 
 def verdict_word(found: Identical) -> str:
@@ -78,7 +80,7 @@ def verdict_word(found: Identical) -> str:
 
 def tolerance_lines(tolerated: Sequence[Tolerated]) -> list[str]:
     """What passed by tolerance only: which numbers, how far apart, and why that is no error."""
-    return [_tolerated(one) for one in tolerated]
+    return [visible(_tolerated(one), _LINE) for one in tolerated]
 
 
 def _tolerated(one: Tolerated) -> str:
@@ -102,9 +104,15 @@ def amounts(compared: Compared) -> str:
         _many(compared.rng_states, "random state"),
         _many(compared.reads, "host read"),
     ]
-    if compared.left_out:
-        parts.append(f"but not the {_many(compared.left_out, 'final state')} that could not be kept")
     return ", ".join(parts)
+
+
+def not_kept(compared: Compared) -> str:
+    """What of the end of the run was not compared, and why, to be read with the verdict."""
+    if not compared.left_out:
+        return ""
+    which = _many(compared.left_out, "final state")
+    return f", but for {which} too large to be kept ([observe] state_mib), or of a type that can't be"
 
 
 def _many(count: int, noun: str) -> str:
@@ -187,7 +195,11 @@ def env_line(envs: tuple[EnvVerdict, ...]) -> str:
 
 
 def describe(divergence: Divergence) -> list[str]:
-    """One divergence: a line that stands alone, then details."""
+    """One divergence: a line that stands alone, then details; what the program named can't break a line."""
+    return [visible(line, _LINE) for line in _described(divergence)]
+
+
+def _described(divergence: Divergence) -> list[str]:
     match divergence:
         case StepDivergence(stream=stream, step=step, number=number, kinds=kinds):
             optimizer = f", {divergence.optimizer}" if divergence.optimizer else ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
-from golden.report.text import amounts, render, tolerance_lines, verdict_word
+from golden.report.plain import visible
+from golden.report.text import amounts, not_kept, render, tolerance_lines, verdict_word
 
 
 def render_verdict(verdict: Verdict) -> str:
@@ -16,6 +19,7 @@ def render_verdict(verdict: Verdict) -> str:
     match verdict:
         case Judged(run=run, comparison=Identical() as found):
             elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
+            elsewhere += not_kept(found.compared)
             head = f"{run}: {verdict_word(found)} ({amounts(found.compared)}){elsewhere}"
             return "\n".join([head, *tolerance_lines(found.tolerated)])
         case Judged(run=run, comparison=comparison):
@@ -28,7 +32,7 @@ def render_verdict(verdict: Verdict) -> str:
         case Property():
             return "\n".join(_agreement(verdict, agreement) for agreement in verdict.agreements)
         case Failed(run=run, message=message):
-            return f"{run}: failed: {message}"
+            return f"{run}: failed: {visible(message, 4000)}"
 
 
 def _agreement(verdict: Property, agreement: Agreement) -> str:
@@ -72,7 +76,7 @@ def _located(found: Located) -> list[str]:
     at = f" (right: {right.place})" if right.place != left.place else ""
     match found.change:
         case "arguments":
-            pairs = zip(left.arguments, right.arguments, strict=False)
+            pairs = zip_longest(left.arguments, right.arguments, fillvalue="none")
             changed = ", ".join(f"{x} -> {y}" for x, y in pairs if x != y)
             return [f"{_operation(left)}{at} has equal tensors and other arguments: {changed}"]
         case "input":

@@ -176,6 +176,12 @@ def load_trace(folder: Path) -> Trace:
             Event(record["kind"], record["env"], record["payload"])
             for record in map(json.loads, (folder / "events.jsonl").read_text(encoding="utf-8").splitlines())
         ]
+        there = sorted(path.name for path in folder.glob("rank-*"))
+        if there != sorted(about.processes):
+            raise ValueError(
+                f"it says that it has {', '.join(about.processes) or 'no process'}, and has "
+                f"{', '.join(there) or 'none'}"
+            )
         processes = [_load_process(folder / name) for name in about.processes]
     except (ValueError, KeyError, TypeError, IndexError, OSError, ValidationError) as error:
         raise UnusableInput(f"trace {folder} is damaged: {str(error).splitlines()[0]}") from None
@@ -218,6 +224,8 @@ def _load_process(folder: Path) -> Process:
             end = record
     if lines and not end:
         raise ValueError("steps.jsonl has no end")
+    if end and end["end"] != len(steps):
+        raise ValueError(f"steps.jsonl says {end['end']} steps, and has {len(steps)}")
     return Process(
         name=folder.name,
         folder=folder,

@@ -94,7 +94,7 @@ def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Pro
     project.script((project.root / "train.py").read_text() + "\nhosts[1][2].weight.data[0, 0] = 7.0\n")
     result = project.golden("diff", left, project.record("changed"))
     assert result.code == 0
-    assert "host reads, but not the 3 final states that could not be kept" in result.out
+    assert ", but for 3 final states too large to be kept ([observe] state_mib)" in result.out.splitlines()[0]
     page = project.root / "page.html"
     assert project.golden("report", left, project.root / "changed" / "train", "--html", page).code == 0
     assert "final states not kept" in page.read_text()
