@@ -45,10 +45,12 @@ class EventLines:
 
     def _count(self, name: str) -> int:
         path = str(self._folder / name)
+        if not os.path.exists(path):  # noqa: PTH110 - quicker, and this runs at every step
+            return 0
         file = self._files.setdefault(name, _File())
         self._flush(file, path)
         try:
-            size = os.stat(path).st_size  # noqa: PTH116 - quicker, and this runs at every step
+            size = os.stat(path).st_size  # noqa: PTH116 - as above
             if size != file.size:
                 self._read(file, path, size)
         except OSError:
