@@ -1,4 +1,4 @@
-"""Calls that stall the device in per-env loops: those that the base, or the baseline, does not have."""
+"""Calls that stall the device in hot loops: those that the base, or the baseline, does not have."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _clean(found: Comparison) -> Verdict:
     report = found.report
     if not report.loops:
         return CouldNotRun(
-            f"no per-env loop in {report.files} files; say which they are in [tool.codemods.hotpath]"
+            f"no hot loop in {report.files} files; say which they are in [tool.codemods.hotpath]"
         )
     known = f"{len(found.accepted)} known stalls" if found.accepted else "no stall"
-    return Passed(f"{known} in {len(report.loops)} per-env loops of {report.files} files")
+    return Passed(f"{known} in {len(report.loops)} hot loops of {report.files} files")
 
 
 def _place(finding: Finding) -> Place:

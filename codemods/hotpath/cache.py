@@ -30,6 +30,7 @@ class Cache:
             digest.update(file.path.encode("utf-8", "surrogateescape"))
             digest.update(file.module.encode("utf-8", "surrogateescape"))
             digest.update(file.data)
+            digest.update(repr(file.problem).encode())
         self.folder = folder
         self.path = folder / f"{digest.hexdigest()}.json"
 
@@ -78,6 +79,10 @@ def _encode(report: Report) -> dict[str, Any]:
         "lines": report.lines,
         "reached": report.reached,
         "truncated": [_place(place) for place in report.truncated],
+        "functions": report.functions,
+        "followed": report.followed,
+        "unfollowed": report.unfollowed,
+        "tests": report.tests,
     }
 
 
@@ -86,7 +91,7 @@ def _place(place: Place) -> list[Any]:
 
 
 def _loop(loop: Loop) -> list[Any]:
-    return [_place(loop.place), loop.header, loop.function, loop.last_line]
+    return [_place(loop.place), loop.header, loop.function, loop.last_line, loop.heat]
 
 
 def _finding(finding: Finding) -> list[Any]:
@@ -97,6 +102,7 @@ def _finding(finding: Finding) -> list[Any]:
         finding.function,
         None if finding.loop is None else _loop(finding.loop),
         [[_place(step.place), step.function] for step in finding.steps],
+        finding.rare,
     ]
 
 
@@ -109,16 +115,20 @@ def _decode(data: dict[str, Any]) -> Report:
         lines=data["lines"],
         reached=tuple((path, first, last) for path, first, last in data["reached"]),
         truncated=tuple(Place(*place) for place in data["truncated"]),
+        functions=data["functions"],
+        followed=data["followed"],
+        unfollowed=tuple((why, number) for why, number in data["unfollowed"]),
+        tests=data["tests"],
     )
 
 
 def _as_loop(data: list[Any]) -> Loop:
-    place, header, function, last_line = data
-    return Loop(Place(*place), header, function, last_line)
+    place, header, function, last_line, heat = data
+    return Loop(Place(*place), header, function, last_line, heat)
 
 
 def _as_finding(data: list[Any]) -> Finding:
-    code, text, place, function, loop, steps = data
+    code, text, place, function, loop, steps, rare = data
     return Finding(
         code,
         text,
@@ -126,4 +136,5 @@ def _as_finding(data: list[Any]) -> Finding:
         function,
         None if loop is None else _as_loop(loop),
         tuple(Step(Place(*where), name) for where, name in steps),
+        rare,
     )

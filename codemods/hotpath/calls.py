@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from codemods.hotpath.applied import apply_external, run_arguments
 from codemods.hotpath.arguments import Arguments, receiver_of, spelled
@@ -27,6 +28,9 @@ from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.outside import call_external, call_instance
 from codemods.hotpath.statements import STATEMENTS, keep, loop
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED
+
+_UNDERSTOOD = frozenset({"builtins", "torch", "numpy", *sys.stdlib_module_names})
+"""Packages whose functions are told by their names."""
 
 
 @expression(ast.Call)
@@ -66,6 +70,8 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
     if callee.tag == "cls":
         return _construct(it, frame, node, callee, arguments)
     if callee.tag == "ext":
+        if callee.of.partition(".")[0] not in _UNDERSTOOD:
+            it.not_followed(frame, node, "of other packages")
         given = apply_external(it, frame, node, callee.of, arguments)
         return _take(it, frame, node, call_external(callee.of, arguments)) if given is None else given
     if callee.tag == "bound":
@@ -94,6 +100,7 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
     if callee.tag == "host":
         return HOST
     run_arguments(it, frame, node, arguments)
+    it.not_followed(frame, node, "of something unknown")
     if any(map(holds_tensor, arguments.all())):
         frame.fenced = False
     return UNKNOWN
@@ -126,10 +133,12 @@ def _follow_by_name(
     it: Interpreter, frame: Frame, node: ast.Call, name: str, arguments: Arguments
 ) -> Kind | None:
     """Call the methods of this name, where the program has few."""
-    if name in COMMON or name.startswith("__"):
-        return None
     found = it.program.methods_named(name)
-    if not 0 < len(found) <= it.config.follow_unknown:
+    if not found:
+        it.not_followed(frame, node, "of something unknown")
+        return None
+    if name in COMMON or name.startswith("__") or len(found) > it.config.follow_unknown:
+        it.not_followed(frame, node, "of something unknown by a name that many classes have")
         return None
     result = BOTTOM
     for function in found:

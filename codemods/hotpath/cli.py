@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``python -m codemods.hotpath`` and give its exit status.
 
     0: nothing (new) stalls, or ``--exit-zero``; 1: something does, or the baseline is stale; 2: unusable
-    input.
+    input, or no hot loop was seen.
     """
     # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
     atexit.register(gc.freeze)
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.command(
     name="hotpath",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Find what stalls the device in loops over environments, also in functions called from them.",
+    help="Find what stalls the device in hot loops, also in functions called from them.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(path_type=Path))
@@ -86,6 +86,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
 @click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
+@click.option(
+    "--heat",
+    metavar="LIST",
+    help="What is reported, commas between: env, step, every-n, epoch, once; or all (default: env,step).",
+)
+@click.option("--allow-no-loops", is_flag=True, help="It is no error if no hot loop is seen.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found.")
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The project (default: that of the first PATH)."
@@ -106,6 +112,8 @@ def command(
     output: Path | None,
     statistics: bool,
     quiet: bool,
+    heat: str | None,
+    allow_no_loops: bool,
     exit_zero: bool,
     root: Path | None,
     cache_dir: Path | None,
@@ -130,7 +138,7 @@ def command(
     if root is not None and not root.is_dir():
         raise click.UsageError(f"--root {root}: no such folder")
     project = root_of(paths) if root is None else root
-    config = read_config(project)
+    config = _with_heat(read_config(project), heat)
     cache = None if no_cache else cache_dir or project / CACHE
     report = check(paths, config, root=project, cache=cache)
     if reads is not None:
@@ -150,7 +158,35 @@ def command(
         for file, kind in unreadable_files(path):
             click.echo(f"codemods hotpath: {file} was not read: it is {kind}", err=True)
     put(text, output)
+    if comparison.clean and not report.loops and not allow_no_loops:
+        _nothing_seen(report)
+        return Exit.CLEAN if exit_zero else Exit.UNUSABLE
     return Exit.CLEAN if comparison.clean or exit_zero else Exit.FOUND
+
+
+def _with_heat(config: Config, heat: str | None) -> Config:
+    """The configuration with what the command line says is reported."""
+    if heat is None:
+        return config
+    import dataclasses
+
+    from codemods.hotpath.results import HEATS
+
+    wanted = HEATS if heat == "all" else tuple(item.strip() for item in heat.split(","))
+    for item in wanted:
+        if item not in HEATS:
+            raise click.UsageError(f"--heat: no such heat {item}; known are {', '.join(HEATS)}, all")
+    return dataclasses.replace(config, heat=wanted)
+
+
+def _nothing_seen(report: Report) -> None:
+    from codemods.hotpath.text import looked_at
+
+    click.echo(
+        f"codemods hotpath: {looked_at(report)}: nothing was checked; name other paths, mark a loop with "
+        "`# hotpath: loop`, say in [tool.codemods.hotpath] how loops are called, or pass --allow-no-loops",
+        err=True,
+    )
 
 
 def _explain(code: str) -> int:
@@ -222,11 +258,7 @@ def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
         site = item.site
         times = "" if site.count is None else f", {site.count} times"
         click.echo(f"{site.path}:{site.line}: {site.read or 'a read'} seen at run time{times}; {item.why}")
-    ending = (
-        "is in a loop over environments and was"
-        if len(verdicts) == 1
-        else "are in loops over environments and were"
-    )
+    ending = "is in a hot loop and was" if len(verdicts) == 1 else "are in hot loops and were"
     click.echo(f"hotpath: {len(verdicts)} of {len(sites)} sites read at run time {ending} missed")
     return Exit.FOUND if verdicts and not exit_zero else Exit.CLEAN
 

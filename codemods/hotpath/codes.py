@@ -238,6 +238,15 @@ _ALL = (
         "total += 1",
         "total += x.item()",
     ),
+    Code(
+        "HP903",
+        "not-looked-at",
+        "a file, or a function in it, that could not be looked at",
+        "What is not read can't be called clean; everything else was checked.",
+        "Mend the file, or leave it out with `exclude` in `[tool.codemods.hotpath]`.",
+        "total += ((1)",
+        "total += 1",
+    ),
 )
 
 CODES: dict[str, Code] = {code.code: code for code in _ALL}

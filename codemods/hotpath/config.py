@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES, DEFAULT_OFF
+from codemods.hotpath.results import HEATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,11 @@ class Config:
         iterables: or if what it goes through, or counts to, is called so: ``envs`` covers
             ``for s in self.envs``, ``zip(envs, …)`` and ``range(len(envs))``.
         annotations: or if it goes through elements whose class is called so.
+        loaders: a loop is over batches if what it goes through is called so.
+        step_variables: it is over steps if it binds such a name and a model, an environment or an optimizer
+            is called in it.
+        step_iterables: the same of what it goes through or counts to.
+        heat: what is reported: ``env``, ``step``, ``every-n``, ``epoch``, ``once``.
         exclude_iterables: never over environments, whatever the loop's variable is called.
         exclude: globs on paths, relative to the project, that are not looked at.
         ignore: codes that are not reported.
@@ -65,6 +71,48 @@ class Config:
         "n_environments",
     )
     annotations: tuple[str, ...] = ("*EnvState",)
+    loaders: tuple[str, ...] = (
+        "*loader",
+        "*loaders",
+        "*_loader_*",
+        "*_dl",
+        "dl",
+        "*batches",
+        "*_batch_iterator",
+        "iterate_batches",
+        "*data_iter",
+    )
+    step_variables: tuple[str, ...] = (
+        "batch",
+        "batch_idx",
+        "batch_index",
+        "i_batch",
+        "i_iter",
+        "it",
+        "iter_num",
+        "iteration",
+        "itr",
+        "micro_step",
+        "minibatch",
+        "step",
+        "*_step",
+        "*_steps",
+        "t",
+        "timestep",
+        "update",
+    )
+    step_iterables: tuple[str, ...] = (
+        "steps",
+        "*_steps",
+        "*_iters",
+        "*_iterations",
+        "*_timesteps",
+        "*_tokens",
+        "*_updates",
+        "*_minibatches",
+        "minibatches",
+    )
+    heat: tuple[str, ...] = ("env", "step")
     exclude_iterables: tuple[str, ...] = ("environ", "env_vars", "*_environ")
     exclude: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -91,7 +139,7 @@ def read_config(root: Path) -> Config:
         return Config()
     except OSError as error:
         raise SourceError(f"{path.name}: can't be read: {error.strerror}") from None
-    if b"hotpath" not in data:
+    if b"codemods" not in data:
         return Config()
     return parse_config(data, path.name)
 
@@ -105,7 +153,17 @@ def parse_config(data: bytes, shown: str) -> Config:
         table = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SourceError(f"{shown}: not valid TOML: {error}") from None
-    settings = table.get("tool", {}).get("codemods", {}).get("hotpath", {})
+    tables = table.get("tool", {}).get("codemods", {})
+    if not isinstance(tables, dict):
+        raise SourceError(f"{shown}:{_line(text, 'codemods')}: [tool.codemods]: must be a table")
+    for name in tables:
+        if name != "hotpath":
+            raise SourceError(
+                f"{shown}:{_named(text, name)}: [tool.codemods] {name}: unknown table; known is hotpath"
+            )
+    settings = tables.get("hotpath", {})
+    if not isinstance(settings, dict):
+        raise SourceError(f"{shown}:{_named(text, 'hotpath')}: [tool.codemods] hotpath: must be a table")
     values: dict[str, object] = {}
     fields = {field.name: field for field in dataclasses.fields(Config)}
     for key, value in settings.items():
@@ -129,11 +187,20 @@ def parse_config(data: bytes, shown: str) -> Config:
             if not isinstance(value, str):
                 raise SourceError(f"{where}: must be a string")
             values[name] = value
+        if name == "heat":
+            for heat in value:
+                if heat not in HEATS:
+                    raise SourceError(f"{where}: no such heat {heat}; known are {', '.join(HEATS)}")
         if name in ("ignore", "select"):
             for code in value:
                 if code not in CODES:
                     raise SourceError(f"{where}: no such code {code}; known are {', '.join(CODES)}")
     return Config(**values)  # type: ignore[arg-type]
+
+
+def _named(text: str, name: str) -> int:
+    """The first line with a name in it."""
+    return next((number for number, line in enumerate(text.splitlines(), 1) if name in line), 1)
 
 
 def _line(text: str, key: str) -> int:

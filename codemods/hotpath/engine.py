@@ -2,180 +2,144 @@
 
 from __future__ import annotations
 
-import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
-from codemods.facts.source import no_collection, room_for_nesting
+from codemods.facts.source import SourceError, no_collection, room_for_nesting
 from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
+from codemods.hotpath.heat import Heats
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Function, Module
-from codemods.hotpath.pragmas import Pragma, apply_pragmas, find_pragmas
+from codemods.hotpath.places import Places
+from codemods.hotpath.pragmas import Pragma, apply_pragmas, find_pragmas, marks
 from codemods.hotpath.program import Program
-from codemods.hotpath.results import Finding, Report
+from codemods.hotpath.results import Finding, Place, Report
 from codemods.hotpath.trees import File
 
 _ROUNDS = 3
-_MOST_CALLERS = 6
 _MOST_LEVELS = 2
-# So many searches through all files cost as much as an index of all calls.
-_MANY_NAMES = 150
-_CALL = re.compile(r"\b(\w+)\s*\(")
-_DEFINED = ("def ", "class ")
-_LOOPS = re.compile(r"\b(?:for|while|map|imap|starmap)\b")
 
 
 def analyse(files: Sequence[File], config: Config) -> Report:
-    """Find what stalls the device in the loops over environments of some files.
-
-    Raises:
-        SourceError: for a file that is not Python.
-    """
-    with no_collection(), room_for_nesting():
-        modules = [Module(file.path, file.module, file.data, is_package=file.is_package) for file in files]
-        it = _run(modules, config)
-    findings = [
-        Finding(code, text, place, function, loop, steps)
-        for loop, (code, text, place, function, steps) in it.findings
-    ]
+    """Find what stalls the device in the hot loops of some files; what can't be looked at is a finding."""
+    wrong: list[Finding] = []
+    modules: list[Module] = []
     pragmas: list[Pragma] = []
-    for module in modules:
-        pragmas += find_pragmas(module.path, module.text)
-    kept, allowed = apply_pragmas(findings, pragmas)
+    with no_collection(), room_for_nesting():
+        for file in files:
+            try:
+                if file.problem is not None:
+                    raise SourceError(f"{file.path}: {file.problem}")
+                module = Module(file.path, file.module, file.data, is_package=file.is_package)
+                pragmas += find_pragmas(module.path, module.text)
+            except SourceError as error:
+                wrong.append(_unread(file.path, str(error)))
+            except RecursionError:
+                wrong.append(_unread(file.path, f"{file.path}: nested too deeply to be looked at"))
+            else:
+                modules.append(module)
+        run = _Run(modules, config, pragmas)
+    findings = [
+        Finding(code, text, place, function, loop, steps, rare)
+        for (loop, (code, text, place, function, steps)), rare in run.it.findings.items()
+    ]
+    kept, allowed = apply_pragmas(findings, pragmas, run.heeded)
+    kept = [finding for finding in kept if finding.heat is None or finding.heat in config.heat]
+    kept += [*wrong, *run.wrong]
     reported = config.reported
-    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in it.hot}
+    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.it.hot}
     return Report(
         findings=tuple(sorted((f for f in kept if f.code in reported), key=lambda finding: finding.order)),
         allowed=tuple(sorted(allowed, key=lambda item: item.finding.order)),
-        loops=tuple(sorted(it.loops, key=lambda loop: loop.place)),
-        files=len(modules),
+        loops=tuple(
+            sorted((loop for loop in run.it.loops if loop.heat != "once"), key=lambda loop: loop.place)
+        ),
+        files=len(files),
         lines=sum(module.text.count("\n") for module in modules),
         reached=tuple(sorted(reached)),
-        truncated=tuple(sorted(it.truncated)),
+        truncated=tuple(sorted(run.it.truncated)),
+        functions=len(run.it.hot),
+        followed=len(run.it.followed),
+        unfollowed=tuple(Counter(run.it.unfollowed.values()).most_common()),
+        tests=sum(module.is_test for module in modules),
     )
 
 
-def _run(modules: list[Module], config: Config) -> Interpreter:
-    rules = LoopRules(config)
-    it = Interpreter(Program(modules), rules, config, TABLES)
-    entries = _entries(modules, rules)
-    for _ in range(_ROUNDS):
-        it.forget()
-        for function in entries:
-            if isinstance(function, Module):
-                it.enter_module(function)
-            elif function not in it.entered:
-                it.enter(function)
-        if not it.dirty:
-            break
-    return it
+def _unread(path: str, message: str) -> Finding:
+    told = message.removeprefix(f"{path}:")
+    line = re.match(r"(\d+):(?:\d+:)?", told)
+    at = int(line[1]) if line else 1
+    text = told[line.end() :].strip() if line else told.strip()
+    return Finding("HP903", text, Place(path, at, 1, at, 1), "", None)
 
 
-def _entries(modules: list[Module], rules: LoopRules) -> list[Function | Module]:
-    """Functions that may have a loop over environments, each after those that may call it."""
-    places = _Places(modules)
-    ordered: dict[Function | Module, None] = {}
+class _Run:
+    """One pass over a program.
 
-    def visit(function: Function, level: int, path: frozenset[Function]) -> None:
-        if function in ordered or function in path:
-            return
-        if level < _MOST_LEVELS:
-            for caller in places.callers(function):
-                if isinstance(caller, Function):
-                    visit(caller, level + 1, path | {function})
-                else:
-                    ordered.setdefault(caller)
-        ordered.setdefault(function)
+    Attributes:
+        it: what was learnt.
+        heeded: lines of loops and functions at which a comment says whether they are hot.
+        wrong: functions that could not be gone through.
+    """
 
-    for module in modules:
-        for candidate in places.mentioning(module, rules):
-            if isinstance(candidate, Function):
-                visit(candidate, 0, frozenset())
-            else:
-                ordered.setdefault(candidate)
-    return list(ordered)
-
-
-class _Places:
-    """Which function a place in a text is in."""
-
-    def __init__(self, modules: list[Module]) -> None:
+    def __init__(self, modules: list[Module], config: Config, pragmas: list[Pragma]) -> None:
+        self.rules = LoopRules(config)
         self.modules = modules
-        self._functions: dict[Module, tuple[list[int], list[Function]]] = {}
-        self._starts: dict[Module, list[int]] = {}
-        self._asked = 0
-        self._index: dict[str, list[tuple[Module, int]]] | None = None
-        self._callers: dict[Function, list[Function | Module]] = {}
+        self.config = config
+        program = Program(modules)
+        self.places = Places(modules)
+        self.it = Interpreter(program, self.rules, config, TABLES)
+        marked = marks(pragmas)
+        self.heats = Heats(program, self.rules, self.places, marked)
+        self.it.heats = self.heats.found
+        self.heeded = self.heats.heeded
+        self.it.cold = self.heats.cold
+        self.wrong: list[Finding] = []
+        entries = self._entries()
+        for _ in range(_ROUNDS):
+            self.it.forget()
+            self.wrong = []
+            for place in entries:
+                self._enter(place)
+            if not self.it.dirty:
+                break
 
-    def at(self, module: Module, offset: int) -> Function | Module:
-        """The function around an offset in a module's text, or the module."""
-        if module not in self._functions:
-            functions = sorted(module.all_functions(), key=lambda f: f.node.lineno)
-            self._functions[module] = [f.node.lineno for f in functions], functions
-            self._starts[module] = [0, *(match.end() for match in re.finditer(r"\n", module.text))]
-        line = bisect.bisect_right(self._starts[module], offset)
-        first, functions = self._functions[module]
-        index = bisect.bisect_right(first, line) - 1
-        if index >= 0 and line <= (functions[index].node.end_lineno or 0):
-            return functions[index]
-        return module
+    def _enter(self, place: Function | Module) -> None:
+        try:
+            if isinstance(place, Module):
+                self.it.enter_module(place)
+            elif place not in self.it.entered:
+                self.it.enter(place)
+        except RecursionError:
+            module = place if isinstance(place, Module) else place.module
+            line = 1 if isinstance(place, Module) else place.node.lineno
+            text = "the module" if isinstance(place, Module) else place.qualname
+            where = Place(module.path, line, 1, line, 1)
+            self.wrong.append(Finding("HP903", f"{text}: nested too deeply to be looked at", where, "", None))
 
-    def mentioning(self, module: Module, rules: LoopRules) -> dict[Function | Module, None]:
-        """Functions with a loop and a word that may make it one over environments."""
-        found = {self.at(module, offset): None for offset in rules.mentions(module.text)}
-        return {
-            place: None
-            for place in found
-            if isinstance(place, Module) or _LOOPS.search(module.text, *self._span(place))
-        }
+    def _entries(self) -> list[Function | Module]:
+        """Functions that may have a hot loop, each after those that may call it."""
+        ordered: dict[Function | Module, None] = {}
 
-    def _span(self, function: Function) -> tuple[int, int]:
-        starts = self._starts[function.module]
-        end = function.node.end_lineno or 0
-        return starts[function.node.lineno - 1], starts[end] if end < len(starts) else len(
-            function.module.text
-        )
+        def visit(place: Function | Module, level: int, path: frozenset[Function]) -> None:
+            if place in ordered or place in path:
+                return
+            if isinstance(place, Function) and level < _MOST_LEVELS:
+                for caller in self.places.callers(place):
+                    visit(caller, level + 1, path | {place})
+            ordered.setdefault(place)
 
-    def callers(self, function: Function) -> list[Function | Module]:
-        """Functions, tests aside, in whose text the function, or its class, is called."""
-        if function not in self._callers:
-            self._callers[function] = self._find(function)
-        return self._callers[function]
-
-    def _find(self, function: Function) -> list[Function | Module]:
-        name = function.name if function.cls is None else function.cls.name.rpartition(".")[2]
-        found: dict[Function | Module, None] = {}
-        for module, offset in self._calls(name):
-            place = self.at(module, offset)
-            if place is not function:
-                found[place] = None
-        return list(found) if len(found) <= _MOST_CALLERS else []
-
-    def _calls(self, name: str) -> Iterator[tuple[Module, int]]:
-        """Where a name stands before a parenthesis, outside of tests."""
-        self._asked += 1
-        if self._asked > _MANY_NAMES and self._index is None:
-            self._index = {}
-            for module in self.modules:
-                for match in () if _is_test(module.path) else _CALL.finditer(module.text):
-                    self._index.setdefault(match[1], []).append((module, match.start()))
-        if self._index is not None:
-            for module, offset in self._index.get(name, ()):
-                if not module.text.endswith(_DEFINED, max(0, offset - 6), offset):
-                    yield module, offset
-            return
-        pattern = re.compile(rf"\b{re.escape(name)}\s*\(")
         for module in self.modules:
-            text = module.text
-            at = -1 if _is_test(module.path) else text.find(name)
-            while at >= 0:
-                if pattern.match(text, at) and not text.endswith(_DEFINED, max(0, at - 6), at):
-                    yield module, at
-                at = text.find(name, at + 1)
-
-
-def _is_test(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "tests/" in path
+            for candidate in self.places.mentioning(module, self.rules):
+                visit(candidate, 0, frozenset())
+        for candidate in self.heats.places:
+            visit(candidate, 0, frozenset())
+        if "once" in self.config.heat:
+            for module in self.modules:
+                for function in () if module.is_test else module.all_functions():
+                    visit(function, 0, frozenset())
+                ordered.setdefault(module)
+        return list(ordered)

@@ -45,6 +45,9 @@ def render_json(comparison: Comparison) -> str:
         "files": report.files,
         "lines": report.lines,
         "loops": len(report.loops),
+        "functions": report.functions,
+        "calls_followed": report.followed,
+        "calls_not_followed": dict(report.unfollowed),
         "against": comparison.against,
         "findings": [_finding(*item) for item in fingerprints(comparison)],
         "gone": [_finding(finding, "gone", None, None, finding.key.digest()) for finding in comparison.gone],
@@ -76,13 +79,14 @@ def _finding(
         **_where(finding.place),
         "function": finding.function,
         "text": finding.text,
+        "heat": finding.heat,
         "state": state,
         "reason": reason,
         "owner": owner,
         "fingerprint": fingerprint,
         "loop": None
         if loop is None
-        else {**_where(loop.place), "header": loop.header, "function": loop.function},
+        else {**_where(loop.place), "header": loop.header, "function": loop.function, "heat": loop.heat},
         "calls": [{**_where(step.place), "function": step.function} for step in finding.steps],
     }
 
@@ -141,7 +145,7 @@ def render_junit(comparison: Comparison) -> str:
         )
     skipped = len(cases) - failures
     if not cases:
-        cases.append('    <testcase classname="hotpath" name="no stalls in loops over environments"/>')
+        cases.append('    <testcase classname="hotpath" name="no stalls in hot loops"/>')
     head = f'tests="{len(cases)}" failures="{failures}" skipped="{skipped}" errors="0"'
     return "\n".join(
         [

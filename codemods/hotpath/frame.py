@@ -7,7 +7,7 @@ import ast
 from codemods.hotpath.kinds import BOTTOM, UNKNOWN, Kind, join
 from codemods.hotpath.loops import normalise
 from codemods.hotpath.modules import Class, Function, Module
-from codemods.hotpath.results import Loop, Place, Step
+from codemods.hotpath.results import Heat, Loop, Place, Step
 
 Env = dict[str, Kind]
 Stall = tuple[str, str, Place, str, tuple[Step, ...]]
@@ -21,19 +21,20 @@ class Frame:
         env: kinds of its variables.
         outer: the frame whose variables it captures.
         fenced: everything queued on the device is known to be done here.
-        hot: it was called from inside a loop over environments.
-        loops: loops over environments around the present statement, in this function.
-        stalls: found outside of them; the caller may have one.
+        hot: heat of the loop that it was called from inside of; ``once`` where a comment says it is cold.
+        loops: hot loops around the present statement, in this function.
+        rare: the present statement runs every so many rounds only.
+        stalls: found outside of such loops, and whether rarely; the caller may have one.
         draining: the loop around does nothing but wait for one stream after the other.
         exits: states at ``break`` and ``continue`` of the innermost loop.
     """
 
     __slots__ = ("cls", "draining", "env", "exits", "fenced", "function", "hot", "loops", "module",
-                 "nonlocals", "outer", "returned", "stalls", "yielded")  # fmt: skip
+                 "nonlocals", "outer", "rare", "returned", "stalls", "yielded")  # fmt: skip
 
     def __init__(
         self, module: Module, function: Function | None, outer: Frame | None, *,
-        fenced: bool = False, hot: bool = False,
+        fenced: bool = False, hot: Heat | None = None,
     ) -> None:  # fmt: skip
         self.module = module
         self.function = function
@@ -43,7 +44,8 @@ class Frame:
         self.fenced = fenced
         self.hot = hot
         self.loops: list[Loop] = []
-        self.stalls: dict[Stall, None] = {}
+        self.rare = False
+        self.stalls: dict[Stall, bool] = {}
         self.returned: Kind = BOTTOM
         self.yielded: Kind = BOTTOM
         self.exits: list[tuple[Env, bool]] = []
@@ -52,8 +54,13 @@ class Frame:
 
     @property
     def in_loop(self) -> bool:
-        """Whether what runs now runs once per environment."""
-        return self.hot or bool(self.loops)
+        """Whether what runs now runs once per environment or step."""
+        return self.heat in ("env", "step")
+
+    @property
+    def heat(self) -> Heat | None:
+        """Of the innermost hot loop around what runs now."""
+        return self.loops[-1].heat if self.loops else self.hot
 
     @property
     def qualname(self) -> str:

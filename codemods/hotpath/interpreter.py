@@ -16,7 +16,7 @@ from codemods.hotpath.kinds import BOTTOM, HOST, UNKNOWN, Kind, join, mapping, s
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Class, Function, Module, decorators
 from codemods.hotpath.program import Program
-from codemods.hotpath.results import Loop, Place, Step
+from codemods.hotpath.results import Heat, Loop, Place, Step
 
 _BUILTINS = frozenset(dir(builtins))
 # Waits that are asked for by name wait even if nothing is queued on this stream.
@@ -34,7 +34,7 @@ class Summary(NamedTuple):
 
     result: Kind
     fenced: bool
-    stalls: tuple[Stall, ...]
+    stalls: tuple[tuple[Stall, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,26 @@ class Interpreter:
     Attributes:
         fields: kinds of attributes, by class, as far as assignments tell.
         entered: functions that some other function was seen to call.
-        hot: those of them that were called from inside a loop over environments.
+        hot: those of them that were called from inside a loop over environments or steps.
+        heats: of loops, environments' left aside.
+        cold: functions that a comment says are.
+        followed: calls in such loops that were gone into.
+        unfollowed: those that were not, with the reason.
     """
 
     def __init__(self, program: Program, rules: LoopRules, config: Config, tables: Tables) -> None:
         self.tables = tables
         self.program = program
         self.rules = rules
+        self.heats: dict[ast.AST, Heat] = {}
+        self.cold: set[ast.AST] = set()
+        self.followed: set[ast.AST] = set()
+        self.unfollowed: dict[ast.AST, str] = {}
         self.config = config
         self.reported = config.reported
         self.fields: dict[tuple[Class, str], Kind] = {}
         self.loops: dict[Loop, None] = {}
-        self.findings: dict[tuple[Loop, Stall], None] = {}
+        self.findings: dict[tuple[Loop, Stall], bool] = {}
         self.truncated: dict[Place, None] = {}
         self.entered: set[Function] = set()
         self.hot: set[Function] = set()
@@ -87,9 +95,18 @@ class Interpreter:
 
     def forget(self) -> None:
         """Start over, but for what was learnt of attributes."""
-        for learnt in (self.findings, self.truncated, self._memo, self._contexts, self._globals, self._asked):
+        for learnt in (
+            self.findings,
+            self.truncated,
+            self.unfollowed,
+            self._memo,
+            self._contexts,
+            self._globals,
+            self._asked,
+        ):
             learnt.clear()
         self.entered.clear()
+        self.followed.clear()
         self.hot.clear()
         self.dirty = False
 
@@ -98,11 +115,28 @@ class Interpreter:
         this = Kind("obj", (function.cls,)) if function.cls is not None else None
         frame = Frame(function.module, function, None)
         self._bind(frame, function, this, (), {}, known=False)
-        self._run(frame, function)
+        if function.node in self.cold:
+            frame.hot = "once"
+        self._keep_cold(function, self._run(frame, function).stalls)
+
+    def _keep_cold(self, function: Function, stalls: tuple[tuple[Stall, bool], ...]) -> None:
+        """Note what stalls outside of hot loops, if that is asked for."""
+        if not stalls or "once" not in self.config.heat:
+            return
+        node = function.node
+        place = self.place(function.module, node)
+        start = Loop(place, f"def {function.name}", function.qualname, node.end_lineno or node.lineno, "once")
+        for stall, rare in stalls:
+            self.found(start, stall, rare)
 
     def enter_module(self, module: Module) -> None:
         """Go through the statements of a module outside of functions."""
-        self.run_block(Frame(module, None, None), module.body)
+        frame = Frame(module, None, None)
+        self.run_block(frame, module.body)
+        if "once" in self.config.heat:
+            start = Loop(Place(module.path, 1, 1, 1, 1), module.name, "", len(module.text), "once")
+            for stall, rare in frame.stalls.items():
+                self.found(start, stall, rare)
 
     def evaluate(self, frame: Frame, node: ast.expr) -> Kind:
         """The kind of an expression; what stalls in it is reported."""
@@ -115,11 +149,15 @@ class Interpreter:
     def run_block(self, frame: Frame, body: list[ast.stmt]) -> bool:
         """Go through statements; whether what follows them can run."""
         statements = self.tables.statements
-        for node in body:
-            run = statements.get(type(node))
-            if run is not None and not run(self, frame, node):
-                return False
-        return True
+        rare = frame.rare
+        try:
+            for node in body:
+                run = statements.get(type(node))
+                if run is not None and not run(self, frame, node):
+                    return False
+            return True
+        finally:
+            frame.rare = rare
 
     def apply(self, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
         """Call something of a kind."""
@@ -138,35 +176,50 @@ class Interpreter:
             return
         text = self.text(node)
         place = self.place(frame.module, node)
-        if frame.loops:
-            self.found(frame.loops[-1], (code, text, place, frame.qualname, ()))
-        else:
-            frame.stalls[code, text, place, frame.qualname, ()] = None
+        self._charge(frame, (code, text, place, frame.qualname, ()), frame.rare)
 
-    def _take_over(self, frame: Frame, node: ast.AST, function: Function, stalls: tuple[Stall, ...]) -> None:
+    def _take_over(
+        self, frame: Frame, node: ast.AST, function: Function, stalls: tuple[tuple[Stall, bool], ...]
+    ) -> None:
         """Take over what stalls in a function that is called here."""
         if not stalls:
             return
         step = Step(self.place(frame.module, node), function.qualname)
-        loop = frame.loops[-1] if frame.loops else None
         most = 1 if len(frame.stalls) + len(stalls) > _MANY_STALLS else _MOST_PATHS
         seen: dict[tuple[str, Place], int] = {}
-        for code, text, place, qualname, steps in stalls:
+        for (code, text, place, qualname, steps), rare in stalls:
             if step in steps or (frame.draining and code in _DRAINS):
                 continue
             number = seen[code, place] = seen.get((code, place), 0) + 1
             if number > most:
                 self.truncated[place] = None
                 continue
-            stall = (code, text, place, qualname, (step, *steps))
-            if loop is not None:
-                self.found(loop, stall)
-            else:
-                frame.stalls[stall] = None
+            self._charge(frame, (code, text, place, qualname, (step, *steps)), rare or frame.rare)
 
-    def found(self, loop: Loop, stall: Stall) -> None:
-        """Note a stall in a loop."""
-        self.findings[loop, stall] = None
+    def _charge(self, frame: Frame, stall: Stall, rare: bool) -> None:
+        """Charge a stall to the innermost hot loop, or leave it to the caller."""
+        if frame.loops:
+            self.found(frame.loops[-1], stall, rare)
+        else:
+            frame.stalls[stall] = rare and frame.stalls.get(stall, True)
+
+    def found(self, loop: Loop, stall: Stall, rare: bool) -> None:
+        """Note a stall in a loop; rare only if it is on every way."""
+        self.findings[loop, stall] = rare and self.findings.get((loop, stall), True)
+
+    def heat_of(self, frame: Frame, node: ast.AST, per_env: bool) -> Heat | None:
+        """How hot a loop is here; None if it is no hotter than what is around it."""
+        heat, around = self.heats.get(node), frame.heat
+        if heat == "once" or around == "once":
+            return None if around == "once" else heat
+        if per_env:
+            return "env"
+        return None if heat is None or around == "env" or (heat == "epoch" and around == "step") else heat
+
+    def not_followed(self, frame: Frame, node: ast.AST, why: str) -> None:
+        """Note a call in a hot loop that was not gone into."""
+        if frame.in_loop:
+            self.unfollowed[node] = why
 
     def call(
         self,
@@ -179,10 +232,11 @@ class Interpreter:
         outer: Frame | None = None,
     ) -> Kind:
         """Call a function: its result; what stalls in it is charged to the caller."""
-        hot = caller.in_loop
+        hot: Heat | None = "once" if function.node in self.cold else caller.heat
         self.entered.add(function)
-        if hot:
+        if hot in ("env", "step"):
             self.hot.add(function)
+            self.followed.add(node)
         frame = Frame(function.module, function, outer, fenced=caller.fenced, hot=hot)
         known = self._contexts.get(function, 0) < _MOST_CONTEXTS
         self._bind(frame, function, this, args, kwargs or {}, known=known)
@@ -191,6 +245,7 @@ class Interpreter:
         summary = self._memo.get(key)
         if summary is None:
             if key in self._running or self._depth > _DEEPEST:
+                self.not_followed(caller, node, "recursion")
                 return self._declared(function)
             self._contexts[function] = self._contexts.get(function, 0) + 1
             self._running.add(key)
@@ -201,7 +256,10 @@ class Interpreter:
                 self._running.discard(key)
                 self._depth -= 1
         caller.fenced = summary.fenced
-        self._take_over(caller, node, function, summary.stalls)
+        if function.node in self.cold:
+            self._keep_cold(function, summary.stalls)
+        else:
+            self._take_over(caller, node, function, summary.stalls)
         return summary.result
 
     def function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
@@ -302,6 +360,9 @@ class Interpreter:
             first, last = node, node.iter
         elif isinstance(node, ast.While):
             first, last = node, node.test
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            column = node.col_offset + 1
+            return Place(module.path, node.lineno, column, node.lineno, column)
         else:
             assert isinstance(node, (ast.expr, ast.stmt))
             first = last = node
@@ -392,7 +453,7 @@ class Interpreter:
                 result = stated
             if result.tag == "bottom":
                 result = UNKNOWN
-        return Summary(result, frame.fenced, tuple(frame.stalls))
+        return Summary(result, frame.fenced, tuple(frame.stalls.items()))
 
     def _declared(self, function: Function) -> Kind:
         """What a function says that it returns."""

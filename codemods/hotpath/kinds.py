@@ -37,6 +37,8 @@ MASK = Kind("mask")
 """A boolean one."""
 STREAM = Kind("stream")
 EVENT = Kind("event")
+EVERY = "every"
+"""Of a truth on the host: it holds every so many rounds only."""
 EMPTY = Kind("seq", BOTTOM)
 
 _TENSORS = frozenset({"tensor", "mask"})

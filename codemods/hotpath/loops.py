@@ -47,6 +47,10 @@ class LoopRules:
         self.iterable = _matcher(config.iterables)
         self.annotation = _matcher(config.annotations)
         self.excluded = _matcher(config.exclude_iterables)
+        self._loads = _matcher(config.loaders)
+        self.step_variable = _matcher(config.step_variables)
+        self._step_iterable = _matcher(config.step_iterables)
+        self._step_words = _matcher((*config.loaders, *config.step_variables, *config.step_iterables))
         words = (*config.loop_variables, *config.iterables, *config.annotations)
         self._word = _matcher(words)
         self._literal = re.compile("|".join(_literals(words)) or "(?!)")
@@ -79,6 +83,27 @@ class LoopRules:
             return False  # a number of environments is bound: a sweep over sizes
         return any(map(self.iterable, names)) or any(map(self.variable, bound))
 
+    def loads(self, iterable: ast.expr) -> bool:
+        """Whether something that a loop goes through gives batches."""
+        return any(map(self._loads, _sources(iterable)))
+
+    def over_steps(self, target: ast.expr, iterable: ast.expr) -> bool:
+        """Whether the names of ``for target in iterable`` say that it counts steps."""
+        bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
+        return any(map(self.step_variable, bound)) or any(map(self._step_iterable, _sources(iterable)))
+
+    def while_steps(self, test: ast.expr) -> bool:
+        """The same of ``while test``."""
+        return any(
+            self.step_variable(name) or self._step_iterable(name)
+            for node in ast.walk(test)
+            for name in [str(getattr(node, "attr", None) or getattr(node, "id", ""))]
+        )
+
+    def steps_in(self, line: str) -> bool:
+        """Whether a line of code has a word that may make a loop one over steps or batches."""
+        return any(map(self._step_words, _WORD.findall(line)))
+
     def while_envs(self, test: ast.expr) -> bool:
         """Whether ``while test`` counts or empties environments."""
         if isinstance(test, ast.BoolOp):
@@ -105,6 +130,8 @@ class LoopRules:
 def _literals(patterns: Iterable[str]) -> list[str]:
     """Strings, one of which is in every word that a pattern matches: the search for them is fast."""
     longest = {max(re.split(r"\*|\?|\[[^]]*\]", pattern), key=len) for pattern in patterns}
+    if "" in longest:
+        return [r"\w"]  # a pattern without a letter: every word may be meant
     return [re.escape(text) for text in longest if not any(o != text and o in text for o in longest)]
 
 

@@ -65,7 +65,7 @@ class Class:
 class Module:
     """One file: its text, its tree, and what its names mean."""
 
-    __slots__ = ("body", "classes", "functions", "imports", "lines", "name", "package", "path",
+    __slots__ = ("body", "classes", "functions", "imports", "is_test", "lines", "name", "package", "path",
                  "stars", "text", "values")  # fmt: skip
 
     def __init__(self, path: str, name: str, data: bytes, *, is_package: bool) -> None:
@@ -77,6 +77,7 @@ class Module:
         self.path = path
         self.name = name
         self.package = name if is_package else name.rpartition(".")[0]
+        self.is_test = _is_test(path)
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
         self.functions: dict[str, Function] = {}
@@ -135,6 +136,11 @@ class Module:
                     self._index(getattr(node, block, []), prefix, cls)
                 for handler in getattr(node, "handlers", ()):
                     self._index(handler.body, prefix, cls)
+
+
+def _is_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "tests/" in path
 
 
 def parse(data: bytes, path: str) -> tuple[ast.Module, str]:

@@ -1,11 +1,11 @@
-"""``# hotpath: allow[HP001] reason`` comments."""
+"""Comments: ``# hotpath: allow[HP001] reason``, ``# hotpath: loop``, ``# hotpath: cold``."""
 
 from __future__ import annotations
 
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from codemods.hotpath.codes import CODES
@@ -13,6 +13,7 @@ from codemods.hotpath.results import Allowed, Finding, Place
 
 _MARK = "hotpath:"
 _COMMENT = re.compile(r"#\s*hotpath:\s*(?P<rest>.*)$")
+_MARKS = ("loop", "cold")
 _ALLOW = re.compile(r"allow\s*\[(?P<codes>[^\]]*)\]\s*:?\s*(?P<reason>.*)$")
 
 
@@ -26,6 +27,7 @@ class Pragma:
     reason: str
     text: str
     problem: str | None
+    mark: str | None = None
 
 
 def find_pragmas(path: str, text: str) -> list[Pragma]:
@@ -63,6 +65,9 @@ def _parse(place: Place, target: int, rest: str, text: str) -> Pragma:
     codes: tuple[str, ...] = ()
     reason = ""
     problem = None
+    word = rest.split()[0] if rest.split() else ""
+    if word in _MARKS:
+        return Pragma(place, target, (), rest, text, None, word)
     if match is None:
         problem = "can't be read"
     else:
@@ -76,18 +81,28 @@ def _parse(place: Place, target: int, rest: str, text: str) -> Pragma:
     return Pragma(place, target, codes, reason, text, problem)
 
 
+def marks(pragmas: Iterable[Pragma]) -> dict[str, dict[int, str]]:
+    """By path and line: which loops and functions are hot or cold by a comment."""
+    found: dict[str, dict[int, str]] = {}
+    for pragma in pragmas:
+        if pragma.mark is not None:
+            found.setdefault(pragma.place.path, {})[pragma.target] = pragma.mark
+    return found
+
+
 def apply_pragmas(
-    findings: Iterable[Finding], pragmas: Iterable[Pragma]
+    findings: Iterable[Finding], pragmas: Iterable[Pragma], marked: Set[tuple[str, int]] = frozenset()
 ) -> tuple[list[Finding], list[Allowed]]:
     """Findings that stay, with what is wrong about comments added; and those that a comment allows.
 
     A comment speaks for what stalls on its line, and for what is called from there: it may stand at the
-    stall, at a call on the way to it, or at the head of the loop.
+    stall, at a call on the way to it, or at the head of the loop. ``marked``: lines of loops and functions
+    where a comment was heeded.
     """
     by_line: dict[tuple[str, int], list[Pragma]] = {}
     pragmas = list(pragmas)
     for pragma in pragmas:
-        if pragma.problem is None:
+        if pragma.problem is None and pragma.mark is None:
             by_line.setdefault((pragma.place.path, pragma.target), []).append(pragma)
     used: set[Pragma] = set()
     kept: list[Finding] = []
@@ -105,7 +120,10 @@ def apply_pragmas(
         else:
             kept.append(finding)
     for pragma in pragmas:
-        if pragma.problem is not None:
+        if pragma.mark is not None:
+            if (pragma.place.path, pragma.target) not in marked:
+                kept.append(Finding("HP900", pragma.text, pragma.place, "", None))
+        elif pragma.problem is not None:
             kept.append(Finding("HP901", pragma.text, pragma.place, "", None))
         elif pragma not in used:
             kept.append(Finding("HP900", pragma.text, pragma.place, "", None))

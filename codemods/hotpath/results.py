@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from codemods.hotpath.codes import CODES
 
 State = Literal["new", "unchanged", "allowed"]
+Heat = Literal["env", "step", "every-n", "epoch", "once"]
+"""How often something runs: per environment, per step, every so many steps, per epoch, or once."""
+HEATS: tuple[Heat, ...] = ("env", "step", "every-n", "epoch", "once")
 
 
 class Place(NamedTuple):
@@ -22,19 +25,21 @@ class Place(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop over environments.
+    """A loop that is hot, or, where also what runs once is asked for, a function that runs outside of all.
 
     Attributes:
         place: of its head.
         header: its code, with ``self.`` left out.
         function: around it; empty at the level of a module.
         last_line: of its body.
+        heat: how often its body runs.
     """
 
     place: Place
     header: str
     function: str
     last_line: int
+    heat: Heat = "env"
 
 
 class Step(NamedTuple):
@@ -61,7 +66,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A stall in a loop over environments, or an allow comment that is wrong.
+    """A stall in a hot loop, or something that the checker could not look at or understand.
 
     Attributes:
         code: of `codemods.hotpath.codes`.
@@ -70,6 +75,7 @@ class Finding:
         function: around it; empty at the level of a module.
         loop: that repeats it; None for what is not about a loop.
         steps: calls from the loop's body to the function around it, the outermost first.
+        rare: it runs every so many rounds only.
     """
 
     code: str
@@ -78,6 +84,14 @@ class Finding:
     function: str
     loop: Loop | None
     steps: tuple[Step, ...] = ()
+    rare: bool = False
+
+    @property
+    def heat(self) -> Heat | None:
+        """How often it stalls; None for what is not about a loop."""
+        if self.loop is None:
+            return None
+        return "every-n" if self.rare and self.loop.heat == "step" else self.loop.heat
 
     @property
     def key(self) -> Key:
@@ -120,11 +134,15 @@ class Report:
     Attributes:
         findings: stalls and wrong comments, by place.
         allowed: those that a comment allows.
-        loops: loops over environments that were seen.
-        files: how many were read.
+        loops: hot loops that were seen.
+        files: how many there were.
         lines: how many lines they have.
         reached: functions that run inside loops, with the lines they span, as (path, first, last).
         truncated: stalls that more call paths lead to than are listed.
+        functions: how many run in loops over environments or steps.
+        followed: calls in such loops that were gone into.
+        unfollowed: how many were not, by why.
+        tests: files of tests, in which only loops over environments count.
     """
 
     findings: tuple[Finding, ...]
@@ -133,4 +151,8 @@ class Report:
     files: int = 0
     lines: int = 0
     reached: tuple[tuple[str, int, int], ...] = ()
-    truncated: tuple[Place, ...] = field(default=())
+    truncated: tuple[Place, ...] = ()
+    functions: int = 0
+    followed: int = 0
+    unfollowed: tuple[tuple[str, int], ...] = ()
+    tests: int = 0

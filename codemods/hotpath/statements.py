@@ -11,6 +11,7 @@ from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
     BOTTOM,
+    EVERY,
     HOST,
     TENSOR,
     UNKNOWN,
@@ -127,6 +128,8 @@ def _expr(it: Interpreter, frame: Frame, node: ast.Expr) -> bool:
 @statement(ast.Assign)
 def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
     kind = it.evaluate(frame, node.value)
+    if isinstance(node.value, (ast.Compare, ast.BoolOp)) and kind.tag in ("host", "unknown"):
+        kind = Kind(kind.tag, EVERY) if _every(it, frame, node.value) else kind
     for target in node.targets:
         assign(it, frame, target, kind)
     return True
@@ -226,11 +229,16 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
         frame.env, frame.fenced = before, True
         return True
     inside, outside = _narrowed(it, frame, node.test)
+    every, rare = _every(it, frame, node.test), frame.rare
     frame.env = {**before, **inside}
+    frame.rare = rare or every is True
     first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
     frame.env, frame.fenced = {**before, **outside}, fenced
+    frame.rare = rare or every is False
     second = it.run_block(frame, node.orelse)
+    # `if step % 100: continue`: what follows runs every so many rounds.
+    frame.rare = rare or (every is False and not first)
     if first and second:
         if asks_for_device(node.test) and not node.orelse:
             fenced = idle
@@ -240,6 +248,31 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     elif first:
         frame.env, frame.fenced = env, idle
     return first or second
+
+
+def _every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
+    """Whether a test holds every so many rounds only (True), or almost always (False); None if unknown."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            inner = _every(it, frame, operand)
+            return None if inner is None else not inner
+        case ast.BoolOp(ast.And(), values):
+            return True if any(_every(it, frame, value) for value in values) else None
+        case ast.BoolOp(ast.Or(), values):
+            said = [_every(it, frame, value) for value in values]
+            return True if all(said) else None
+        case ast.BinOp(_, ast.Mod(), _):
+            return False
+        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.Eq()]):
+            return True
+        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.NotEq() | ast.Gt()]):
+            return False
+        case ast.Compare(ast.Name(name), [ast.Eq()]) if it.rules.step_variable(name):
+            return True
+        case ast.Name(name):
+            kind = it.lookup(frame, name)
+            return True if kind.tag in ("host", "unknown") and kind.of == EVERY else None
+    return None
 
 
 def _narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
@@ -345,17 +378,22 @@ def loop(
     node: ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call,
     per_env: bool,
 ) -> Iterator[None]:
-    """Be in a loop, if it is one over environments."""
-    if not per_env:
+    """Be in a loop, if it is a hot one."""
+    heat = it.heat_of(frame, node, per_env)
+    if heat is None:
         yield
         return
     last = node.iter if isinstance(node, ast.comprehension) else node
-    found = Loop(it.place(frame.module, node), header(node), frame.qualname, last.end_lineno or last.lineno)
+    found = Loop(
+        it.place(frame.module, node), header(node), frame.qualname, last.end_lineno or last.lineno, heat
+    )
     it.loops[found] = None
     frame.loops.append(found)
+    rare, frame.rare = frame.rare, False
     try:
         yield
     finally:
+        frame.rare = rare
         frame.loops.pop()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
-from codemods.hotpath.results import Finding, Place
+from codemods.hotpath.results import Finding, Heat, Place, Report
 
 Lines = Callable[[str, int], str]
 """The text of a line of a file."""
@@ -19,7 +19,20 @@ def one_line(finding: Finding) -> str:
     head = f"{place.path}:{place.line}:{place.column}: {finding.code}"
     if finding.loop is None:
         return f"{head} {CODES[finding.code].title}: {finding.text}"
-    return f"{head} {CODES[finding.code].title}: `{finding.text}`; {way(finding)}"
+    return f"{head} {CODES[finding.code].title}, {_often(finding)[2:]}: `{finding.text}`; {way(finding)}"
+
+
+_OFTEN: dict[Heat, str] = {
+    "env": "per env",
+    "step": "per step",
+    "every-n": "every so many steps",
+    "epoch": "per epoch",
+    "once": "once",
+}
+
+
+def _often(finding: Finding) -> str:
+    return f", {_OFTEN[finding.heat]}" if finding.heat is not None else f": {finding.text}"
 
 
 def way(finding: Finding) -> str:
@@ -52,7 +65,7 @@ def render_full(comparison: Comparison, lines: Lines) -> Iterator[str]:
     for finding in comparison.new:
         code = CODES[finding.code]
         place = finding.place
-        yield f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}"
+        yield f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}{_often(finding)}"
         yield from _excerpt(place, lines)
         if finding.loop is not None:
             yield from _path(finding, lines)
@@ -94,7 +107,8 @@ def render_statistics(comparison: Comparison) -> Iterator[str]:
     for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield f"{count:6}  {code}  {CODES[code].title}"
     report = comparison.report
-    yield f"{len(report.loops):6}  loops over environments in {_count(report.files, 'file')}"
+    for heat, number in _loops(report):
+        yield f"{number:6}  loops {_LOOPS[heat]}"
     if comparison.accepted:
         yield f"{len(comparison.accepted):6}  accepted by {comparison.against}"
     if comparison.allowed:
@@ -104,13 +118,15 @@ def render_statistics(comparison: Comparison) -> Iterator[str]:
 def render_summary(comparison: Comparison) -> str:
     """What came of it, in a line."""
     report = comparison.report
-    seen = f"{_count(len(report.loops), 'loop')} over environments in {_count(report.files, 'file')}"
+    seen = looked_at(report)
     known = []
     if comparison.accepted:
         known.append(f"{len(comparison.accepted)} accepted by {comparison.against}")
     if comparison.allowed:
         known.append(f"{len(comparison.allowed)} allowed by comments")
     also = f"; {', '.join(known)}" if known else ""
+    if comparison.clean and not report.loops:
+        return f"hotpath: {seen}: nothing was checked{also}"
     if comparison.clean:
         fresh = "nothing new stalls" if comparison.against else "nothing stalls"
         return f"hotpath: {fresh} in {seen}{also}"
@@ -121,6 +137,41 @@ def render_summary(comparison: Comparison) -> str:
     )
     fresh = "new " if comparison.against else ""
     return f"hotpath: {_count(len(comparison.new), f'{fresh}finding')}{stale} in {seen}{also}"
+
+
+_LOOPS: dict[Heat, str] = {
+    "env": "over environments",
+    "step": "over steps or batches",
+    "epoch": "over epochs",
+}
+
+
+def _loops(report: Report) -> Iterator[tuple[Heat, int]]:
+    counts = Counter(loop.heat for loop in report.loops)
+    for heat in _LOOPS:
+        if counts[heat]:
+            yield heat, counts[heat]
+
+
+def looked_at(report: Report) -> str:
+    """What was looked at: hot loops by kind, files, functions, calls followed and not followed."""
+    loops = ", ".join(
+        f"{_count(number, 'loop') if not index else number} {_LOOPS[heat]}"
+        for index, (heat, number) in enumerate(_loops(report))
+    )
+    parts = [f"{loops or 'no hot loop'} in {_count(report.files, 'file')}"]
+    if report.loops:
+        runs = "runs" if report.functions == 1 else "run"
+        inside = "it" if len(report.loops) == 1 else "them"
+        parts.append(f"{_count(report.functions, 'function')} {runs} in {inside}")
+        followed = f"{_count(report.followed, 'call')} followed"
+        if report.unfollowed:
+            why = ", ".join(f"{number} {reason}" for reason, number in report.unfollowed)
+            followed += f", {sum(number for _, number in report.unfollowed)} not ({why})"
+        parts.append(followed)
+    if report.tests:
+        parts.append(f"only loops over environments in {_count(report.tests, 'file')} of tests")
+    return "; ".join(parts)
 
 
 def _count(number: int, singular: str, plural: str | None = None) -> str:
@@ -135,5 +186,5 @@ def explain(code: str) -> str:
     off = "" if item.default else "\n\nOff unless `[tool.codemods.hotpath] select` names it."
     return (
         f"{item.code} ({item.name}): {item.title}\n\n{item.why}\n\nInstead: {item.instead}{off}\n\n"
-        f"Flagged, in a loop over environments:\n\n{flagged}\n\nNot flagged:\n\n{fine}\n"
+        f"Flagged, in a loop over environments or steps:\n\n{flagged}\n\nNot flagged:\n\n{fine}\n"
     )

@@ -14,12 +14,13 @@ from codemods.facts.source import SourceError
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file's bytes, its path relative to the project, and its module's dotted name."""
+    """A file: its bytes, its path in the project, its module's name; and why it can't be read, if so."""
 
     path: str
     data: bytes
     module: str
     is_package: bool
+    problem: str | None = None
 
 
 def root_of(paths: Sequence[Path]) -> Path:
@@ -32,11 +33,12 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
     """The Python files at some paths, each once.
 
     Raises:
-        SourceError: for a path that is not there, or a file that can't be read.
+        SourceError: for a path that is not there.
     """
     patterns = tuple(exclude)
     base = os.path.realpath(root)
     data: dict[str, bytes] = {}
+    problems: dict[str, str] = {}
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder")
@@ -49,7 +51,7 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
             try:
                 data[shown] = file.read_bytes()
             except OSError as error:
-                raise SourceError(f"{shown}: can't be read: {error.strerror}") from None
+                data[shown], problems[shown] = b"", f"can't be read: {error.strerror}"
     packages: dict[str, bool] = {}
 
     def is_package(folder: str) -> bool:
@@ -57,18 +59,23 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
             packages[folder] = os.path.isfile(os.path.join(base, folder, "__init__.py"))  # noqa: PTH113, PTH118 (speed)
         return packages[folder]
 
-    return [name_file(path, content, is_package) for path, content in sorted(data.items())]
+    return [
+        name_file(path, content, is_package, problems.get(path)) for path, content in sorted(data.items())
+    ]
 
 
 def _relative(path: Path, base: str) -> str:
-    return os.path.relpath(os.path.realpath(path), base).replace(os.sep, "/")
+    real = os.path.realpath(path)
+    # A link whose target is gone is named as what it is called here.
+    shown = real if os.path.exists(real) else os.path.abspath(path)  # noqa: PTH110, PTH100 (speed)
+    return os.path.relpath(shown, base).replace(os.sep, "/")
 
 
 def _excluded(path: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
 
 
-def name_file(path: str, data: bytes, is_package: object) -> File:
+def name_file(path: str, data: bytes, is_package: object, problem: str | None = None) -> File:
     """A file with its module's name: from the outermost package folder on."""
     parts = path.removesuffix(".py").split("/")
     initial = parts[-1] == "__init__"
@@ -77,7 +84,7 @@ def name_file(path: str, data: bytes, is_package: object) -> File:
     while at > 0 and is_package("/".join(parts[:at])):  # type: ignore[operator]
         at -= 1
     name = ".".join(part for part in stem[at:] if part != "..") or parts[0]
-    return File(path, data, name, initial)
+    return File(path, data, name, initial, problem)
 
 
 def read_commit(reference: str, paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -> list[File]:

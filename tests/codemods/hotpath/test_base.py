@@ -11,10 +11,9 @@ Capture = pytest.CaptureFixture[str]
 
 def test_nothing_changed(repository: Project, capsys: Capture) -> None:
     assert repository.run("--base", "main") == 0
-    assert (
-        "nothing new stalls in 1 loop over environments in 1 file; 1 accepted by main"
-        in capsys.readouterr().out
-    )
+    out = capsys.readouterr().out
+    assert "nothing new stalls in 1 loop over environments in 1 file;" in out
+    assert out.rstrip().endswith("1 accepted by main")
 
 
 def test_one_item_in_a_called_function_fails(repository: Project, capsys: Capture) -> None:

@@ -36,7 +36,7 @@ def trainer(project: Project) -> Project:
 def test_full(trainer: Project, capsys: Capture) -> None:
     assert trainer.run() == 1
     assert capsys.readouterr().out == (
-        "train.py:2:12: HP001 `.item()` reads one element\n"
+        "train.py:2:12: HP001 `.item()` reads one element, per env\n"
         "  |\n"
         "2 |     return value.item()\n"
         "  |            ^^^^^^^^^^^^\n"
@@ -46,16 +46,16 @@ def test_full(trainer: Project, capsys: Capture) -> None:
         "  = instead: Keep the value on the device in the loop, stack after it, and read all at once after "
         "the fence.\n"
         "\n"
-        "hotpath: 1 finding in 1 loop over environments in 1 file\n"
+        "hotpath: 1 finding in 1 loop over environments in 1 file; 1 function runs in it; 1 call followed\n"
     )
 
 
 def test_concise(trainer: Project, capsys: Capture) -> None:
     assert trainer.run("--output-format", "concise") == 1
     assert capsys.readouterr().out.splitlines() == [
-        "train.py:2:12: HP001 `.item()` reads one element: `value.item()`; loop train.py:7 "
+        "train.py:2:12: HP001 `.item()` reads one element, per env: `value.item()`; loop train.py:7 "
         "`for env_idx in range(n_envs)` -> read (train.py:8)",
-        "hotpath: 1 finding in 1 loop over environments in 1 file",
+        "hotpath: 1 finding in 1 loop over environments in 1 file; 1 function runs in it; 1 call followed",
     ]
 
 
@@ -65,14 +65,18 @@ def test_quiet_and_statistics(trainer: Project, capsys: Capture) -> None:
     assert trainer.run("--quiet", "--statistics") == 1
     assert capsys.readouterr().out.splitlines() == [
         "     1  HP001  `.item()` reads one element",
-        "     1  loops over environments in 1 file",
+        "     1  loops over environments",
     ]
 
 
 def test_clean(project: Project, capsys: Capture) -> None:
     project.write(train="def run(envs):\n    return [env.step() for env in envs]\n")
     assert project.run() == 0
-    assert capsys.readouterr().out == "hotpath: nothing stalls in 1 loop over environments in 1 file\n"
+    out = capsys.readouterr().out
+    assert out == (
+        "hotpath: nothing stalls in 1 loop over environments in 1 file; 0 functions run in it; "
+        "0 calls followed\n"
+    )
 
 
 def test_exit_zero_and_output(trainer: Project, capsys: Capture, tmp_path: Path) -> None:
@@ -130,7 +134,7 @@ def test_junit(trainer: Project, capsys: Capture) -> None:
 
 def test_junit_of_a_clean_project_has_a_passing_case(project: Project, capsys: Capture) -> None:
     project.write(train="x = 1\n")
-    project.run("--output-format", "junit")
+    assert project.run("--output-format", "junit", "--allow-no-loops") == 0
     suites = ElementTree.fromstring(capsys.readouterr().out)
     assert (suites.get("tests"), suites.get("failures")) == ("1", "0")
 
@@ -185,17 +189,78 @@ def test_unusable_arguments(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"def f(:\n", "train.py:1: not valid Python"),
-        (b"x = '\xff'\n", "train.py:1: not valid utf-8"),
-        (b"x = " + b"(" * 300 + b")" * 300, "train.py:1: not"),
+        (
+            b"def f(:\n",
+            "other.py:1:1: HP903 a file, or a function in it, that could not be looked at: not valid",
+        ),
+        (b"x = '\xff'\n", "other.py:1:1: HP903"),
+        (b"x = 1\0\n", "HP903"),
+        (b"x = " + b"(" * 300 + b")" * 300, "other.py:1:1: HP903"),
+        (b"x = " + b"-" * 20_000 + b"1", "HP903"),
     ],
 )
-def test_unusable_file(project: Project, data: bytes, message: str, capsys: Capture) -> None:
-    (project.root / "train.py").write_bytes(data)
+def test_unreadable_files_are_findings_and_the_others_are_checked(
+    trainer: Project, data: bytes, message: str, capsys: Capture
+) -> None:
+    (trainer.root / "other.py").write_bytes(data)
+    assert trainer.run("--quiet") == 1
+    out = capsys.readouterr().out
+    assert message in out
+    assert "train.py:2:12: HP001" in out
+    assert out.count("\n") == 2
+
+
+def test_a_link_whose_target_is_gone_is_a_finding(trainer: Project, capsys: Capture) -> None:
+    (trainer.root / "gone.py").symlink_to(trainer.root / "nowhere.py")
+    assert trainer.run("--quiet") == 1
+    out = capsys.readouterr().out
+    assert "gone.py:1:1: HP903" in out
+    assert "HP001" in out
+
+
+def test_an_unreadable_file_is_not_accepted_by_a_baseline(trainer: Project, capsys: Capture) -> None:
+    path = str(trainer.root / "hotpath-baseline.toml")
+    (trainer.root / "other.py").write_text("def f(:\n")
+    assert trainer.run("--update-baseline", "--baseline", path, "--reason", "r", "--owner", "o") == 0
+    capsys.readouterr()
+    assert trainer.run("--quiet", "--baseline", path) == 1
+    assert "HP903" in capsys.readouterr().out
+
+
+def test_code_nested_too_deeply_to_be_followed_is_named(trainer: Project, capsys: Capture) -> None:
+    deep = "+".join(["x"] * 3000)
+    trainer.write(other=f"def run(envs, x):\n    for env in envs:\n        y = {deep}\n")
+    trainer.run("--quiet")
+    out = capsys.readouterr().out
+    assert "train.py:2:12: HP001" in out
+    # Either it was followed, or it is named: never silently left out.
+    assert out.count("\n") == 1 or "run: nested too deeply to be looked at" in out
+
+
+def test_no_hot_loop_is_told_and_no_success(project: Project, capsys: Capture) -> None:
+    project.write(train="def add(a, b):\n    return a + b\n")
     assert project.run() == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.out == "hotpath: no hot loop in 1 file: nothing was checked\n"
+    assert captured.err.startswith("codemods hotpath: no hot loop in 1 file: nothing was checked; name other")
+    assert captured.err.count("\n") == 1
+    assert project.run("--allow-no-loops") == 0
+    assert project.run("--exit-zero") == 0
+
+
+@pytest.mark.parametrize("key", ["loop_variables", "iterables", "annotations"])
+@pytest.mark.parametrize("pattern", ["*", "?", "[ij]", "*_*"])
+def test_a_pattern_without_letters_switches_nothing_off(project: Project, key: str, pattern: str) -> None:
+    project.write(train="def run(envs, x):\n    for env in envs:\n        env.loss.item()\n")
+    default = getattr(Config(), key)
+    project.configure(f"{key} = {json.dumps([*default, pattern])}")
+    assert project.run() == 1
+
+
+def test_a_pattern_without_letters_matches(project: Project) -> None:
+    project.write(train="def run(things):\n    for i in things:\n        i.loss.item()\n")
+    project.configure('loop_variables = ["[ij]"]')
+    assert project.run() == 1
 
 
 def test_output_that_cannot_be_written(trainer: Project, capsys: Capture) -> None:
@@ -205,13 +270,13 @@ def test_output_that_cannot_be_written(trainer: Project, capsys: Capture) -> Non
 
 def test_configured_patterns(project: Project, capsys: Capture) -> None:
     project.write(train="def run(workers):\n    for worker in workers:\n        worker.loss.item()\n")
-    assert project.run() == 0
+    assert project.run() == 2
     project.configure('loop_variables = ["worker"]')
     assert project.run() == 1
     project.configure('iterables = ["work*"]')
     assert project.run() == 1
     project.configure('iterables = ["work*"]\nexclude_iterables = ["workers"]')
-    assert project.run() == 0
+    assert project.run("--allow-no-loops") == 0
 
 
 def test_configured_codes_and_paths(project: Project) -> None:
@@ -219,7 +284,8 @@ def test_configured_codes_and_paths(project: Project) -> None:
     project.configure('ignore = ["HP001"]')
     assert project.run() == 0
     project.configure('exclude = ["tr*.py"]')
-    assert project.run() == 0
+    assert project.run() == 2
+    assert project.run("--allow-no-loops") == 0
 
 
 def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
@@ -248,11 +314,31 @@ def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
         ("follow_unknown = true", "follow_unknown: must be a number, 0 or more"),
         ("baseline = 3", "baseline: must be a string"),
         ('ignore = ["HP999"]', "ignore: no such code HP999"),
+        ('heat = ["hot"]', "heat: no such heat hot; known are env, step, every-n, epoch, once"),
         ("ignore = [", "pyproject.toml: not valid TOML"),
     ],
 )
 def test_wrong_configuration(trainer: Project, text: str, message: str, capsys: Capture) -> None:
     trainer.configure(text)
+    assert trainer.run() == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[tool.codemods.hotpth]\n",
+            "pyproject.toml:1: [tool.codemods] hotpth: unknown table; known is hotpath",
+        ),
+        ("[tool]\ncodemods = 3\n", "[tool.codemods]: must be a table"),
+        ("[tool.codemods]\nhotpath = 3\n", "pyproject.toml:2: [tool.codemods] hotpath: must be a table"),
+    ],
+)
+def test_wrong_tables(trainer: Project, text: str, message: str, capsys: Capture) -> None:
+    (trainer.root / "pyproject.toml").write_text(text)
     assert trainer.run() == 2
     err = capsys.readouterr().err
     assert message in err
@@ -266,10 +352,14 @@ def test_knobs() -> None:
         "exclude",
         "exclude_iterables",
         "follow_unknown",
+        "heat",
         "ignore",
         "iterables",
+        "loaders",
         "loop_variables",
         "select",
+        "step_iterables",
+        "step_variables",
     }
 
 
@@ -311,7 +401,7 @@ def test_reads_seen_at_run_time(trainer: Project, capsys: Capture, tmp_path: Pat
     assert trainer.run("--reads", str(path)) == 1
     assert capsys.readouterr().out == (
         "train.py:8: format seen at run time, 5 times; in `for env_idx in range(n_envs)`, line 7\n"
-        "hotpath: 1 of 3 sites read at run time is in a loop over environments and was missed\n"
+        "hotpath: 1 of 3 sites read at run time is in a hot loop and was missed\n"
     )
     path.write_text(json.dumps({"version": 1, "sites": sites[:1]}))
     assert trainer.run("--reads", str(path)) == 0

@@ -61,7 +61,7 @@ def test_unused_comment(project: Project, capsys: Capture) -> None:
 
 def test_in_a_string_it_is_no_comment(project: Project) -> None:
     project.write(train='x = "# hotpath: allow[HP001]"\n')
-    assert project.run() == 0
+    assert project.run("--allow-no-loops") == 0
 
 
 def test_add_allow(project: Project, capsys: Capture) -> None:
@@ -102,3 +102,42 @@ def test_add_allow_refuses_a_line_that_can_take_none(project: Project, capsys: C
     assert project.run("--add-allow", "fine") == 2
     assert "train.py:3: a comment there would change the program" in capsys.readouterr().err
     assert (project.root / "train.py").read_text() == before
+
+
+STEPS = """
+def train(things, x):{cold}
+    for thing in things:{loop}
+        x.item()
+"""
+
+
+def test_a_loop_is_hot_by_a_comment(project: Project, capsys: Capture) -> None:
+    project.write(train=STEPS.format(cold="", loop=""))
+    assert project.run() == 2
+    project.write(train=STEPS.format(cold="", loop="  # hotpath: loop"))
+    capsys.readouterr()
+    assert project.run("--quiet") == 1
+    assert "train.py:3:9: HP001 `.item()` reads one element, per step" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["env", "batch"])
+def test_a_loop_is_cold_by_a_comment(project: Project, name: str) -> None:
+    text = "import torch\n\n\ndef run({0}_loader, x):\n    for {0} in {0}_loader:{1}\n        x.item()\n"
+    project.write(train=text.format(name, ""))
+    assert project.run() == 1
+    project.write(train=text.format(name, "  # hotpath: cold: once a day"))
+    assert project.run("--allow-no-loops") == 0
+
+
+@pytest.mark.parametrize("where", ["    # hotpath: cold\n", ""])
+def test_a_function_is_cold_by_a_comment(project: Project, where: str) -> None:
+    behind = "" if where else "  # hotpath: cold"
+    call = "class T:\n    def run(self, envs):\n        for env in envs:\n            self.report(env)\n\n"
+    project.write(train=f"{call}{where}    def report(self, env):{behind}\n        env.loss.item()\n")
+    assert project.run() == 0
+
+
+def test_a_comment_that_is_at_no_loop_is_told(project: Project, capsys: Capture) -> None:
+    project.write(train=train(stall="  # hotpath: cold"))
+    assert project.run("--quiet") == 1
+    assert "train.py:2:26: HP900" in capsys.readouterr().out
