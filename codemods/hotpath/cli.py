@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.facts.repository import unreadable_files
 from codemods.facts.source import SourceError, no_collection
 from codemods.hotpath.codes import CODES
 from codemods.output import put
@@ -154,9 +153,6 @@ def command(
     if add_allow is not None:
         return _allow(comparison, project, add_allow)
     text = _render(comparison, project, output_format, statistics=statistics, quiet=quiet)
-    for path in paths:
-        for file, kind in unreadable_files(path):
-            click.echo(f"codemods hotpath: {file} was not read: it is {kind}", err=True)
     put(text, output)
     if comparison.clean and not report.loops and not allow_no_loops:
         _nothing_seen(report)
@@ -295,7 +291,9 @@ def _lines(project: Path) -> Lines:
     def line(path: str, number: int) -> str:
         if path not in read:
             try:
-                read[path] = (project / path).read_text("utf-8", "replace").splitlines()
+                file = project / path
+                text = file.read_text("utf-8", "replace") if file.is_file() else ""
+                read[path] = text.splitlines()
             except OSError:
                 read[path] = []
         return read[path][number - 1] if number <= len(read[path]) else ""

@@ -65,7 +65,7 @@ def _parse(place: Place, target: int, rest: str, text: str) -> Pragma:
     codes: tuple[str, ...] = ()
     reason = ""
     problem = None
-    word = rest.split()[0] if rest.split() else ""
+    word = rest.replace(":", " ").split()[0] if rest.strip(": ") else ""
     if word in _MARKS:
         return Pragma(place, target, (), rest, text, None, word)
     if match is None:

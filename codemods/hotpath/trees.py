@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.repository import project_root, python_files
+from codemods.facts.repository import project_root, python_files, unreadable_files
 from codemods.facts.source import SourceError
 
 
@@ -52,6 +52,10 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
                 data[shown] = file.read_bytes()
             except OSError as error:
                 data[shown], problems[shown] = b"", f"can't be read: {error.strerror}"
+        for file, kind in unreadable_files(path):
+            shown = _relative(file, base)
+            if not _excluded(shown, patterns):
+                data[shown], problems[shown] = b"", f"can't be read: it is {kind}"
     packages: dict[str, bool] = {}
 
     def is_package(folder: str) -> bool:

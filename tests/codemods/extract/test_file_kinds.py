@@ -69,12 +69,12 @@ def test_others_of_the_tree_are_skipped_by_name(arguments: list[str], tree: Path
     assert (tree / "helpers.py").exists()
 
 
-def test_the_hot_path_check_names_what_it_skips(tree: Path) -> None:
+def test_the_hot_path_check_reports_what_it_can_not_read(tree: Path) -> None:
     done = run(tree, "hotpath", ".")
-    assert done.returncode == 0
-    assert "1 file" in done.stdout
-    assert "dangling.py was not read: it is a link to nothing" in done.stderr
-    assert "pipe.py was not read: it is no regular file" in done.stderr
+    assert done.returncode == 1
+    assert "dangling.py:1:1: HP903" in done.stdout
+    assert "can't be read: it is a link to nothing" in done.stdout
+    assert "pipe.py:1:1: HP903" in done.stdout
 
 
 @pytest.mark.parametrize(
