@@ -17,6 +17,8 @@ class Arguments:
         constants: what is passed by keyword as a constant.
         words: how positional arguments are spelled, as by `spelled`.
         device_word: the same of the keyword ``device``.
+        on_device: tensors that are made without a device are on it.
+        module: the text around says that the receiver is a module.
         receiver: the last name of what a method is called on, in lower case.
     """
 
@@ -26,6 +28,8 @@ class Arguments:
     words: tuple[str, ...] = ()
     device_word: str = ""
     receiver: str = ""
+    on_device: bool = False
+    module: bool = False
 
     def all(self) -> tuple[Kind, ...]:
         """All of them."""

@@ -20,15 +20,19 @@ from codemods.hotpath.kinds import (
     holds_tensor,
     is_tensor,
     join,
+    modules,
+    one_module,
     seq,
+    tup,
 )
 from codemods.hotpath.methods import container_method, tensor_method, unknown_method
 from codemods.hotpath.modules import Class
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.outside import call_external, call_instance
 from codemods.hotpath.statements import STATEMENTS, keep, loop
-from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED
+from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
 
+_CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "Sequential"))
 _UNDERSTOOD = frozenset({"builtins", "torch", "numpy", *sys.stdlib_module_names})
 """Packages whose functions are told by their names."""
 
@@ -70,6 +74,8 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
     if callee.tag == "cls":
         return _construct(it, frame, node, callee, arguments)
     if callee.tag == "ext":
+        if callee.of in _CONTAINERS:
+            return _contained(it, frame, node, callee, arguments)
         if callee.of.partition(".")[0] not in _UNDERSTOOD:
             it.not_followed(frame, node, "of other packages")
         given = apply_external(it, frame, node, callee.of, arguments)
@@ -92,18 +98,31 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
             if bound.tag == "fn":
                 return call_kind(it, frame, node, bound, arguments)
         if any(it.program.external_base(cls, "torch.nn.") for cls in callee.of):
-            frame.fenced = False
-            return TENSOR
+            return _take(it, frame, node, call_instance("torch.nn.Module", "__call__", arguments))
         return UNKNOWN
     if callee.tag == "inst":
         return _take(it, frame, node, call_instance(callee.of, "__call__", arguments))
+    if callee.tag == "mods":
+        return _chain(it, frame, node, callee, arguments)
     if callee.tag == "host":
         return HOST
+    if callee.tag == "unknown" and spelled(node.func).lower().strip("_") in MODULE_NAMES:
+        frame.fenced = False
+        return TENSOR
     run_arguments(it, frame, node, arguments)
     it.not_followed(frame, node, "of something unknown")
     if any(map(holds_tensor, arguments.all())):
         frame.fenced = False
     return UNKNOWN
+
+
+def _chain(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
+    """Call the modules of an ``nn.Sequential`` one after the other."""
+    result = UNKNOWN
+    for part in callee.of:
+        result = it.apply(frame, node, part, arguments)
+        arguments = Arguments((result,))
+    return result
 
 
 def call_method(
@@ -112,6 +131,8 @@ def call_method(
     """Call a method of a value that is no instance of a class of the program."""
     if owner.tag in ("tensor", "mask", "cpu"):
         return _take(it, frame, node, tensor_method(owner, name, arguments))
+    if owner.tag == "mods":
+        return _of_modules(it, frame, node, owner, name, arguments)
     if owner.tag in ("seq", "tup", "map", "host", "text"):
         return _take(it, frame, node, container_method(owner, name, arguments))
     if owner.tag in ("inst", "stream", "event"):
@@ -127,6 +148,20 @@ def call_method(
     followed = _follow_by_name(it, frame, node, name, arguments)
     run_arguments(it, frame, node, arguments)
     return UNKNOWN if followed is None else followed
+
+
+def _contained(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
+    """A container of modules: those of the program among them are what calls through it reach."""
+    parts: list[Kind] = []
+    for kind in arguments.positional:
+        if kind.tag in ("seq", "map"):
+            parts.append(kind.of)
+        elif kind.tag in ("tup", "mods"):
+            parts += kind.of
+        else:
+            parts.append(kind)
+    made = modules(parts)
+    return made if made.of else callee
 
 
 def _follow_by_name(
@@ -148,6 +183,34 @@ def _follow_by_name(
         kind = it.call(frame, node, function, this, arguments.positional, arguments.keywords)
         result = join(result, kind)
     return result
+
+
+def _of_modules(
+    it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name: str, arguments: Arguments
+) -> Kind:
+    """A method of a container of modules, or one of the modules in it called by its name."""
+    if name in ("append", "extend", "insert", "add_module", "update", "register_module"):
+        given = arguments.positional[-1:] if name != "extend" else tuple(map(element, arguments.positional))
+        keep(it, frame, node.func.value, modules((*owner.of, *given)))  # type: ignore[attr-defined]
+        return owner
+    views = {
+        "values": seq(one_module(owner)),
+        "items": seq(tup((HOST, one_module(owner)))),
+        "keys": seq(HOST),
+    }
+    if name in views:
+        return views[name]
+    if name in MODULE_CHAINED or name in (
+        "parameters",
+        "state_dict",
+        "named_parameters",
+        "modules",
+        "children",
+    ):
+        outcome = call_instance("torch.nn.Module", name, arguments)
+        kind = _take(it, frame, node, outcome)
+        return owner if name in MODULE_CHAINED else kind
+    return it.apply(frame, node, one_module(owner), arguments)
 
 
 def _construct(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
@@ -202,6 +265,10 @@ def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name:
             it.report(frame, "HP002", node)
         if name in MODULE_CHAINED:
             return owner
+        if name in ("register_buffer", "register_parameter") and arguments.positional:
+            text = arguments.positional[0]
+            for cls in owner.of if text.tag == "text" and isinstance(text.of, str) else ():
+                it.set_field(cls, text.of, TENSOR)
         return _take(it, frame, node, call_instance("torch.nn.Module", name, arguments))
     outcome = unknown_method(UNKNOWN, name, arguments)
     result = UNKNOWN if outcome is None else _take(it, frame, node, outcome)
@@ -235,7 +302,25 @@ def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Argumen
                 constants[keyword.arg] = keyword.value.value
             if keyword.arg == "device":
                 device = spelled(keyword.value)
-    return Arguments(tuple(positional), keywords, constants, tuple(words), device, receiver_of(node))
+    return Arguments(
+        tuple(positional),
+        keywords,
+        constants,
+        tuple(words),
+        device,
+        receiver_of(node),
+        frame.on_device or it.on_device,
+        _is_module(frame, node),
+    )
+
+
+def _is_module(frame: Frame, node: ast.Call) -> bool:
+    """Whether the text around says that what a method is called on is a module."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if owner is None:
+        return False
+    name = ast.unparse(owner)
+    return name in frame.uses.modules or spelled(owner).lower() in MODULE_NAMES
 
 
 def _take(it: Interpreter, frame: Frame, node: ast.Call, outcome: Outcome) -> Kind:

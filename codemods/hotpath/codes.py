@@ -67,10 +67,11 @@ _ALL = (
     Code(
         "HP004",
         "numpy",
-        "a tensor becomes a numpy array",
-        "An array lives in host memory: the tensor is copied, and the copy waited for.",
+        "`.numpy(force=True)` copies a tensor to the host",
+        "An array lives in host memory: the tensor is copied, and the copy waited for. Without `force` a "
+        "tensor on the device is an error, and one in host memory costs nothing.",
         _BATCH,
-        "rows.append(np.asarray(x))",
+        "rows.append(x.numpy(force=True))",
         "rows.append(np.asarray([env_idx, 2]))",
     ),
     Code(

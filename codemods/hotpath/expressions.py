@@ -24,6 +24,7 @@ from codemods.hotpath.kinds import (
     is_tensor,
     join,
     mapping,
+    one_module,
     seq,
     tup,
 )
@@ -102,10 +103,16 @@ def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.e
             return HOST if name != "device" or owner.tag != "cpu" else Kind("device", "cpu")
         return (
             owner
-            if name in ("data", "grad", "T", "mT", "H", "real", "imag")
+            if name in ("data", "grad", "T", "mT", "H", "real", "imag", "loss", "logits", "last_hidden_state")
             else Kind("bound", (owner, name))
         )
+    if owner.tag == "mods":
+        return one_module(owner) if name not in dir(dict) else Kind("bound", (owner, name))
     if owner.tag == "unknown":
+        if name == "grad":
+            return TENSOR
+        if name in ("loss", "logits") and _is_output(node):
+            return TENSOR
         if name in HOST_ATTRIBUTES:
             return Kind("device") if name == "device" else HOST
         return Kind("bound", (owner, name)) if name in READS else UNKNOWN
@@ -133,6 +140,14 @@ def _of_object(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.
                 bound = this if function is method or function.cls is None else Kind("obj", (function.cls,))
                 result = join(result, Kind("fn", ((function, bound, None),)))
     return result
+
+
+def _is_output(node: ast.expr) -> bool:
+    """Whether ``out.loss`` is of what a model gave, and no option of that name."""
+    inner = node.func if isinstance(node, ast.Call) else node
+    owner = inner.value if isinstance(inner, ast.Attribute) else None
+    name = str(getattr(owner, "id", "")).lower()
+    return name.startswith(("out", "result", "pred", "ret"))
 
 
 def is_abstract(node: ast.AST) -> bool:
@@ -170,6 +185,8 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
         if isinstance(node.slice, ast.Slice):
             return seq(element(owner))
         return element(owner)
+    if owner.tag == "mods":
+        return owner if isinstance(node.slice, ast.Slice) else one_module(owner)
     if owner.tag == "seq":
         return owner if isinstance(node.slice, ast.Slice) else element(owner)
     if owner.tag == "map":
@@ -202,13 +219,17 @@ def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Kind:
         if holds_tensor(right):
             it.report(frame, "HP009", node)
         return HOST
-    if is_tensor(left) or is_tensor(right):
+    if (is_tensor(left) or is_tensor(right)) and not (
+        isinstance(node.op, ast.Mult) and {"seq", "tup", "text"} & {left.tag, right.tag}
+    ):
         frame.fenced = False
         return MASK if isinstance(node.op, _LOGIC) and "mask" in (left.tag, right.tag) else TENSOR
     if isinstance(node.op, (ast.Add, ast.Mult)) and (
         left.tag in ("seq", "tup") or right.tag in ("seq", "tup")
     ):
         if isinstance(node.op, ast.Mult):
+            if is_tensor(left) or is_tensor(right):
+                it.report(frame, "HP007", node)
             return seq(element(left if left.tag in ("seq", "tup") else right))
         return tup((*left.of, *right.of)) if left.tag == right.tag == "tup" else join(left, right)
     if "cpu" in (left.tag, right.tag):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from codemods.hotpath.kinds import BOTTOM, UNKNOWN, Kind, join
+from codemods.hotpath.kinds import BOTTOM, TENSOR, UNKNOWN, Kind, join
 from codemods.hotpath.loops import normalise
 from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.results import Heat, Loop, Place, Step
+from codemods.hotpath.uses import NOTHING
 
 Env = dict[str, Kind]
 Stall = tuple[str, str, Place, str, tuple[Step, ...]]
@@ -23,14 +24,35 @@ class Frame:
         fenced: everything queued on the device is known to be done here.
         hot: heat of the loop that it was called from inside of; ``once`` where a comment says it is cold.
         loops: hot loops around the present statement, in this function.
+        on_device: tensors made without a device are on it.
+        quiet: there is no device in this branch.
+        uses: what the function's text says of its names.
         rare: the present statement runs every so many rounds only.
         stalls: found outside of such loops, and whether rarely; the caller may have one.
         draining: the loop around does nothing but wait for one stream after the other.
         exits: states at ``break`` and ``continue`` of the innermost loop.
     """
 
-    __slots__ = ("cls", "draining", "env", "exits", "fenced", "function", "hot", "loops", "module",
-                 "nonlocals", "outer", "rare", "returned", "stalls", "yielded")  # fmt: skip
+    __slots__ = (
+        "cls",
+        "draining",
+        "env",
+        "exits",
+        "fenced",
+        "function",
+        "hot",
+        "loops",
+        "module",
+        "nonlocals",
+        "on_device",
+        "outer",
+        "quiet",
+        "rare",
+        "returned",
+        "stalls",
+        "uses",
+        "yielded",
+    )  # fmt: skip
 
     def __init__(
         self, module: Module, function: Function | None, outer: Frame | None, *,
@@ -45,6 +67,9 @@ class Frame:
         self.hot = hot
         self.loops: list[Loop] = []
         self.rare = False
+        self.on_device = False
+        self.quiet = False
+        self.uses = NOTHING
         self.stalls: dict[Stall, bool] = {}
         self.returned: Kind = BOTTOM
         self.yielded: Kind = BOTTOM
@@ -79,6 +104,8 @@ class Frame:
 
     def bind(self, name: str, kind: Kind) -> None:
         """Bind a name."""
+        if kind.tag in ("unknown", "bottom") and kind.of is None and name in self.uses.tensors:
+            kind = TENSOR
         if name in self.nonlocals:
             frame = self.outer
             while frame is not None:

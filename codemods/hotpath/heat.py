@@ -30,7 +30,8 @@ _NOT_STEPPED = re.compile(r"sched|prof|lr_|pbar|bar$", re.IGNORECASE)
 _EVIDENCE = re.compile(r"\.\s*(?:manual_)?(?:backward|step)\s*\(")
 _WORDS = re.compile(r"\b(?:for|while)\b[^\n]*")
 _WORKS = re.compile(
-    r"model|net|policy|actor|critic|agent|loss|logits|env|optim|generat|sample|forward|encoder|decoder|module"
+    r"^self |model|net|policy|actor|critic|agent|loss|logits|env|optim|generat|sample|forward|encoder|decoder"
+    r"|module"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,11 +13,12 @@ from codemods.hotpath.annotated import annotation_kind
 from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.config import Config
 from codemods.hotpath.frame import Frame, Stall, one_line
-from codemods.hotpath.kinds import BOTTOM, HOST, UNKNOWN, Kind, join, mapping, seq
+from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, join, mapping, seq
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Class, Function, Module, decorators
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Heat, Loop, Place, Step
+from codemods.hotpath.uses import Uses, uses_of
 
 _BUILTINS = frozenset(dir(builtins))
 # Waits that are asked for by name wait even if nothing is queued on this stream.
@@ -27,6 +29,16 @@ _MOST_PATHS = 8
 _MANY_STALLS = 200
 _MOST_CONTEXTS = 6
 _DEEPEST = 40
+
+
+_DEFAULT_DEVICE = re.compile(
+    r"set_default_device\((?!\s*[\"']cpu)|set_default_tensor_type\([^)]*cuda", re.IGNORECASE
+)
+# Parameters of a module's `forward` that are no tensors.
+_NO_INPUT = re.compile(
+    r"(?:args|batch_idx|cfg|config|deterministic|device|dim|dtype|epoch|i|key|kwargs|layer|mode|n|name|options|"
+    r"state_dict|step|temperature|training|verbose|fn|envs?)$|(?:is|has|n|num|return|use)_|.*_(?:size|dim|fn|flag|name)$",
+)
 
 
 class Summary(NamedTuple):
@@ -69,6 +81,7 @@ class Interpreter:
         self.tables = tables
         self.program = program
         self.rules = rules
+        self.on_device = any(_DEFAULT_DEVICE.search(module.text) for module in program.modules)
         self.heats: dict[ast.AST, Heat] = {}
         self.cold: set[ast.AST] = set()
         self.followed: set[ast.AST] = set()
@@ -114,6 +127,7 @@ class Interpreter:
         """Go through a function whose callers are not known."""
         this = Kind("obj", (function.cls,)) if function.cls is not None else None
         frame = Frame(function.module, function, None)
+        frame.uses = self._uses(function)
         self._bind(frame, function, this, (), {}, known=False)
         if function.node in self.cold:
             frame.hot = "once"
@@ -170,7 +184,7 @@ class Interpreter:
 
     def report(self, frame: Frame, code: str, node: ast.expr) -> None:
         """Note that an expression stalls, unless nothing can be queued here."""
-        if code not in self.reported or (frame.fenced and code not in _ALWAYS):
+        if code not in self.reported or frame.quiet or (frame.fenced and code not in _ALWAYS):
             return
         if frame.draining and code in _DRAINS:
             return
@@ -238,10 +252,13 @@ class Interpreter:
             self.hot.add(function)
             self.followed.add(node)
         frame = Frame(function.module, function, outer, fenced=caller.fenced, hot=hot)
+        frame.on_device = caller.on_device
+        frame.quiet = caller.quiet
+        frame.uses = self._uses(function)
         known = self._contexts.get(function, 0) < _MOST_CONTEXTS
         self._bind(frame, function, this, args, kwargs or {}, known=known)
         captured = None if outer is None else _captured(function, outer)
-        key = (function, tuple(frame.env.values()), frame.fenced, hot, captured)
+        key = (function, tuple(frame.env.values()), frame.fenced, hot, frame.on_device, frame.quiet, captured)
         summary = self._memo.get(key)
         if summary is None:
             if key in self._running or self._depth > _DEEPEST:
@@ -261,6 +278,12 @@ class Interpreter:
         else:
             self._take_over(caller, node, function, summary.stalls)
         return summary.result
+
+    @staticmethod
+    def _uses(function: Function) -> Uses:
+        if function.uses is None:
+            function.uses = uses_of(function.node)
+        return function.uses
 
     def function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
         """The function of a definition inside another one."""
@@ -303,7 +326,10 @@ class Interpreter:
         annotation, value = module.values[name]
         kind = annotation_kind(annotation, module, self.program)
         if kind.tag == "unknown" and value is not None:
-            kind = self.evaluate(Frame(module, None, None), value)
+            for bound in (value, *module.rebound.get(name, ())):
+                kind = join(
+                    kind if bound is not value else BOTTOM, self.evaluate(Frame(module, None, None), bound)
+                )
         return kind
 
     def annotated(self, node: ast.expr | None, module: Module, cls: Class | None = None) -> Kind:
@@ -429,9 +455,13 @@ class Interpreter:
         if passed is not None and known and not _vague(passed):
             return passed
         stated = self.annotated(parameter.annotation, function.module, function.cls)
+        if stated.tag == "unknown":
+            used = self._by_use(function, parameter.arg, default)
+            if used is not None:
+                return used
         if passed is not None or stated.tag != "unknown" or default is None:
             return stated
-        if isinstance(default, ast.Constant):
+        if isinstance(default, ast.Constant) and parameter.arg not in self._uses(function).tensors:
             return UNKNOWN if default.value is None and not known else HOST
         return UNKNOWN
 
@@ -454,6 +484,15 @@ class Interpreter:
             if result.tag == "bottom":
                 result = UNKNOWN
         return Summary(result, frame.fenced, tuple(frame.stalls.items()))
+
+    def _by_use(self, function: Function, name: str, default: ast.expr | None) -> Kind | None:
+        """What a parameter is by how it is used, or because a module's ``forward`` gets it."""
+        if name in self._uses(function).tensors:
+            return TENSOR
+        given = function.name == "forward" and function.cls is not None and default is None
+        if not given or _NO_INPUT.match(name) or function.cls is None:
+            return None
+        return TENSOR if self.program.external_base(function.cls, "torch.nn.") else None
 
     def _declared(self, function: Function) -> Kind:
         """What a function says that it returns."""

@@ -6,6 +6,7 @@ what may be one on some path is one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -14,7 +15,8 @@ class Kind(NamedTuple):
 
     Attributes:
         tag: which sort of value.
-        of: by the tag: the kind of the elements (``seq``, ``map``), a tuple of kinds (``tup``), classes of
+        of: by the tag: the kind of the elements (``seq``, ``map``), a tuple of kinds (``tup``; ``mods``:
+            modules in a container), classes of
             the program (``obj``, ``cls``), functions with what they are bound to (``fn``), a dotted name
             outside the program (``ext``, ``inst``), a module of it (``mod``), a string (``text``,
             ``device``), a receiver with a name (``bound``), a callable with arguments (``partial``).
@@ -41,6 +43,9 @@ EVERY = "every"
 """Of a truth on the host: it holds every so many rounds only."""
 EMPTY = Kind("seq", BOTTOM)
 
+LOADER = "torch.utils.data.DataLoader"
+"""Gives batches, in host memory."""
+
 _TENSORS = frozenset({"tensor", "mask"})
 _HOSTS = frozenset({"host", "text", "device"})
 _DEEPEST = 6
@@ -61,11 +66,25 @@ def mapping(value: Kind) -> Kind:
     return Kind("map", value) if depth(value) < _DEEPEST else UNKNOWN
 
 
+def modules(parts: Iterable[Kind]) -> Kind:
+    """Modules of the program or of torch in one container; those of the program are what is called in it."""
+    known = tuple(
+        dict.fromkeys(part for part in parts if part.tag in ("obj", "mods", "inst", "fn", "partial"))
+    )
+    own = tuple(part for part in known if part.tag != "inst")
+    return Kind("mods", own or known[:1]) if depth(Kind("mods", own)) < _DEEPEST else UNKNOWN
+
+
+def one_module(kind: Kind) -> Kind:
+    """One of the modules in a container of them."""
+    return join_all(kind.of) if kind.of else Kind("inst", "torch.nn.Module")
+
+
 def depth(kind: Kind) -> int:
     """How deeply containers are nested in a kind."""
     if kind.tag in ("seq", "map"):
         return 1 + depth(kind.of)
-    if kind.tag == "tup":
+    if kind.tag in ("tup", "mods"):
         return 1 + max(map(depth, kind.of), default=0)
     return 0
 
@@ -101,6 +120,10 @@ def element(kind: Kind) -> Kind:
         return join_all(kind.of) if kind.of else UNKNOWN
     if kind.tag in _TENSORS or kind.tag == "cpu":
         return kind
+    if kind.tag == "mods":
+        return one_module(kind)
+    if kind.tag == "inst" and kind.of == LOADER:
+        return CPU
     return HOST if kind.tag in _HOSTS or kind.tag == "map" else UNKNOWN
 
 
@@ -122,9 +145,25 @@ def join(left: Kind, right: Kind) -> Kind:
         return TENSOR
     if left.tag == right.tag:
         return _join_same(left, right)
+    for one, other in ((left, right), (right, left)):
+        if one.tag == "inst" and one.of.startswith("torch.nn.") and other.tag in ("obj", "mods"):
+            return other
     # None beside a value of some kind says nothing against the kind.
     for one, other in ((left, right), (right, left)):
-        if one.tag in _HOSTS and other.tag in ("seq", "tup", "map", "obj", "fn", "stream", "event", "cpu"):
+        if one.tag in _HOSTS and other.tag in (
+            "seq",
+            "tup",
+            "map",
+            "obj",
+            "fn",
+            "stream",
+            "event",
+            "cpu",
+            "inst",
+            "mods",
+            "cls",
+            "partial",
+        ):
             return other
         if one.tag in _HOSTS and other.tag in _HOSTS:
             return HOST
@@ -144,6 +183,10 @@ def _join_same(left: Kind, right: Kind) -> Kind:
         return seq(join_all((*left.of, *right.of)))
     if left.tag in ("obj", "cls", "fn"):
         return Kind(left.tag, tuple(dict.fromkeys((*left.of, *right.of))))
+    if left.tag == "mods":
+        return modules((*left.of, *right.of))
+    if left.tag == "inst" and left.of.startswith("torch.nn.") and right.of.startswith("torch.nn."):
+        return Kind("inst", "torch.nn.Module")
     if left.tag in _HOSTS:
         return HOST if left.tag == "text" else Kind(left.tag, None)
     return UNKNOWN

@@ -21,7 +21,17 @@ from codemods.hotpath.kinds import (
     tup,
 )
 from codemods.hotpath.outcome import Outcome
-from codemods.hotpath.vocabulary import LOGGING, MASKS, METADATA, SPLITS, TENSOR_ONLY, VIEWS, WORKING
+from codemods.hotpath.vocabulary import (
+    LOGGING,
+    MASKS,
+    METADATA,
+    NUMBERS,
+    SIZED,
+    SPLITS,
+    TENSOR_ONLY,
+    VIEWS,
+    WORKING,
+)
 
 READ_CODES = {"item": "HP001", "cpu": "HP002", "tolist": "HP003", "numpy": "HP004"}
 assert READ_CODES.keys() == READS.keys()
@@ -33,8 +43,22 @@ def tensor_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     """Call a method of a tensor."""
     if owner.tag == "cpu":
         return _on_host(name, arguments)
+    if name == "numpy" and not arguments.says("force", True):
+        return Outcome(
+            HOST
+        )  # of a tensor on the device it is an error, of one in host memory it costs nothing
     if name in READS:
         return _read(name)
+    if name in SIZED and any(map(holds_tensor, arguments.all()[SIZED[name] :])):
+        return Outcome(seq(owner) if name in SPLITS else owner, "HP007")
+    if any(is_tensor(arguments.keywords.get(keyword, HOST)) for keyword in NUMBERS.get(name, ())):
+        return Outcome(TENSOR, "HP007", "queued")
+    if name in ("masked_fill", "masked_fill_", "index_fill", "index_fill_") and is_tensor(
+        arguments.positional[-1] if arguments.positional[1:] else HOST
+    ):
+        return Outcome(owner, "HP007", "queued")
+    if name in ("new_full", "new_zeros", "new_ones", "new_empty") and any(map(holds_tensor, arguments.all())):
+        return Outcome(TENSOR, "HP007", "queued")
     if name in ("to", "type", "copy_", "cuda"):
         return _moved(owner, name, arguments)
     if name in ("items", "keys") and not arguments.all():
@@ -130,11 +154,24 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
     """Call a method of something unknown, where its name tells; None where it does not."""
     if name in READS:
         # `.item(3)` is an array's or a mapping's; only `.numpy` takes options of its own.
+        if name == "numpy" and not arguments.says("force", True):
+            return Outcome(HOST)
         return Outcome(UNKNOWN) if arguments.positional else _read(name)
     if is_fence(name):
         return Outcome(HOST, "HP012" if "event" in arguments.receiver else "HP011", "idle")
     if name == "to" and place_of(arguments) == "cpu":
         return _moved(owner, name, arguments)
+    if name in ("to", "cuda") and (arguments.module or name == "to"):
+        if arguments.module:
+            return Outcome(Kind("inst", "torch.nn.Module"))
+        if place_of(arguments) == "device":
+            return Outcome(TENSOR, after="queued")
+    if name in ("parameters", "buffers"):
+        return Outcome(seq(TENSOR))
+    if name in ("named_parameters", "named_buffers"):
+        return Outcome(seq(tup((HOST, TENSOR))))
+    if name in ("named_children", "named_modules"):
+        return Outcome(seq(tup((HOST, Kind("inst", "torch.nn.Module")))))
     if name == "nonzero" and not arguments.all():
         return Outcome(TENSOR, "HP006")
     if name in ("argwhere", "masked_select", "unique_consecutive", "is_nonzero", "coalesce"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codemods.facts.source import SourceError, decode_source
+from codemods.hotpath.uses import Uses
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -33,6 +34,7 @@ class Function:
     cls: Class | None = None
     decorators: tuple[str, ...] = ()
     names: frozenset[str] | None = None
+    uses: Uses | None = None
 
     @property
     def name(self) -> str:
@@ -65,8 +67,21 @@ class Class:
 class Module:
     """One file: its text, its tree, and what its names mean."""
 
-    __slots__ = ("body", "classes", "functions", "imports", "is_test", "lines", "name", "package", "path",
-                 "stars", "text", "values")  # fmt: skip
+    __slots__ = (
+        "body",
+        "classes",
+        "functions",
+        "imports",
+        "is_test",
+        "lines",
+        "name",
+        "package",
+        "path",
+        "rebound",
+        "stars",
+        "text",
+        "values",
+    )  # fmt: skip
 
     def __init__(self, path: str, name: str, data: bytes, *, is_package: bool) -> None:
         """Parse and index a file.
@@ -83,6 +98,7 @@ class Module:
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.values: dict[str, tuple[ast.expr | None, ast.expr | None]] = {}
+        self.rebound: dict[str, list[ast.expr]] = {}
         self.lines: list[str] | None = None
         tree, self.text = parse(data, path)
         self.body = tree.body
@@ -99,6 +115,13 @@ class Module:
         yield from self.functions.values()
         for cls in self.classes.values():
             yield from cls.methods.values()
+
+    def _bind(self, name: str, value: ast.expr) -> None:
+        """Note what a name is bound to, beside what it was bound to before (in another branch, perhaps)."""
+        before = self.values.get(name)
+        if before is not None and before[1] is not None:
+            self.rebound.setdefault(name, []).append(before[1])
+        self.values[name] = (None if before is None else before[0], value)
 
     def _index(self, body: list[ast.stmt], prefix: str, cls: Class | None) -> None:
         for node in body:
@@ -128,7 +151,7 @@ class Module:
                 for bound in node.targets:
                     if isinstance(bound, ast.Name):
                         if cls is None:
-                            self.values[bound.id] = (None, node.value)
+                            self._bind(bound.id, node.value)
                         else:
                             cls.values[bound.id] = node.value
             elif isinstance(node, (ast.If, ast.Try, ast.With)):

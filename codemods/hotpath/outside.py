@@ -23,6 +23,7 @@ from codemods.hotpath.kinds import (
     EMPTY,
     EVENT,
     HOST,
+    LOADER,
     MASK,
     STREAM,
     TENSOR,
@@ -45,7 +46,9 @@ from codemods.hotpath.vocabulary import (
     HOST_BUILTINS,
     LOGGING,
     MASKS,
+    NUMBERS,
     PLAIN,
+    SIZED,
     TORCH_HOST,
     TORCH_OTHERS,
     TORCH_TOOLS,
@@ -65,7 +68,9 @@ def call_external(dotted: str, arguments: Arguments) -> Outcome:
         return _torch(dotted, arguments)
     given = any(map(holds_tensor, arguments.all()))
     if root in ("numpy", "np"):
-        return Outcome(HOST, "HP004" if given else None)
+        return Outcome(HOST)  # of a tensor on the device it is an error
+    if dotted == "operator.index":
+        return Outcome(HOST, "HP007" if given else None)
     if dotted in SAVERS or dotted in TRACKER_FUNCTIONS:
         return Outcome(HOST, ("HP016" if dotted in SAVERS else "HP019") if given else None)
     if root == "logging" and dotted.rpartition(".")[2] in LOGGING:
@@ -109,13 +114,15 @@ def _builtin(name: str, arguments: Arguments) -> Outcome:
         return Outcome(HOST, "HP013" if first is not None and is_tensor(first) else None)
     if name in HOST_BUILTINS:
         return Outcome(HOST)
+    if first is None and name == "dict":
+        return Outcome(mapping(join_all(arguments.keywords.values())))
     if first is None:
-        return Outcome(
-            {"dict": mapping(BOTTOM), "tuple": tup(())}.get(name, EMPTY if name in _LISTS else UNKNOWN)
-        )
+        return Outcome({"tuple": tup(())}.get(name, EMPTY if name in _LISTS else UNKNOWN))
     special = _SPECIAL.get(name)
     if special is not None:
         return special(arguments, first)
+    if name == "iter" and first.tag == "inst":
+        return Outcome(first)
     if name in _LISTS:
         return Outcome(seq(element(first)))
     if name == "tuple":
@@ -189,6 +196,10 @@ def _torch(dotted: str, arguments: Arguments) -> Outcome:
         if dotted in names:
             harmless = code == "HP016" and all(map(is_host, arguments.positional[:1]))
             return Outcome(HOST, None if harmless else code)
+    if dotted == "torch.nn.parallel.DistributedDataParallel" or dotted == "torch.nn.DataParallel":
+        return Outcome(first if first is not None and first.tag == "obj" else Kind("inst", "torch.nn.Module"))
+    if dotted in ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"):
+        return Outcome(Kind("inst", LOADER))
     if name[:1].isupper():
         return _torch_class(dotted, name, arguments)
     if name in ("device",) and head == "torch":
@@ -220,8 +231,12 @@ def _torch_class(dotted: str, name: str, arguments: Arguments) -> Outcome:
         reads = validated and not all(map(is_host, arguments.all()))
         return Outcome(made, "HP014" if reads else None, "queued")
     if name in ("Tensor", "FloatTensor", "LongTensor", "IntTensor", "BoolTensor", "Parameter"):
-        of_tensor = name == "Parameter" and arguments.positional
-        return Outcome(join_all(arguments.positional[:1]) if of_tensor else CPU)
+        if name == "Parameter":
+            return Outcome(TENSOR)  # it follows its module to the device
+        # `torch.Tensor([t, u])` takes the numbers out of tensors one by one.
+        return Outcome(
+            CPU, "HP007" if any(holds_tensor(k) and not is_tensor(k) for k in arguments.positional) else None
+        )
     return Outcome(HOST if name in ("Generator", "Size") else Kind("inst", dotted))
 
 
@@ -230,8 +245,13 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
     given = arguments.all()
     place = place_of(arguments, None)
     if name in CONSTRUCTORS and dotted == f"torch.{name}":
-        sized = any(is_tensor(kind) for kind in arguments.positional)
-        return Outcome(TENSOR if place == "device" else CPU, "HP007" if sized else None)
+        sized = any(map(holds_tensor, arguments.positional)) or is_tensor(
+            arguments.keywords.get("fill_value", HOST)
+        )
+        on_device = place == "device" or (place is None and arguments.on_device)
+        return Outcome(TENSOR if on_device else CPU, "HP007" if sized else None)
+    if name == "histc" and any(map(is_tensor, given)):
+        return Outcome(TENSOR, "HP014", "queued")
     if name in FROM_HOST:
         return _from_host(name, arguments)
     if name in ("from_numpy", "frombuffer", "from_dlpack"):
@@ -250,10 +270,24 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
         return Outcome(seq(TENSOR) if several else TENSOR, "HP006", "queued")
     if _counted(name, arguments):
         return Outcome(TENSOR, "HP006")
+    if _numbered(name, arguments):
+        return Outcome(seq(TENSOR) if name in ("split", "chunk") else TENSOR, "HP007", "queued")
     checks = name.startswith("clip_grad") and arguments.says("error_if_nonfinite", True)
     several = name in ("split", "chunk", "unbind", "meshgrid", "broadcast_tensors", "autograd.grad")
     result = seq(TENSOR) if several else MASK if name in MASKS else TENSOR
     return Outcome(result, "HP014" if checks else None, "queued")
+
+
+def _numbered(name: str, arguments: Arguments) -> bool:
+    """Whether a tensor is given where a number is wanted."""
+    positional = arguments.positional
+    at = {"pad": 1, "clip_grad_norm_": 1, "clip_grad_value_": 1, "full_like": 1, "one_hot": 1}.get(name)
+    given = positional[1:] if name in SIZED else positional[at : at + 1] if at is not None else ()
+    if name in ("masked_fill", "index_fill"):
+        given = positional[-1:] if len(positional) > 2 else ()
+    return any(map(holds_tensor, given)) or any(
+        holds_tensor(arguments.keywords.get(keyword, HOST)) for keyword in NUMBERS.get(name, ())
+    )
 
 
 def _counted(name: str, arguments: Arguments) -> bool:
@@ -273,6 +307,8 @@ def _from_host(name: str, arguments: Arguments) -> Outcome:
     """``torch.tensor`` and its like: from numbers, or from tensors that are read one by one."""
     source = arguments.first("data") or HOST
     where = place_of(arguments, None)
+    if where is None and arguments.on_device and source.tag != "cpu":
+        where = "device"
     if holds_tensor(source):
         if is_tensor(source) and name != "tensor":
             return Outcome(CPU, "HP005") if where == "cpu" else Outcome(TENSOR)
@@ -299,9 +335,13 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
         reads = name in ("step", "get_scale")
         return Outcome(TENSOR if name == "scale" else HOST, "HP014" if reads else None, "queued")
     if dotted.startswith("torch.nn."):
-        return _module(name)
+        return _module(name, arguments)
     if dotted.startswith("torch.optim."):
+        if name == "step" and dotted.endswith("ReduceLROnPlateau") and any(map(is_tensor, arguments.all())):
+            return Outcome(HOST, "HP007", "queued")
         return Outcome(HOST, after="queued")
+    if dotted == LOADER:
+        return Outcome(Kind("inst", LOADER) if name == "__iter__" else UNKNOWN)
     if dotted.startswith("torch.utils.data."):
         return Outcome(UNKNOWN)
     if dotted.startswith("numpy."):
@@ -309,7 +349,12 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
     return unknown_method(UNKNOWN, name, arguments) or Outcome(UNKNOWN)
 
 
-def _module(name: str) -> Outcome:
+def _module(name: str, arguments: Arguments) -> Outcome:
+    given = arguments.all()
+    if name == "__call__" and all(map(is_host, given)) and any(kind.tag == "cpu" for kind in given):
+        return Outcome(CPU)  # with its weights on the device this would be an error
+    if name in ("named_children", "named_modules"):
+        return Outcome(seq(tup((HOST, Kind("inst", "torch.nn.Module")))))
     if name in ("parameters", "buffers"):
         return Outcome(seq(TENSOR))
     if name in ("named_parameters", "named_buffers"):

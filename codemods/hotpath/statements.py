@@ -128,11 +128,19 @@ def _expr(it: Interpreter, frame: Frame, node: ast.Expr) -> bool:
 @statement(ast.Assign)
 def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
     kind = it.evaluate(frame, node.value)
+    if kind.tag == "unknown" and kind.of is None:
+        kind = _by_use(frame, node.targets[0])
     if isinstance(node.value, (ast.Compare, ast.BoolOp)) and kind.tag in ("host", "unknown"):
         kind = Kind(kind.tag, EVERY) if _every(it, frame, node.value) else kind
     for target in node.targets:
         assign(it, frame, target, kind)
     return True
+
+
+def _by_use(frame: Frame, target: ast.expr) -> Kind:
+    """A tensor, if that is how a field of ``self`` is used in this function."""
+    attribute = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+    return TENSOR if attribute and ast.unparse(target) in frame.uses.tensors else UNKNOWN
 
 
 @statement(ast.AnnAssign)
@@ -232,11 +240,15 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     every, rare = _every(it, frame, node.test), frame.rare
     frame.env = {**before, **inside}
     frame.rare = rare or every is True
+    without, quiet = _without_device(node.test), frame.quiet
+    frame.quiet = quiet or without is True
     first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
     frame.env, frame.fenced = {**before, **outside}, fenced
     frame.rare = rare or every is False
+    frame.quiet = quiet or without is False
     second = it.run_block(frame, node.orelse)
+    frame.quiet = quiet
     # `if step % 100: continue`: what follows runs every so many rounds.
     frame.rare = rare or (every is False and not first)
     if first and second:
@@ -248,6 +260,24 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     elif first:
         frame.env, frame.fenced = env, idle
     return first or second
+
+
+def _without_device(test: ast.expr) -> bool | None:
+    """Whether a test holds only where there is no device (True), or only where there is one (False)."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            inner = _without_device(operand)
+            return None if inner is None else not inner
+        case ast.Compare(ast.Attribute(attr="type"), [op], [ast.Constant(value)]) if value in ("cpu", "cuda"):
+            if isinstance(op, (ast.Eq, ast.NotEq)):
+                return (value == "cpu") == isinstance(op, ast.Eq)
+        case ast.Attribute(attr="is_cuda"):
+            return False
+        case ast.Attribute(attr="is_cpu"):
+            return True
+        case ast.Call(ast.Attribute(ast.Attribute(attr="cuda"), "is_available")):
+            return False
+    return None
 
 
 def _every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
@@ -429,8 +459,11 @@ def _try(it: Interpreter, frame: Frame, node: ast.Try) -> bool:
 
 @statement(ast.With, ast.AsyncWith)
 def _with(it: Interpreter, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+    on_device = frame.on_device
     for item in node.items:
         kind = it.evaluate(frame, item.context_expr)
+        if kind.tag == "device" and kind.of != "cpu":
+            frame.on_device = True
         if kind.tag == "obj":
             for cls in kind.of:
                 enter = it.program.method(cls, "__enter__")
@@ -440,7 +473,9 @@ def _with(it: Interpreter, frame: Frame, node: ast.With | ast.AsyncWith) -> bool
             kind = element(kind)
         if item.optional_vars is not None:
             assign(it, frame, item.optional_vars, kind)
-    return it.run_block(frame, node.body)
+    falls = it.run_block(frame, node.body)
+    frame.on_device = on_device
+    return falls
 
 
 @statement(ast.Match)

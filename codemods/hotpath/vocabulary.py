@@ -9,9 +9,10 @@ def _words(text: str) -> frozenset[str]:
 
 METADATA = _words(
     """
-    backward data_ptr dim element_size get_device is_complex is_contiguous is_floating_point
-    is_pinned is_shared ndimension nelement numel register_hook requires_grad_hook retain_grad size
-    storage_offset stride
+    backward data_ptr dense_dim dim dim_order element_size get_device has_names is_coalesced
+    is_complex is_conj is_contiguous is_distributed is_floating_point is_inference is_neg is_pinned
+    is_same_size is_set_to is_shared is_signed ndimension nelement numel register_hook
+    requires_grad_hook retain_grad size sparse_dim storage_offset stride untyped_storage
     """
 )
 """Methods of a tensor that answer from what the host knows."""
@@ -50,6 +51,32 @@ TENSOR_ONLY = _words(
 )
 """Methods that only a tensor has: what they are called on is one."""
 
+TENSOR_EVIDENCE = _words(
+    """
+    backward clamp clamp_ cuda detach detach_ expand_as gather index_select log_softmax logsumexp
+    masked_fill masked_fill_ masked_select numel permute requires_grad_ scatter scatter_ scatter_add
+    scatter_add_ sigmoid softmax type_as unsqueeze unsqueeze_ view view_as zero_
+    """
+)
+"""Methods that say that what they are called on is a tensor, also where it comes from nowhere known."""
+
+MODULE_EVIDENCE = _words(
+    """
+    eval load_state_dict named_children named_modules named_parameters parameters
+    register_forward_hook state_dict zero_grad
+    """
+)
+"""Methods that say that what they are called on is a module (or an optimizer)."""
+
+MODULE_NAMES = _words(
+    """
+    actor actor_critic backbone classifier criterion critic ddp_model decoder discriminator encoder
+    generator head loss_fn loss_func lossfn model model_engine net network policy_net q_net
+    q_network qf1 qf2 student target_net target_network teacher unet value_net
+    """
+)
+"""Names of what is called like a function and gives tensors."""
+
 WORKING = _words(
     """
     backward copy_ forward optimizer_step step zero_
@@ -81,11 +108,12 @@ FROM_HOST = _words(
 
 TORCH_HOST = _words(
     """
-    are_deterministic_algorithms_enabled autocast compile_ enable_grad finfo get_default_dtype
-    get_num_threads get_rng_state iinfo inference_mode initial_seed is_floating_point
-    is_grad_enabled is_tensor manual_seed no_grad numel promote_types result_type seed
-    set_default_device set_default_dtype set_float32_matmul_precision set_grad_enabled
-    set_num_threads set_printoptions use_deterministic_algorithms
+    are_deterministic_algorithms_enabled autocast broadcast_shapes can_cast compile_ enable_grad
+    finfo get_default_dtype get_num_threads get_rng_state iinfo inference_mode initial_seed
+    is_complex is_conj is_floating_point is_grad_enabled is_inference is_inference_mode_enabled
+    is_neg is_same_size is_storage is_tensor is_warn_always_enabled manual_seed no_grad numel
+    promote_types result_type seed set_default_device set_default_dtype set_float32_matmul_precision
+    set_grad_enabled set_num_threads set_printoptions use_deterministic_algorithms
     """
 )
 """Functions of torch that have nothing to do with tensors."""
@@ -150,3 +178,46 @@ TORCH_OTHERS = _words(
     """
 )
 """Packages of torch whose other functions may give anything."""
+
+SIZED = {
+    "broadcast_to": 0,
+    "chunk": 0,
+    "expand": 0,
+    "narrow": 0,
+    "repeat": 0,
+    "reshape": 0,
+    "roll": 0,
+    "select": 0,
+    "split": 0,
+    "tile": 0,
+    "topk": 0,
+    "unflatten": 0,
+    "unfold": 0,
+    "view": 0,
+}
+"""Methods whose arguments are numbers: a tensor among them is read."""
+
+NUMBERS = {
+    "add": ("alpha",),
+    "add_": ("alpha",),
+    "addcdiv": ("value",),
+    "addcmul": ("value",),
+    "addmm": ("alpha", "beta"),
+    "chunk": ("chunks",),
+    "clip_grad_norm_": ("max_norm", "norm_type"),
+    "clip_grad_value_": ("clip_value",),
+    "dropout": ("p",),
+    "full": ("fill_value",),
+    "full_like": ("fill_value",),
+    "interpolate": ("size", "scale_factor"),
+    "leaky_relu": ("negative_slope",),
+    "narrow": ("start", "length"),
+    "new_full": ("fill_value",),
+    "one_hot": ("num_classes",),
+    "pad": ("pad", "value"),
+    "roll": ("shifts",),
+    "split": ("split_size", "split_size_or_sections"),
+    "sub": ("alpha",),
+    "topk": ("k",),
+}
+"""Keywords that take a number: a tensor given by one is read."""

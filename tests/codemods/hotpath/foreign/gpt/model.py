@@ -20,7 +20,7 @@ class Block(nn.Module):
         q, k, v = self.attn(self.ln_1(x)).split(C, dim=2)
         att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         att = att.masked_fill(self.bias[:T, :T] == 0, float("-inf"))
-        if torch.isnan(att).any():  # later: HP008 step
+        if torch.isnan(att).any():  # stall: HP008 step
             raise ValueError("diverged")
         return x + self.mlp.act(self.mlp.c_fc(F.softmax(att, dim=-1) @ v))
 
@@ -52,6 +52,6 @@ class GPT(nn.Module):
         for _ in range(max_new_tokens):
             logits, _ = self(idx)
             probs = F.softmax(logits[:, -1, :], dim=-1)
-            idx_next = torch.multinomial(probs, num_samples=1)  # later: HP014 step
+            idx_next = torch.multinomial(probs, num_samples=1)  # stall: HP014 step
             idx = torch.cat((idx, idx_next), dim=1)
         return idx

@@ -66,8 +66,8 @@ def validate(val_loader, model, criterion, device, args):
     correct = 0
     with torch.no_grad():
         for i, (images, target) in enumerate(val_loader):
-            images = images.to(device)  # later: HP015 step
-            target = target.to(device)  # later: HP015 step
+            images = images.to(device)  # stall: HP015 step
+            target = target.to(device)  # stall: HP015 step
             output = model(images)
             correct += output.argmax(dim=1).eq(target).sum().item()  # stall: HP001 step
             acc1, acc5 = accuracy(output, target, topk=(1, 5))
