@@ -48,9 +48,7 @@ from esper.leyline.protocols import (
     EngineProtocol,
     PolicyProtocol,
     RewardProtocol,
-    SeededHostProtocol,
     SlottedHostProtocol,
-    WitnessProtocol,
 )
 from esper.leyline.reports import SeedStateReport, TrainingSignals
 from esper.leyline.slots import SlotConfig, Topology
@@ -116,12 +114,10 @@ __all__ = [
     "RewardProtocol",
     "SeedStage",
     "SeedStateReport",
-    "SeededHostProtocol",
     "SlotConfig",
     "SlottedHostProtocol",
     "Topology",
     "TrainingSignals",
-    "WitnessProtocol",
     "head_sizes",
     "is_legal_transition",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from esper.leyline.rollout import (
         ActionOutcome,
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         RolloutResult,
         SlotAction,
     )
-    from esper.leyline.telemetry import GovernorRollback, Payload
 
 
 @runtime_checkable
@@ -37,28 +36,34 @@ class SlottedHostProtocol(Protocol):
 
 @runtime_checkable
 class PolicyProtocol(Protocol):
-    """Decides what is done with hosts; an engine's client sees all of them at once, by index."""
+    """Decides what is done with hosts. An engine's client is always asked of all hosts at once, in the order
+    of envs, whatever they are trained by and where.
+    """
 
     def begin_round(self, round_idx: int) -> None:
         """Fresh hosts are about to be made."""
         ...
 
-    def begin_epoch(self, epoch: int) -> None:
-        """All hosts are about to train for an epoch, counted from 1."""
+    def begin_epoch(self, epoch: int) -> int | None:
+        """All hosts are about to train for an epoch, counted from 1. The answer: of every how many
+        batches to measure the gradients, or None.
+        """
         ...
 
     def choose_configurations(
-        self, env_idx: int, contributing_slots: Sequence[str]
-    ) -> Sequence[Configuration]:
-        """How to run a host in this epoch's validation: as it is first, then the ways to compare."""
+        self, contributing_slots: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Configuration]]:
+        """How to run every host in this epoch's validation, by the slots whose seeds change its output: as it
+        is first, then the ways to compare.
+        """
         ...
 
-    def measure_contributions(self, env_idx: int, accuracies: Sequence[float]) -> Mapping[str, float]:
-        """What each seed adds, by slot as far as it is known, from the accuracies of these ways in order."""
+    def measure_contributions(self, accuracies: Sequence[Sequence[float]]) -> Sequence[Mapping[str, float]]:
+        """What each seed adds, by slot as far as it is known, from every host's accuracies in these ways."""
         ...
 
     def choose_actions(self, observations: Sequence[HostObservation]) -> Sequence[SlotAction]:
-        """One action for every env, which the engine then carries out in this order."""
+        """One action for every host."""
         ...
 
 
@@ -66,53 +71,12 @@ class PolicyProtocol(Protocol):
 class RewardProtocol(Protocol):
     """Judges what became of actions."""
 
-    def reward_action(self, env_idx: int, outcome: ActionOutcome) -> None:
-        """An env's action was carried out, and no later env's yet."""
-        ...
-
-    def end_step(self) -> None:
-        """The actions of all envs were carried out."""
+    def reward_actions(self, outcomes: Sequence[ActionOutcome]) -> None:
+        """The actions of all hosts were carried out."""
         ...
 
 
-class SeededHostProtocol(Protocol):
-    """Whose gradients can be watched: a host's, and those of the seeds in its slots."""
-
-    def live_slots(self) -> tuple[str, ...]:
-        """Slots in which a module sits."""
-        ...
-
-    def host_parameters(self) -> list[nn.Parameter]:
-        """The parameters of the host alone."""
-        ...
-
-    def seed_parameters(self, slot_id: str) -> list[nn.Parameter]:
-        """The parameters of the seed in a slot."""
-        ...
-
-
-@runtime_checkable
-class WitnessProtocol(Protocol):
-    """Is told what happens in hosts."""
-
-    def watch_gradients(self, env_idx: int, batch_idx: int, model: SeededHostProtocol) -> None:
-        """A batch's gradients are there, and not applied yet. Must not wait for the device."""
-        ...
-
-    def report_gradients(self, env_indices: Sequence[int]) -> None:
-        """Some hosts have trained for an epoch, and their devices are done."""
-        ...
-
-    def slot_changed(self, env_idx: int, slot_id: str, payload: Payload) -> None:
-        """Something happened in a slot."""
-        ...
-
-    def rolled_back(self, env_idx: int, payload: GovernorRollback) -> None:
-        """A host that broke was replaced by an earlier state of it."""
-        ...
-
-
-class ClientProtocol(PolicyProtocol, RewardProtocol, WitnessProtocol, Protocol):
+class ClientProtocol(PolicyProtocol, RewardProtocol, Protocol):
     """All that an engine asks of its client."""
 
 

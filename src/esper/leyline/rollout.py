@@ -7,10 +7,22 @@ from dataclasses import dataclass
 
 from esper.leyline.actions import FactoredAction, LifecycleOp
 from esper.leyline.reports import SeedStateReport, TrainingSignals
-from esper.leyline.telemetry import EpochCompleted
+from esper.leyline.telemetry import EpochCompleted, GovernorRollback, HostGradientNorms, Payload
 
 Configuration = Mapping[str, float]
 """A way to run a host: the alpha to use, by slot; a slot that is left out keeps its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """Something happened in a slot."""
+
+    slot_id: str
+    payload: Payload
+
+
+HostEvent = SlotChange | GovernorRollback
+"""What happens in a host besides training; an engine keeps it, by env and in order, until it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +31,8 @@ class HostObservation:
 
     `metrics` and `measured`, reports of the seeds, are of the host as it was validated. Where it broke and
     was `rolled_back`, `signals` and `reports` are of the host that took its place. `before` are the signals
-    of the epoch before, None in the first.
+    of the epoch before, None in the first. `gradients` are there if they were asked for; `events` are what
+    happened since the last action, a rollback among them.
     """
 
     metrics: EpochCompleted
@@ -28,6 +41,8 @@ class HostObservation:
     signals: TrainingSignals
     reports: Mapping[str, SeedStateReport]
     rolled_back: bool
+    gradients: HostGradientNorms | None
+    events: tuple[HostEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +56,11 @@ class SlotAction:
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """Whether an action had an effect, and the seeds after it and after the slots' tick."""
+    """Whether an action had an effect, the seeds after it and after the slots' tick, and what happened."""
 
     success: bool
     reports: Mapping[str, SeedStateReport]
+    events: tuple[HostEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)

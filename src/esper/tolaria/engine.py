@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from esper.leyline import ClientProtocol
-from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
-from esper.tolaria.env_state import EnvState, create_env_states
+from esper.leyline.rollout import (
+    ActionOutcome,
+    Configuration,
+    HostObservation,
+    RolloutResult,
+    SlotAction,
+)
+from esper.leyline.telemetry import HostGradientNorms
 from esper.tolaria.execute import execute_actions
+from esper.tolaria.gradients import take_gradients
+from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import (
     begin_training,
     begin_validation,
@@ -15,7 +23,7 @@ from esper.tolaria.hosts import (
     process_train_batch,
     process_val_batch,
 )
-from esper.tolaria.observe import observe_host
+from esper.tolaria.observe import measured_accuracies, observe_host
 from esper.tolaria.runtime import synchronise, timed, to_host
 from esper.tolaria.setup import EngineSetup
 
@@ -32,7 +40,7 @@ class VectorizedEngine:
 
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._env_states: list[EnvState] = []
+        self._env_states: list[HostEnvState] = []
         self._images = 0
         self._val_batches = setup.batches(setup.placement.env_devices)
 
@@ -40,54 +48,60 @@ class VectorizedEngine:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
         seconds = dict.fromkeys(PHASES, 0.0)
         client.begin_round(round_idx)
-        self.begin_round(client, round_idx)
+        self.make_hosts(round_idx)
         for epoch in range(1, self._setup.episode_length + 1):
-            client.begin_epoch(epoch)
+            stride = client.begin_epoch(epoch)
             with timed(seconds, "train"):
-                train_totals = self.train(client, epoch)
+                train_totals, gradients = self.train(epoch, stride)
             with timed(seconds, "validate"):
-                val_totals = self.validate(client)
+                contributing = [env_state.model.contributing_slots() for env_state in self._env_states]
+                val_totals = self.validate(client.choose_configurations(contributing))
             with timed(seconds, "decide"):
-                observations = self.observe(client, train_totals, val_totals)
-                actions = client.choose_actions(observations)
+                actions = client.choose_actions(self.observe(client, train_totals, val_totals, gradients))
             with timed(seconds, "act"):
-                self.execute(client, actions)
+                client.reward_actions(self.execute(actions))
         hosts = tuple(env_state.result() for env_state in self._env_states)
         self._env_states = []
         return RolloutResult(hosts, self._images, seconds)
 
-    def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
-        """Make fresh hosts, and batches that follow each env's own order."""
+    def make_hosts(self, round_idx: int) -> None:
+        """Fresh hosts, and batches that follow each env's own order."""
         self._images = 0
-        self._env_states = create_env_states(round_idx, self._setup, client)
+        self._env_states = create_host_states(round_idx, self._setup)
         self._train_batches = self._setup.batches(
             self._setup.placement.env_devices, [env_state.data_generator for env_state in self._env_states]
         )
 
-    def train(self, client: ClientProtocol, epoch: int) -> list[list[float]]:
-        """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2]."""
-        env_states, precision = self._env_states, self._setup.placement.precision
+    def train(
+        self, epoch: int, stride: int | None
+    ) -> tuple[list[list[float]], Sequence[HostGradientNorms | None]]:
+        """One epoch of every host, batch first, then envs; summed losses and correct answers [envs][2], and
+        what the gradients were every `stride` batches.
+        """
+        env_states, placement = self._env_states, self._setup.placement
         for env_state in env_states:
             begin_training(env_state, epoch)
         for batch_idx, env_batches in enumerate(self._train_batches):
+            watched = stride is not None and batch_idx % stride == 0
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
                 process_train_batch(
-                    env_state, inputs, targets, batch_idx, precision=precision, witness=client
+                    env_state, inputs, targets, precision=placement.precision, watched=watched
                 )
         synchronise([env_state.stream for env_state in env_states])
-        client.report_gradients(range(len(env_states)))
         self._images += len(env_states) * self._setup.subject.data.train_size
-        return to_host(
-            [env_state.train_totals for env_state in env_states], self._setup.placement.policy_device
-        )
+        gradients: Sequence[HostGradientNorms | None] = [None] * len(env_states)
+        if stride is not None:
+            gradients = take_gradients(env_states, placement.policy_device)
+        totals = to_host([env_state.train_totals for env_state in env_states], placement.policy_device)
+        return totals, gradients
 
-    def validate(self, client: ClientProtocol) -> list[list[float]]:
+    def validate(self, configurations: Sequence[Sequence[Configuration]]) -> list[list[float]]:
         """Every host as it is and, in the same pass, in the other ways that the client compares it with;
         summed loss, then correct answers by configuration [envs][1 + C].
         """
         env_states, precision = self._env_states, self._setup.placement.precision
-        for env_state in env_states:
-            begin_validation(env_state, client)
+        for env_state, of_host in zip(env_states, configurations, strict=True):
+            begin_validation(env_state, of_host)
         for env_batches in self._val_batches:
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
                 if len(env_state.configurations) > 1:
@@ -105,12 +119,16 @@ class VectorizedEngine:
         client: ClientProtocol,
         train_totals: Sequence[Sequence[float]],
         val_totals: Sequence[Sequence[float]],
+        gradients: Sequence[HostGradientNorms | None],
     ) -> list[HostObservation]:
         """What the epoch came to in every env."""
         data = self._setup.subject.data
-        totals = zip(self._env_states, train_totals, val_totals, strict=True)
-        return [observe_host(*parts, data=data, client=client) for parts in totals]
+        contributions = client.measure_contributions(
+            [measured_accuracies(totals, data) for totals in val_totals]
+        )
+        hosts = zip(self._env_states, train_totals, val_totals, contributions, gradients, strict=True)
+        return [observe_host(*of_host, data=data) for of_host in hosts]
 
-    def execute(self, client: ClientProtocol, actions: Sequence[SlotAction]) -> None:
+    def execute(self, actions: Sequence[SlotAction]) -> list[ActionOutcome]:
         """Do what was chosen, env by env."""
-        execute_actions(self._env_states, actions, task_spec=self._setup.subject.task_spec, client=client)
+        return execute_actions(self._env_states, actions, task_spec=self._setup.subject.task_spec)

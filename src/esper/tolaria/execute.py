@@ -14,31 +14,26 @@ from esper.leyline import (
     OP_GERMINATE,
     OP_PRUNE,
     OP_SET_ALPHA_TARGET,
-    ClientProtocol,
 )
 from esper.leyline.rollout import ActionOutcome, SlotAction
 from esper.leyline.task import TaskSpec
-from esper.tolaria.env_state import EnvState
+from esper.tolaria.host_state import HostEnvState
 from esper.tolaria.optimizers import create_optimizer
 
 
 def execute_actions(
-    env_states: Sequence[EnvState],
-    actions: Sequence[SlotAction],
-    *,
-    task_spec: TaskSpec,
-    client: ClientProtocol,
-) -> None:
-    """Act, env by env, and have the client judge each; every slot ticks once."""
+    env_states: Sequence[HostEnvState], actions: Sequence[SlotAction], *, task_spec: TaskSpec
+) -> list[ActionOutcome]:
+    """Act, env by env; every slot ticks once."""
+    outcomes = []
     for env_state, action in zip(env_states, actions, strict=True):
         success = execute_action(env_state, action, task_spec=task_spec)
         end_env_step(env_state)
-        outcome = ActionOutcome(success, env_state.model.slot_reports())
-        client.reward_action(env_state.env_idx, outcome)
-    client.end_step()
+        outcomes.append(ActionOutcome(success, env_state.model.slot_reports(), env_state.take_events()))
+    return outcomes
 
 
-def execute_action(env_state: EnvState, chosen: SlotAction, *, task_spec: TaskSpec) -> bool:
+def execute_action(env_state: HostEnvState, chosen: SlotAction, *, task_spec: TaskSpec) -> bool:
     """Do to a slot what was chosen; whether that had an effect."""
     model, slot_id, action = env_state.model, chosen.slot_id, chosen.action
     if slot_id is None:
@@ -74,7 +69,7 @@ def execute_action(env_state: EnvState, chosen: SlotAction, *, task_spec: TaskSp
     raise RuntimeError(f"no way to execute {chosen.op.name}")
 
 
-def end_env_step(env_state: EnvState) -> None:
+def end_env_step(env_state: HostEnvState) -> None:
     """Let every slot tick once; seeds that are gone need no optimizer."""
     env_state.model.step_epoch()
     live = env_state.model.live_slots()

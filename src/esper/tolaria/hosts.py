@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from esper.leyline import PolicyProtocol, WitnessProtocol
-from esper.tolaria.env_state import EnvState
+from esper.leyline.rollout import Configuration
+from esper.tolaria.gradients import measure_gradients
+from esper.tolaria.host_state import HostEnvState
 from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.optimizers import backward, step_optimizers
 from esper.tolaria.runtime import on_stream
 from esper.tolaria.setup import Precision
 
 
-def begin_training(env_state: EnvState, epoch: int) -> None:
+def begin_training(env_state: HostEnvState, epoch: int) -> None:
     """Make a host ready for an epoch of training."""
     env_state.epoch = epoch
     env_state.model.train()
     env_state.train_totals.zero_()
 
 
-def begin_validation(env_state: EnvState, policy: PolicyProtocol) -> None:
+def begin_validation(env_state: HostEnvState, configurations: Sequence[Configuration]) -> None:
     """Make a host ready for a validation pass over the configurations that are to be compared."""
     env_state.model.eval()
     env_state.val_totals.zero_()
-    contributing = env_state.model.contributing_slots()
-    env_state.configurations = policy.choose_configurations(env_state.env_idx, contributing)
+    env_state.configurations = configurations
 
 
 def process_train_batch(
-    env_state: EnvState,
+    env_state: HostEnvState,
     inputs: Tensor,
     targets: Tensor,
-    batch_idx: int,
     *,
     precision: Precision,
-    witness: WitnessProtocol,
+    watched: bool,
 ) -> None:
-    """Forward, backward and optimizer steps; adds to the env's totals."""
+    """Forward, backward and optimizer steps; adds to the env's totals, if `watched` to its gradient norms."""
     optimizers = env_state.optimizers
     with on_stream(env_state.stream, inputs, targets):
         env_state.host_optimizer.zero_grad(set_to_none=True)
@@ -47,13 +48,16 @@ def process_train_batch(
             logits = env_state.model(inputs)
         loss = mean_loss(logits, targets)
         backward(loss, optimizers, env_state.scaler)
-        witness.watch_gradients(env_state.env_idx, batch_idx, env_state.model)
+        if watched:
+            measure_gradients(env_state)
         step_optimizers(optimizers, env_state.scaler)
         correct = count_correct(logits, targets)
         env_state.train_totals += torch.stack([loss.detach().double() * targets.numel(), correct.double()])
 
 
-def process_val_batch(env_state: EnvState, inputs: Tensor, targets: Tensor, *, precision: Precision) -> None:
+def process_val_batch(
+    env_state: HostEnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
+) -> None:
     """Loss and correct answers of the host as it is; adds to the env's totals."""
     with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
         with precision.autocast(env_state.device):
@@ -64,7 +68,7 @@ def process_val_batch(env_state: EnvState, inputs: Tensor, targets: Tensor, *, p
 
 
 def process_fused_val_batch(
-    env_state: EnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
+    env_state: HostEnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
 ) -> None:
     """Loss of the host as it is, and correct answers of all its configurations, in one pass."""
     configurations = env_state.configurations

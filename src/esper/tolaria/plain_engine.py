@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import torch
 
 from esper.leyline import ClientProtocol
-from esper.leyline.rollout import HostObservation, RolloutResult, SlotAction
+from esper.leyline.rollout import Configuration, RolloutResult
+from esper.leyline.telemetry import HostGradientNorms
 from esper.tolaria.engine import PHASES
-from esper.tolaria.env_state import EnvState, create_env_states
 from esper.tolaria.execute import execute_actions
+from esper.tolaria.gradients import take_gradients
+from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import begin_training, begin_validation, process_train_batch, process_val_batch
 from esper.tolaria.losses import count_correct
-from esper.tolaria.observe import observe_host
+from esper.tolaria.observe import measured_accuracies, observe_host
 from esper.tolaria.runtime import timed
 from esper.tolaria.setup import EngineSetup
 
@@ -21,13 +23,13 @@ from esper.tolaria.setup import EngineSetup
 class PlainEngine:
     """Does what `VectorizedEngine` does, slowly and readably, with the same bits: to look for faults with.
 
-    Every env trains for a whole epoch and is validated before the next one's turn comes, on batches from an
-    iterator of its own.
+    Every env trains for a whole epoch before the next one's turn comes, on batches from an iterator of its
+    own; then each is validated in turn.
     """
 
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._env_states: list[EnvState] = []
+        self._env_states: list[HostEnvState] = []
         self._images = 0
         self._val_batches = {device: setup.batches([device]) for device in setup.placement.env_devices}
 
@@ -35,29 +37,40 @@ class PlainEngine:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
         seconds = dict.fromkeys(PHASES, 0.0)
         client.begin_round(round_idx)
-        self.begin_round(client, round_idx)
+        self.make_hosts(round_idx)
+        data, env_states = self._setup.subject.data, self._env_states
         for epoch in range(1, self._setup.episode_length + 1):
-            client.begin_epoch(epoch)
-            observations = []
-            for env_state in self._env_states:
-                with timed(seconds, "train"):
-                    train_totals = self.train(client, env_state, epoch)
-                with timed(seconds, "validate"):
-                    val_totals = self.validate(client, env_state)
-                with timed(seconds, "decide"):
-                    observations.append(self.observe(client, env_state, train_totals, val_totals))
+            stride = client.begin_epoch(epoch)
+            with timed(seconds, "train"):
+                trained = [self.train(env_state, epoch, stride) for env_state in env_states]
+            with timed(seconds, "validate"):
+                contributing = [env_state.model.contributing_slots() for env_state in env_states]
+                ways = client.choose_configurations(contributing)
+                val_totals = [
+                    self.validate(env_state, of_env)
+                    for env_state, of_env in zip(env_states, ways, strict=True)
+                ]
             with timed(seconds, "decide"):
+                accuracies = [measured_accuracies(totals, data) for totals in val_totals]
+                contributions = client.measure_contributions(accuracies)
+                observations = [
+                    observe_host(env_state, train_totals, totals, adds, gradients, data=data)
+                    for env_state, (train_totals, gradients), totals, adds in zip(
+                        env_states, trained, val_totals, contributions, strict=True
+                    )
+                ]
                 actions = client.choose_actions(observations)
             with timed(seconds, "act"):
-                self.execute(client, actions)
-        hosts = tuple(env_state.result() for env_state in self._env_states)
+                task_spec = self._setup.subject.task_spec
+                client.reward_actions(execute_actions(env_states, actions, task_spec=task_spec))
         self._env_states = []
+        hosts = tuple(env_state.result() for env_state in env_states)
         return RolloutResult(hosts, self._images, seconds)
 
-    def begin_round(self, client: ClientProtocol, round_idx: int) -> None:
-        """Make fresh hosts, and for each of them batches in its own order."""
+    def make_hosts(self, round_idx: int) -> None:
+        """Fresh hosts, and for each of them batches in its own order."""
         self._images = 0
-        self._env_states = create_env_states(round_idx, self._setup, client)
+        self._env_states = create_host_states(round_idx, self._setup)
         for env_state in self._env_states:
             env_state.stream = None
         self._train_batches = [
@@ -65,32 +78,33 @@ class PlainEngine:
             for env_state in self._env_states
         ]
 
-    def train(self, client: ClientProtocol, env_state: EnvState, epoch: int) -> list[float]:
-        """One epoch of one host; summed losses and correct answers [2]."""
+    def train(
+        self, env_state: HostEnvState, epoch: int, stride: int | None
+    ) -> tuple[list[float], HostGradientNorms | None]:
+        """One epoch of one host; summed losses and correct answers [2], and the gradients of every so many
+        batches.
+        """
         begin_training(env_state, epoch)
         for batch_idx, [(inputs, targets)] in enumerate(self._train_batches[env_state.env_idx]):
-            process_train_batch(
-                env_state,
-                inputs,
-                targets,
-                batch_idx,
-                precision=self._setup.placement.precision,
-                witness=client,
-            )
-        client.report_gradients([env_state.env_idx])
+            watched = stride is not None and batch_idx % stride == 0
+            precision = self._setup.placement.precision
+            process_train_batch(env_state, inputs, targets, precision=precision, watched=watched)
+        gradients = None
+        if stride is not None:
+            [gradients] = take_gradients([env_state], self._setup.placement.policy_device)
         self._images += self._setup.subject.data.train_size
         totals: list[float] = env_state.train_totals.tolist()
-        return totals
+        return totals, gradients
 
-    def validate(self, client: ClientProtocol, env_state: EnvState) -> list[float]:
+    def validate(self, env_state: HostEnvState, configurations: Sequence[Configuration]) -> list[float]:
         """One host in all the ways that the client compares, one after the other; summed loss of the first,
         then correct answers by configuration [1 + C].
         """
         precision, batches = self._setup.placement.precision, self._val_batches[env_state.device]
-        begin_validation(env_state, client)
+        begin_validation(env_state, configurations)
         for [(inputs, targets)] in batches:
             process_val_batch(env_state, inputs, targets, precision=precision)
-        for index, configuration in enumerate(env_state.configurations[1:], start=1):
+        for index, configuration in enumerate(configurations[1:], start=1):
             for [(inputs, targets)] in batches:
                 with torch.inference_mode():
                     with precision.autocast(env_state.device):
@@ -99,18 +113,3 @@ class PlainEngine:
         self._images += self._setup.subject.data.val_size
         totals: list[float] = env_state.val_totals.tolist()
         return totals
-
-    def observe(
-        self,
-        client: ClientProtocol,
-        env_state: EnvState,
-        train_totals: Sequence[float],
-        val_totals: Sequence[float],
-    ) -> HostObservation:
-        """What the epoch came to."""
-        data = self._setup.subject.data
-        return observe_host(env_state, train_totals, val_totals, data=data, client=client)
-
-    def execute(self, client: ClientProtocol, actions: Sequence[SlotAction]) -> None:
-        """Do what was chosen, env by env."""
-        execute_actions(self._env_states, actions, task_spec=self._setup.subject.task_spec, client=client)

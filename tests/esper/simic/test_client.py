@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from esper.leyline import PolicyProtocol, RewardProtocol, WitnessProtocol
+from esper.leyline import PolicyProtocol, RewardProtocol
 from esper.simic.client import SimicClient
 from esper.simic.training import vectorized
 
@@ -22,7 +22,7 @@ def trainer() -> ModuleType:
 
 
 def test_the_client_has_what_an_engine_asks_for() -> None:
-    for protocol in (PolicyProtocol, RewardProtocol, WitnessProtocol):
+    for protocol in (PolicyProtocol, RewardProtocol):
         assert issubclass(SimicClient, protocol)
 
 

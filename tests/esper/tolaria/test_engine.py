@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,16 +21,17 @@ from esper.leyline.rollout import (
     SlotAction,
 )
 from esper.leyline.task import Loading
-from esper.leyline.telemetry import GovernorRollback, Payload
+from esper.leyline.telemetry import GovernorRollback, SeedGerminated
 from esper.runtime import get_task_spec
 from esper.tolaria.data import load_data
 from esper.tolaria.engine import VectorizedEngine
+from esper.tolaria.host_state import create_host_states
 from esper.tolaria.plain_engine import PlainEngine
 from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject
 
 CPU = torch.device("cpu")
 ENGINES = [VectorizedEngine, PlainEngine]
-ENVS, EPOCHS, IMAGES = 2, 5, 150
+ENVS, EPOCHS, IMAGES, STRIDE = 2, 5, 150, 2
 
 
 def setup_of(governor_threshold: float = 10.0) -> EngineSetup:
@@ -61,28 +64,23 @@ class Growing:
     def begin_round(self, round_idx: int) -> None:
         self.note("begin_round", None, round_idx)
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int) -> int | None:
         self.epoch = epoch
         self.note("begin_epoch", None, epoch)
-
-    def watch_gradients(self, env_idx: int, batch_idx: int, model: Any) -> None:
-        norm = sum(float(parameter.grad.norm()) for parameter in model.host_parameters())
-        seeds = {slot: len(model.seed_parameters(slot)) for slot in model.live_slots()}
-        self.note("watch_gradients", env_idx, batch_idx, norm, seeds)
-
-    def report_gradients(self, env_indices: Sequence[int]) -> None:
-        for env_idx in env_indices:
-            self.note("report_gradients", env_idx)
+        return STRIDE if epoch % 2 else None
 
     def choose_configurations(
-        self, env_idx: int, contributing_slots: Sequence[str]
-    ) -> Sequence[Configuration]:
-        self.note("choose_configurations", env_idx, tuple(contributing_slots))
-        return [{}, *({slot: 0.0} for slot in contributing_slots)]
+        self, contributing_slots: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[Configuration]]:
+        for env_idx, slots in enumerate(contributing_slots):
+            self.note("choose_configurations", env_idx, tuple(slots))
+        return [[{}, *({slot: 0.0} for slot in slots)] for slots in contributing_slots]
 
-    def measure_contributions(self, env_idx: int, accuracies: Sequence[float]) -> Mapping[str, float]:
-        self.note("measure_contributions", env_idx, list(accuracies))
-        return {"r0c1": accuracies[0] - accuracies[1]} if self.epoch == EPOCHS else {}
+    def measure_contributions(self, accuracies: Sequence[Sequence[float]]) -> Sequence[Mapping[str, float]]:
+        for env_idx, of_host in enumerate(accuracies):
+            self.note("measure_contributions", env_idx, list(of_host))
+        known = self.epoch == EPOCHS
+        return [{"r0c1": full - without} if known else {} for full, without, *_ in accuracies]
 
     def choose_actions(self, observations: Sequence[HostObservation]) -> Sequence[SlotAction]:
         for env_idx, observation in enumerate(observations):
@@ -91,17 +89,9 @@ class Growing:
         action = FactoredAction(1, 0, 0, 0, 0, 0, 0, op=op)
         return [SlotAction(op, "r0c1", action)] * len(observations)
 
-    def reward_action(self, env_idx: int, outcome: ActionOutcome) -> None:
-        self.note("reward_action", env_idx, outcome)
-
-    def end_step(self) -> None:
-        self.note("end_step", None)
-
-    def slot_changed(self, env_idx: int, slot_id: str, payload: Payload) -> None:
-        self.note("slot_changed", env_idx, slot_id, payload)
-
-    def rolled_back(self, env_idx: int, payload: GovernorRollback) -> None:
-        self.note("rolled_back", env_idx, payload)
+    def reward_actions(self, outcomes: Sequence[ActionOutcome]) -> None:
+        for env_idx, outcome in enumerate(outcomes):
+            self.note("reward_actions", env_idx, outcome)
 
     def of(self, name: str, env_idx: int = 0) -> list[tuple[Any, ...]]:
         return [entry[1:] for entry in self.told[env_idx] if entry[0] == name]
@@ -116,17 +106,24 @@ def roll_out(engine: type[Any], setup: EngineSetup) -> tuple[Growing, RolloutRes
 def test_what_an_engine_asks_and_tells_in_an_episode(engine: type[Any]) -> None:
     client, result = roll_out(engine, setup_of())
     assert client.calls[:2] == ["begin_round", "begin_epoch"]
-    told = [call for call in client.calls if call != "slot_changed"]
-    assert told[-4:] == ["choose_actions", "reward_action", "reward_action", "end_step"]
-    batches = -(-IMAGES // get_task_spec("cifar_minimal").batch_size)
-    assert len(client.of("watch_gradients")) == EPOCHS * batches
+    questions = ("choose_configurations", "measure_contributions", "choose_actions", "reward_actions")
+    assert client.calls[-8:] == [name for name in questions for _ in range(ENVS)]
     contributing = [slots for (slots,) in client.of("choose_configurations")]
     assert contributing[0] == ()
     assert contributing[-1] == ("r0c1",)
     observations = [observation for (observation,) in client.of("choose_actions")]
     assert [seen.signals.epoch for seen in observations] == list(range(1, EPOCHS + 1))
     assert [seen.before for seen in observations] == [None, *(seen.signals for seen in observations[:-1])]
-    outcomes = [outcome for (outcome,) in client.of("reward_action")]
+    batches = -(-IMAGES // get_task_spec("cifar_minimal").batch_size)
+    measured = [seen.gradients for seen in observations]
+    assert [gradients is not None for gradients in measured] == [True, False, True, False, True]
+    assert measured[0] is not None
+    assert measured[0].batches == -(-batches // STRIDE)
+    assert measured[0].host > 0
+    assert measured[2] is not None
+    assert set(measured[2].seeds) == {"r0c1"}
+    outcomes = [outcome for (outcome,) in client.of("reward_actions")]
+    assert [type(event.payload) for event in outcomes[0].events] == [SeedGerminated]
     assert outcomes[0].success
     assert set(outcomes[0].reports) == {"r0c1"}
     [(accuracies,)] = client.of("measure_contributions")[-1:]
@@ -144,14 +141,15 @@ def test_both_engines_tell_every_env_the_same() -> None:
     assert side_by_side.told[0] != side_by_side.told[1]
     assert first.hosts == second.hosts
     assert first.images == second.images
-    assert side_by_side.calls != in_turn.calls
+    assert side_by_side.calls == in_turn.calls
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_host_that_breaks_is_put_back_and_the_client_is_told(engine: type[Any]) -> None:
     client, result = roll_out(engine, setup_of(governor_threshold=0.1))
-    rollbacks = [payload for (payload,) in client.of("rolled_back")]
     observations = [observation for (observation,) in client.of("choose_actions")]
+    events = [event for seen in observations for event in seen.events]
+    rollbacks = [event for event in events if isinstance(event, GovernorRollback)]
     assert len(rollbacks) == result.hosts[0].rollbacks == sum(seen.rolled_back for seen in observations) > 0
     assert any(payload.pruned_slots for payload in rollbacks)
     back = next(seen for seen in observations if seen.rolled_back)
@@ -167,3 +165,10 @@ def test_a_round_does_not_depend_on_the_rounds_before() -> None:
         rounds.append(dict(client.told))
     assert rounds[0] == rounds[2]
     assert rounds[0] != rounds[1]
+
+
+def test_a_stream_of_another_device_is_refused() -> None:
+    [env_state, _] = create_host_states(0, setup_of())
+    stream: Any = SimpleNamespace(device=torch.device("cuda", 1))
+    with pytest.raises(ValueError, match="env 0: its stream is of cuda:1, its host on cpu"):
+        replace(env_state, stream=stream)

@@ -4,16 +4,18 @@ from esper.simic.telemetry.anomalies import AnomalyDetector, AnomalyThresholds
 from esper.simic.telemetry.gradients import (
     EXPLODING_NORM,
     VANISHING_NORM,
-    GradientNorms,
     LayerGradientStats,
-    collect_host_gradients_async,
     collect_per_layer_gradients,
-    collect_seed_gradients_async,
-    split_gradient_norms,
 )
 from esper.simic.telemetry.levels import ESCALATION_EPOCHS, TelemetryConfig, TelemetryLevel
 from esper.simic.telemetry.progress import PLATEAU_EPOCHS, detect_progress
 from esper.simic.telemetry.stability import NumericalReport, check_numerical_stability
+from esper.tolaria.gradients import (
+    GradientNorms,
+    collect_host_gradients_async,
+    collect_seed_gradients_async,
+    split_gradient_norms,
+)
 
 __all__ = [
     "ESCALATION_EPOCHS",

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from esper.leyline import CAUSAL_HEADS, HEAD_INDEX, HEAD_NAMES, LifecycleOp
 from esper.leyline.rollout import ActionOutcome, HostResult
@@ -32,6 +32,7 @@ from esper.leyline.telemetry import (
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.attribution import CounterfactualMatrix, ShapleyValues
+from esper.simic.decisions import Decision, StepReward
 from esper.simic.rewards import ScaffoldCredit
 from esper.simic.telemetry import (
     EXPLODING_NORM,
@@ -42,17 +43,20 @@ from esper.simic.telemetry import (
 )
 from esper.tamiyo import ActionMasks
 
-if TYPE_CHECKING:
-    from esper.simic.training.parallel_env_state import ParallelEnvState
-    from esper.simic.training.run_state import Decision, StepReward
-
-
 DEGRADATION_SHARE = 0.1
+
+
+class EnvContext(Protocol):
+    """Where an env stands: its index, the round, and the epoch of it."""
+
+    env_idx: int
+    round_idx: int
+    epoch: int
 
 
 def emit_with_env_context(
     hub: TelemetryHub,
-    env_state: ParallelEnvState,
+    env_state: EnvContext,
     data: Payload,
     *,
     slot: str | None = None,
@@ -98,7 +102,7 @@ def emit_batch_completed(
 
 def emit_last_action(
     hub: TelemetryHub,
-    env_state: ParallelEnvState,
+    env_state: EnvContext,
     decision: Decision,
     reward: StepReward,
     outcome: ActionOutcome,
@@ -198,9 +202,7 @@ def emit_action_distribution(
     )
 
 
-def emit_cf_unavailable(
-    hub: TelemetryHub, env_state: ParallelEnvState, reason: str, slots: Sequence[str]
-) -> None:
+def emit_cf_unavailable(hub: TelemetryHub, env_state: EnvContext, reason: str, slots: Sequence[str]) -> None:
     """Emit that an env's seeds got no contribution this epoch."""
     emit_with_env_context(hub, env_state, CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
 
@@ -261,7 +263,7 @@ def emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], d
     )
 
 
-def emit_counterfactual(hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix) -> None:
+def emit_counterfactual(hub: TelemetryHub, env_state: EnvContext, matrix: CounterfactualMatrix) -> None:
     """Emit what validation without some seeds said of each."""
     emit_with_env_context(
         hub,
@@ -275,7 +277,7 @@ def emit_counterfactual(hub: TelemetryHub, env_state: ParallelEnvState, matrix: 
 
 
 def emit_shapley(
-    hub: TelemetryHub, env_state: ParallelEnvState, matrix: CounterfactualMatrix, shares: ShapleyValues
+    hub: TelemetryHub, env_state: EnvContext, matrix: CounterfactualMatrix, shares: ShapleyValues
 ) -> None:
     """Emit the seeds' shares of what they added together."""
     emit_with_env_context(
@@ -293,7 +295,7 @@ def emit_shapley(
 
 
 def emit_scaffold_credits(
-    hub: TelemetryHub, env_state: ParallelEnvState, credits: Sequence[ScaffoldCredit]
+    hub: TelemetryHub, env_state: EnvContext, credits: Sequence[ScaffoldCredit]
 ) -> None:
     """Emit which seeds got credit for the help that they gave."""
     for credit in credits:
@@ -336,7 +338,7 @@ def check_performance_degradation(
 def apply_slot_telemetry(
     hub: TelemetryHub,
     telemetry: TelemetryConfig,
-    env_state: ParallelEnvState,
+    env_state: EnvContext,
     slot_id: str,
     payload: Payload,
 ) -> None:

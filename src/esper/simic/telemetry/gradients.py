@@ -1,10 +1,9 @@
-"""Gradient norms: of the policy's layers after an update, and of a host and its seeds while they train."""
+"""Gradient norms of the policy's layers after an update."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 VANISHING_NORM = 1e-7
 EXPLODING_NORM = 1e2
@@ -26,39 +25,3 @@ def collect_per_layer_gradients(module: nn.Module) -> list[LayerGradientStats]:
         return []
     norms = torch.stack(torch._foreach_norm([gradient for _, gradient in named])).tolist()
     return [LayerGradientStats(name, norm) for (name, _), norm in zip(named, norms, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class GradientNorms:
-    """Mean 2-norms over the batches measured: of the host's gradient and of every seed's."""
-
-    host: float
-    seeds: Mapping[str, float]
-
-
-@torch.compiler.disable
-def collect_host_gradients_async(parameters: Sequence[nn.Parameter]) -> Tensor:
-    """Norm [] of a host's whole gradient. Does not wait for the device."""
-    return _total_norm(parameters)
-
-
-@torch.compiler.disable
-def collect_seed_gradients_async(
-    parameters: Mapping[str, Sequence[nn.Parameter]], device: torch.device
-) -> Tensor:
-    """Norms [seeds] of each seed's gradient, in the mapping's order. Does not wait for the device."""
-    norms = [_total_norm(group) for group in parameters.values()]
-    return torch.stack(norms) if norms else torch.zeros(0, device=device)
-
-
-def _total_norm(parameters: Sequence[nn.Parameter]) -> Tensor:
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    if not gradients:
-        return torch.zeros((), device=parameters[0].device if parameters else None)
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-
-
-def split_gradient_norms(norms: Sequence[Tensor], seed_slots: Sequence[Sequence[str]]) -> list[GradientNorms]:
-    """The norms [1 + seeds] of every env with names. One transfer to the host for all envs."""
-    flat = iter(torch.cat(list(norms)).tolist())
-    return [GradientNorms(next(flat), {slot: next(flat) for slot in slots}) for slots in seed_slots]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from esper.kasmina.lifecycle import resolve_target_slot
 from esper.leyline import (
@@ -18,42 +19,27 @@ from esper.leyline import (
     FactoredAction,
 )
 from esper.leyline.rollout import ActionOutcome, SlotAction
-from esper.leyline.telemetry import AnomalyDetected
 from esper.simic.agent import HostActions
+from esper.simic.decisions import Decision, StepReward
 from esper.simic.rewards import (
+    RewardConfig,
     RewardFamily,
     RewardInputs,
+    ScaffoldCredit,
     compute_loss_reward,
     compute_rent_and_shock_inputs,
     compute_reward,
 )
-from esper.simic.telemetry import TelemetryLevel
-from esper.simic.telemetry.emitters import (
-    emit_cf_unavailable,
-    emit_counterfactual,
-    emit_last_action,
-    emit_scaffold_credits,
-    emit_with_env_context,
-)
-from esper.simic.training.helpers import handle_telemetry_escalation
-from esper.simic.training.observation import legal_actions
+from esper.simic.training.observation import ObservationSpace
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.run_state import (
-    ActionExecutionResult,
-    Decision,
-    EnvObservation,
-    RoundState,
-    RunProgress,
-    RunSetup,
-    StepReward,
-)
+from esper.simic.training.round_state import EnvObservation, RoundState, StepState
 
 
-def parse_decisions(host_actions: HostActions, *, setup: RunSetup) -> list[Decision]:
+def parse_decisions(host_actions: HostActions, space: ObservationSpace) -> list[Decision]:
     """What was chosen for every env, in words and as the engine takes it."""
     decisions = []
     for env_idx, sampled in enumerate(host_actions.actions):
-        action, choices = _parse_sampled_action(env_idx, sampled, setup=setup)
+        action, choices = _parse_sampled_action(env_idx, sampled, space)
         decisions.append(
             Decision(
                 action=action,
@@ -67,11 +53,11 @@ def parse_decisions(host_actions: HostActions, *, setup: RunSetup) -> list[Decis
 
 
 def _parse_sampled_action(
-    env_idx: int, action: FactoredAction, *, setup: RunSetup
+    env_idx: int, action: FactoredAction, space: ObservationSpace
 ) -> tuple[SlotAction, dict[str, str]]:
     """What to do with which slot, and the choices of the heads that the operation reads."""
     op = action.lifecycle_op
-    slot_id, enabled = resolve_target_slot(action.slot, setup.subject.slot_config, setup.subject.slots)
+    slot_id, enabled = resolve_target_slot(action.slot, space.slot_config, space.slots)
     if op is not OP_WAIT and not enabled:
         raise RuntimeError(f"env {env_idx}: the policy chose {op.name} in {slot_id}, not enabled")
     names = {
@@ -94,17 +80,14 @@ def reward_step(
     action: SlotAction,
     outcome: ActionOutcome,
     *,
-    setup: RunSetup,
-) -> tuple[float, dict[str, float]]:
-    """The raw reward of one env-step, and the parts that sum to it."""
+    reward_config: RewardConfig,
+    host_params: int,
+) -> tuple[float, dict[str, float], Sequence[ScaffoldCredit]]:
+    """The raw reward of one env-step, the parts that sum to it, and the help that was paid for."""
     before, after, signals = seen.host.reports, outcome.reports, seen.host.signals
     rent = compute_rent_and_shock_inputs(after, env_state.alphas)
     env_state.alphas = {slot_id: report.alpha for slot_id, report in after.items()}
-    credits = env_state.scaffolds.settle(
-        env_state.epoch, before, after, signals.val_accuracy, setup.reward_config
-    )
-    if setup.reward_config.pays_scaffolds and setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        emit_scaffold_credits(setup.reporter.hub, env_state, credits)
+    credits = env_state.scaffolds.settle(env_state.epoch, before, after, signals.val_accuracy, reward_config)
     reward_inputs = RewardInputs(
         op=action.op,
         success=outcome.success,
@@ -112,87 +95,52 @@ def reward_step(
         before=before,
         after=after,
         signals=signals,
-        host_params=setup.subject.host_params,
+        host_params=host_params,
         rent=rent,
         escrow=env_state.escrow,
         scaffold_credit=math.fsum(credit.credit for credit in credits),
     )
-    if setup.reward_config.family is RewardFamily.LOSS:
-        breakdown = compute_loss_reward(reward_inputs, setup.reward_config)
+    if reward_config.family is RewardFamily.LOSS:
+        breakdown = compute_loss_reward(reward_inputs, reward_config)
     else:
-        breakdown = compute_reward(reward_inputs, setup.reward_config)
+        breakdown = compute_reward(reward_inputs, reward_config)
     env_state.escrow = dict(breakdown.escrow)
     components = dict(breakdown.components)
     reward = breakdown.total
     if seen.penalty:
         components["rollback"] = -seen.penalty
         reward -= seen.penalty
-    return reward, components
+    return reward, components, credits
 
 
-def report_env_step(env_state: ParallelEnvState, seen: EnvObservation, *, setup: RunSetup) -> None:
-    """Emit what an epoch of one env came to, before what was done about it."""
-    metrics = seen.host.metrics
-    if env_state.matrix is not None:
-        emit_counterfactual(setup.reporter.hub, env_state, env_state.matrix)
-    elif metrics.seeds:
-        emit_cf_unavailable(setup.reporter.hub, env_state, "no seed changes the output", tuple(metrics.seeds))
-    emit_with_env_context(setup.reporter.hub, env_state, metrics)
-    if seen.turn is not None:
-        emit_with_env_context(setup.reporter.hub, env_state, seen.turn)
-
-
-def reward_action(
-    round_state: RoundState, env_idx: int, outcome: ActionOutcome, *, setup: RunSetup, progress: RunProgress
-) -> None:
-    """Reward, count and report what became of one env's action; step and round grow in place."""
+def count_step(round_state: RoundState, env_idx: int, reward: StepReward, outcome: ActionOutcome) -> None:
+    """Add an env-step to what its step, its env and its round have seen."""
     env_state, step = round_state.env_states[env_idx], round_state.step
-    seen, decision = step.observations[env_idx], step.decisions[env_idx]
-    op = decision.action.op
-    raw, components = reward_step(env_state, seen, decision.action, outcome, setup=setup)
-    reward = StepReward(raw, components, progress.reward_normalizer.normalize(raw))
+    seen, op = step.observations[env_idx], step.decisions[env_idx].action.op
     step.rewards.append(reward)
-    env_state.rewards.append(raw)
-    round_state.rewards.append(raw)
-    for name, value in components.items():
+    env_state.rewards.append(reward.raw)
+    round_state.rewards.append(reward.raw)
+    for name, value in reward.components.items():
         round_state.components.setdefault(name, []).append(value)
     round_state.action_counts[op.name] += 1
     round_state.action_successes[op.name] += outcome.success
     round_state.mask_hits.update(name for name, hit in seen.masks.masked_heads().items() if hit)
-    if setup.reporter.telemetry.wants(TelemetryLevel.NORMAL):
-        report_env_step(env_state, seen, setup=setup)
-        emit_last_action(setup.reporter.hub, env_state, decision, reward, outcome, seen.masks)
-    at_end = env_state.epoch == setup.config.episode_length
-    step.dones.append(at_end and setup.reward_config.pays_at_end)
+
+
+def end_env_step(
+    step: StepState,
+    env_state: ParallelEnvState,
+    outcome: ActionOutcome,
+    *,
+    at_end: bool,
+    pays_at_end: bool,
+    space: ObservationSpace,
+) -> None:
+    """Say whether the episode is over, and keep what the policy's update needs of its last state."""
+    step.dones.append(at_end and pays_at_end)
     if at_end:
-        if not setup.reward_config.pays_at_end:
-            step.result.truncated_bootstrap_targets.append((env_idx, env_state.epoch - 1))
-        step.result.post_action_signals.append(seen.host.signals)
+        if not pays_at_end:
+            step.result.truncated_bootstrap_targets.append((env_state.env_idx, env_state.epoch - 1))
+        step.result.post_action_signals.append(step.observations[env_state.env_idx].host.signals)
         step.result.post_action_slot_reports.append(dict(outcome.reports))
-        step.result.post_action_masks.append(legal_actions(outcome.reports, setup=setup))
-
-
-def end_step(round_state: RoundState, *, setup: RunSetup, progress: RunProgress) -> ActionExecutionResult:
-    """Hand the rewards of all envs to the policy's memory, and report what is wrong with hosts."""
-    step = round_state.step
-    normalised = [reward.normalised for reward in step.rewards]
-    round_state.buffer.set_rewards(round_state.env_states[0].epoch - 1, normalised, dones=step.dones)
-    progress.env_steps += len(normalised)
-    watch_hosts(round_state, setup=setup)
-    return step.result
-
-
-def watch_hosts(round_state: RoundState, *, setup: RunSetup) -> None:
-    """Emit what is wrong with hosts after an epoch, and adapt the level of telemetry to it."""
-    anomalies: list[AnomalyDetected] = []
-    for env_state, seen in zip(round_state.env_states, round_state.step.observations, strict=True):
-        for anomaly in seen.anomalies:
-            emit_with_env_context(setup.reporter.hub, env_state, anomaly, severity="warning")
-            anomalies.append(anomaly)
-    handle_telemetry_escalation(
-        setup.reporter.hub,
-        setup.reporter.telemetry,
-        anomalies,
-        round_idx=round_state.round_idx,
-        epoch=round_state.env_states[0].epoch,
-    )
+        step.result.post_action_masks.append(space.masks(outcome.reports))

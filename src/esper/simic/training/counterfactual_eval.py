@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from esper.leyline.rollout import Configuration
 from esper.simic.attribution import Comparison
 from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.run_state import RunSetup
 from esper.tolaria.seeding import derive_generator
 
 
 def choose_configurations(
-    env_state: ParallelEnvState, contributing_slots: Sequence[str], *, setup: RunSetup
+    env_state: ParallelEnvState, contributing_slots: Sequence[str], *, seed: int, at_end: bool
 ) -> Sequence[Configuration]:
     """Which seeds to switch off; in the last epoch of an episode as many as its Shapley values take."""
-    if env_state.epoch < setup.config.episode_length:
+    if not at_end:
         env_state.comparison = Comparison.of_epoch(contributing_slots)
     else:
-        generator = derive_generator(setup.config.seed, env_state.round_idx, env_state.env_idx, "attribution")
+        generator = derive_generator(seed, env_state.round_idx, env_state.env_idx, "attribution")
         env_state.comparison = Comparison.of_last_epoch(contributing_slots, generator)
     return env_state.comparison.overrides
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
 from esper.simic.attribution import Comparison, CounterfactualMatrix
 from esper.simic.rewards import ScaffoldLedger
@@ -13,18 +12,12 @@ from esper.simic.rewards import ScaffoldLedger
 
 @dataclass(slots=True)
 class ParallelEnvState:
-    """One env of a round: where it stands, its random state for actions, and what its seeds earned.
-
-    `gradient_norms` are those of the epoch's batches measured so far, [1 + live seeds] on the device, of the
-    host and of the seeds in `watched_slots`.
-    """
+    """One env of a round: where it stands, its random state for actions, and what its seeds earned."""
 
     env_idx: int
     round_idx: int
     action_generator: torch.Generator
     epoch: int = 0
-    watched_slots: tuple[str, ...] = ()
-    gradient_norms: list[Tensor] = field(default_factory=list)
     comparison: Comparison = field(default_factory=Comparison)
     matrix: CounterfactualMatrix | None = None
     scaffolds: ScaffoldLedger = field(default_factory=ScaffoldLedger)

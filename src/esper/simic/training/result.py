@@ -17,7 +17,7 @@ class RoundResult:
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """The trained policy, and the rounds of this run."""
+    """The trained policy, None where rules acted, and the rounds of this run."""
 
-    agent: PPOAgent
+    agent: PPOAgent | None
     rounds: tuple[RoundResult, ...]

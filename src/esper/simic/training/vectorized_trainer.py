@@ -6,33 +6,26 @@ from dataclasses import dataclass
 
 from esper.leyline import EngineProtocol
 from esper.simic.client import SimicClient
-from esper.simic.training.round_end import PolicyMeasures, report_round, save_checkpoint
-from esper.simic.training.run_state import RunProgress, RunSetup
+from esper.simic.training.round_report import RoundReport
+from esper.simic.training.saving import CheckpointWriter
 
 
 @dataclass(frozen=True, slots=True)
 class VectorizedPPOTrainer:
-    """An engine that trains hosts, a client that decides about them, and how far both have come."""
+    """An engine that trains hosts, a client that decides about them, and what tells and keeps the outcome."""
 
-    setup: RunSetup
-    progress: RunProgress
     engine: EngineProtocol
     client: SimicClient
-    measures: PolicyMeasures
+    report: RoundReport
+    checkpoints: CheckpointWriter
 
-    def run(self) -> None:
-        """Train for the rounds that are left; a checkpoint after each, if one was asked for."""
-        setup, progress, agent = self.setup, self.progress, self.client.agent
-        for round_idx in range(progress.first_round, setup.config.rounds):
+    def run(self, rounds: range) -> None:
+        """Train for these rounds; a checkpoint before the first, so that a run can go on whenever it is
+        interrupted, and after each.
+        """
+        self.checkpoints.save(rounds.start)
+        for round_idx in rounds:
             rollout = self.engine.rollout(self.client, round_idx)
             updated = self.client.update()
-            report_round(
-                self.client.round_state,
-                rollout,
-                updated,
-                setup=setup,
-                progress=progress,
-                agent=agent,
-                measures=self.measures,
-            )
-            save_checkpoint(round_idx + 1, agent=agent, setup=setup, progress=progress)
+            self.report.report(self.client.round_state, rollout, updated)
+            self.checkpoints.save(round_idx + 1)

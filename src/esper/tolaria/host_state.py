@@ -1,20 +1,17 @@
-"""The host's side of one env: its model with optimizers, its random state, and what it has counted."""
+"""What an engine keeps of one env: a host with optimizers, its random state, and what it has counted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import torch
 import torch.amp as torch_amp
 from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
-from esper.leyline import WitnessProtocol
-from esper.leyline.rollout import Configuration, HostResult
-from esper.leyline.telemetry import Payload
+from esper.leyline.rollout import Configuration, HostEvent, HostResult, SlotChange
 from esper.tamiyo import SignalTracker
 from esper.tolaria.governor import Governor, GovernorConfig
 from esper.tolaria.models import create_model
@@ -25,12 +22,13 @@ from esper.tolaria.setup import EngineSetup
 
 
 @dataclass(slots=True)
-class EnvState:
-    """One env as its engine knows it.
+class HostEnvState:
+    """One env as its engine knows it. ValueError if the stream is not one of the device.
 
     Totals are sums on the device, float64: of losses and of correct answers, [2] in training; in
     validation [1 + C], the loss of the host as it is, then the correct answers of each of C
-    configurations.
+    configurations. `gradient_norms` are those of the epoch's batches measured so far, [1 + live seeds] on the
+    device, of the host and of the seeds in `watched_slots`; `events` are what nobody was told yet.
     """
 
     env_idx: int
@@ -50,11 +48,26 @@ class EnvState:
     best_accuracy: float = 0.0
     val_accuracy: float = 0.0
     rollbacks: int = 0
+    watched_slots: tuple[str, ...] = ()
+    gradient_norms: list[Tensor] = field(default_factory=list)
+    events: list[HostEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.stream is not None and not _same_device(self.stream.device, self.device):
+            raise ValueError(
+                f"env {self.env_idx}: its stream is of {self.stream.device}, its host on {self.device}"
+            )
 
     @property
     def optimizers(self) -> list[torch.optim.Optimizer]:
         """The host's optimizer, then one for every live seed."""
         return [self.host_optimizer, *self.seed_optimizers.values()]
+
+    def take_events(self) -> tuple[HostEvent, ...]:
+        """What happened since they were taken last."""
+        events = tuple(self.events)
+        self.events.clear()
+        return events
 
     def result(self) -> HostResult:
         """What the env came to so far."""
@@ -69,21 +82,18 @@ class EnvState:
         )
 
 
-def create_env_states(round_idx: int, setup: EngineSetup, witness: WitnessProtocol) -> list[EnvState]:
-    """The envs of a round, whose slots report to the witness."""
-    return [
-        create_env_state(env_idx, round_idx, setup, partial(witness.slot_changed, env_idx))
-        for env_idx in range(len(setup.placement.env_devices))
-    ]
+def _same_device(one: torch.device, other: torch.device) -> bool:
+    return one.type == other.type and (other.index is None or one.index == other.index)
 
 
-def create_env_state(
-    env_idx: int, round_idx: int, setup: EngineSetup, on_telemetry: Callable[[str, Payload], None]
-) -> EnvState:
-    """A fresh host with everything that belongs to it; a function of the seed, the round and the env's index.
+def create_host_states(round_idx: int, setup: EngineSetup) -> list[HostEnvState]:
+    """The hosts of a round."""
+    envs = range(len(setup.placement.env_devices))
+    return [create_host_state(env_idx, round_idx, setup) for env_idx in envs]
 
-    Its slots report to `on_telemetry`.
-    """
+
+def create_host_state(env_idx: int, round_idx: int, setup: EngineSetup) -> HostEnvState:
+    """A fresh host with all that belongs to it; a function of the seed, the round and the env's index."""
     subject, device = setup.subject, setup.placement.env_devices[env_idx]
     model = create_model(
         subject.task_spec,
@@ -98,8 +108,9 @@ def create_env_state(
     )
     chance = 1.0 / subject.task_spec.num_classes
     governor.keep(model.snapshot, 0, -math.log(chance), chance)
-    model.set_telemetry(on_telemetry)
-    return EnvState(
+    events: list[HostEvent] = []
+    model.set_telemetry(lambda slot_id, payload: events.append(SlotChange(slot_id, payload)))
+    return HostEnvState(
         env_idx=env_idx,
         device=device,
         model=model,
@@ -113,4 +124,5 @@ def create_env_state(
         stream=make_stream(device),
         train_totals=torch.zeros(2, dtype=torch.float64, device=device),
         val_totals=torch.zeros(1 + setup.max_configurations, dtype=torch.float64, device=device),
+        events=events,
     )
