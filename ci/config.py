@@ -102,6 +102,8 @@ class GateConfig(_Table):
         throughput: a timed run (needs a base).
         tests: the test command.
         pythonpath: folders of the repository from which its modules are imported.
+        shared: files and folders that git ignores and that runs need, such as data: the base's tree is given
+            links to them.
     """
 
     contracts: bool = False
@@ -117,6 +119,21 @@ class GateConfig(_Table):
     throughput: Throughput | None = None
     tests: Tests | None = None
     pythonpath: tuple[str, ...] = (".", "src")
+    shared: tuple[str, ...] = ()
+
+
+def has_gate(root: Path) -> bool:
+    """Whether the repository at ``root`` has a ``[tool.gate]`` table that can be read."""
+    try:
+        table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
+    return "gate" in table.get("tool", {})
+
+
+def find_gate(start: Path) -> Path:
+    """The nearest folder at or above ``start`` with a ``[tool.gate]`` table, else ``start``."""
+    return next((folder for folder in (start, *start.parents) if has_gate(folder)), start)
 
 
 def load_config(root: Path) -> GateConfig:

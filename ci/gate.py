@@ -14,15 +14,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ci.base import Base, prefix_of
 from ci.checks import Check, Context, checks, needing_base
-from ci.checks.check import Base
-from ci.config import ConfigError, load_config
+from ci.config import ConfigError, GateConfig, find_gate, has_gate, load_config
 from ci.execute import execute
-from ci.report import as_junit, as_markdown, as_sarif, as_table
+from ci.report import Told, as_junit, as_markdown, as_sarif, as_table
 from ci.report.words import headline
-from ci.verdicts import Outcome, Passed
+from ci.verdicts import Passed
 from golden.check.fixtures import write_whole
-from golden.check.git import worktree
 from golden.trace.errors import GoldenError
 
 _file = click.Path(dir_okay=False, path_type=Path)
@@ -31,7 +30,15 @@ _file = click.Path(dir_okay=False, path_type=Path)
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.option(
-    "--base", metavar="REF", help="Compare with this git ref, not with stored goldens and baselines."
+    "--base",
+    metavar="REF",
+    help="Compare with this git ref, not with stored goldens and baselines, and judge by its policy.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="NAME",
+    help="Let pass what the check `policy` names so, or names so up to a dot.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Run the checks whose name contains NAME.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Leave out the checks whose name contains NAME.")
@@ -41,56 +48,96 @@ _file = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--data", type=click.Path(path_type=Path), help="A data folder for golden runs with a [data] table."
 )
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep in this new folder what shows a failure: traces, pages, output.",
+)
 @click.option("--summary", type=_file, metavar="FILE", help="Append a Markdown summary to this file.")
 @click.option("--sarif", type=_file, metavar="FILE", help="Write what was found as SARIF 2.1.0.")
 @click.option("--junit", type=_file, metavar="FILE", help="Write the checks as JUnit XML.")
 @click.option(
     "--root",
-    default=".",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The repository; by default the current folder.",
+    help="The repository; by default the nearest folder upwards with a [tool.gate] table.",
 )
 def command(
     base: str | None,
+    accept: tuple[str, ...],
     only: tuple[str, ...],
     skip: tuple[str, ...],
     jobs: int | None,
     data: Path | None,
+    out: Path | None,
     summary: Path | None,
     sarif: Path | None,
     junit: Path | None,
-    root: Path,
+    root: Path | None,
 ) -> int:
     """Run the checks that [tool.gate] names.
 
     Exit status: 0 every check ran and passed, 1 one failed or could not run, 2 unusable input.
     """
-    with _context(root.resolve(), base, data) as context:
+    if accept and base is None:
+        raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
+    folder = (root or find_gate(Path.cwd())).resolve()
+    with _context(folder, base, data, out, accept) as context:
         chosen = _chosen(context, only, skip)
         outcomes = execute(
             chosen,
             jobs=jobs or os.cpu_count() or 1,
             notify=lambda name: click.echo(f"gate: {name}", err=True),
         )
-        left_out = needing_base(context)
-    _show(outcomes, left_out)
+        told = Told(
+            tuple(outcomes),
+            left_out=tuple(needing_base(context)),
+            compared=context.base.told() if context.base else "",
+            evidence=out,
+            prefix=prefix_of(folder),
+        )
+    _show(told)
     if summary is not None:
         before = summary.read_text(encoding="utf-8") if summary.exists() else ""
-        write_whole(summary, before + as_markdown(outcomes, left_out=left_out))
+        write_whole(summary, before + as_markdown(told))
     if sarif is not None:
-        write_whole(sarif, as_sarif(outcomes, version=version("esper-harness")))
+        write_whole(sarif, as_sarif(told, version=version("esper-harness")))
     if junit is not None:
-        write_whole(junit, as_junit(outcomes))
+        write_whole(junit, as_junit(told))
     return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
 
 
 @contextlib.contextmanager
-def _context(root: Path, ref: str | None, data: Path | None) -> Iterator[Context]:
-    config = load_config(root)
+def _context(
+    root: Path, ref: str | None, data: Path | None, out: Path | None, accepted: tuple[str, ...]
+) -> Iterator[Context]:
+    # A change that takes the whole table away is judged like any other that weakens it.
+    config = GateConfig() if ref is not None and not has_gate(root) else load_config(root)
     with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
-        base = Base(ref, stack.enter_context(worktree(root, ref))) if ref is not None else None
-        yield Context(config, root, scratch, base, data)
+        if out is None:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
+        else:
+            scratch = _new_folder(out)
+        base = Base(ref, root, stack, config.shared) if ref is not None else None
+        yield Context(
+            config,
+            root,
+            scratch,
+            base,
+            data.absolute() if data else None,
+            kept=out is not None,
+            accepted=accepted,
+        )
+
+
+def _new_folder(out: Path) -> Path:
+    if out.exists() and any(out.iterdir()):
+        raise ConfigError(f"--out {out} is there already and not empty; name another folder or remove it")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {out}: can't be made: {error.strerror}") from None
+    return out.resolve()
 
 
 def _chosen(context: Context, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Check]:
@@ -113,13 +160,13 @@ def _chosen(context: Context, only: tuple[str, ...], skip: tuple[str, ...]) -> l
     return chosen
 
 
-def _show(outcomes: Sequence[Outcome], left_out: Sequence[str]) -> None:
+def _show(told: Told) -> None:
     width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 160
     console = Console(highlight=False, width=width)
-    console.print(as_table(outcomes))
-    if left_out:
-        console.print(f"left out without --base: {', '.join(left_out)}", markup=False)
-    console.print(headline(outcomes), markup=False)
+    console.print(as_table(told.outcomes))
+    for line in told.notes():
+        console.print(line, markup=False)
+    console.print(headline(told.outcomes), markup=False)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,11 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The check ran and found something: in a line, and where."""
+    """The check ran and found something: in a line, where, and the files that show it."""
 
     detail: str
     places: tuple[Place, ...] = ()
+    evidence: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class CouldNotRun:
     """The check did not get to a verdict, which counts as a failure."""
 
     detail: str
+    evidence: tuple[Path, ...] = ()
 
 
 Verdict = Passed | Failed | CouldNotRun

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ci.base import Base
 from ci.config import GateConfig
+from ci.policy import accepts
 from ci.verdicts import Verdict
+from golden.check.fixtures import write_whole
 from golden.check.properties import Recordings
 from golden.record import Run
 
@@ -24,7 +27,9 @@ class Context:
         config: what is checked.
         root: the repository.
         base: the ref to compare with, and its tree; None without one.
-        scratch: a folder for traces, gone after the run.
+        scratch: a folder for traces.
+        kept: whether that folder stays after the run.
+        accepted: names of weakenings of the policy that are wanted.
         data: a data folder for golden runs that take one.
     """
 
@@ -33,6 +38,8 @@ class Context:
     scratch: Path
     base: Base | None = None
     data: Path | None = None
+    kept: bool = False
+    accepted: tuple[str, ...] = ()
     _recordings: dict[str, Recordings] = field(default_factory=dict, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -43,23 +50,31 @@ class Context:
                 self._recordings[run.name] = Recordings(run, root=self.root, out=self.scratch / "runs")
             return self._recordings[run.name]
 
+    def wanted(self, name: str) -> bool:
+        """Whether a weakening of the policy was accepted by its name."""
+        return accepts(self.accepted, name)
+
+    def wanted_any(self, name: str) -> bool:
+        """Whether ``name`` or anything below it was accepted."""
+        return self.wanted(name) or any(known.startswith(f"{name}.") for known in self.accepted)
+
     def environment(self) -> dict[str, str]:
         """The environment variables for a subprocess that imports the repository's modules."""
         folders = [str(self.root / folder) for folder in self.config.pythonpath]
         inherited = os.environ.get("PYTHONPATH")
         return {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([inherited] if inherited else [])])}
 
+    def keep(self, name: str, text: str) -> tuple[Path, ...]:
+        """Write what shows a failure to a file, if such files are kept."""
+        if not self.kept:
+            return ()
+        path = self.scratch / name
+        write_whole(path, text)
+        return (path,)
+
     def shown(self, path: Path) -> str:
         """A path as the table prints it."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The version to compare with: its git ref, and where its files are."""
-
-    ref: str
-    root: Path
 
 
 @dataclass(frozen=True, slots=True)

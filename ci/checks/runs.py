@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from ci.checks.check import Base, Context
+from dataclasses import replace
+
+from ci.checks.against import against
+from ci.checks.check import Context
+from ci.checks.places import command_place, folder_of
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 from golden.check import Failed as RunFailed
-from golden.check import Judged, NoGolden, Property, Side, ab
+from golden.check import Judged, NoGolden, Property
 from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import check_definition, common_path, load_common
 from golden.check.verify import common_of, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.summaries import compare_common
-from golden.record import find_run
+from golden.record import Run, find_run
 from golden.report.headlines import verdict_line
 from golden.report.text import describe
 from golden.report.verdicts import render_verdict
@@ -19,11 +23,16 @@ from golden.trace.errors import ExitCode, GoldenError
 
 
 def golden(context: Context, name: str) -> Verdict:
-    """Judge one run by its golden and its properties, or by the base if there is one."""
-    if context.base is not None:
-        return _against(context, context.base, name)
+    """Judge one run by its golden and its properties, or by the base if there is one.
+
+    A golden whose replacement was accepted judges its run: that it differs from the base's is wanted.
+    """
     run = find_run(name, context.root)
-    found = [_judged(name, verdict) for verdict in verify_one(run, context.recordings(run), context.root)]
+    if context.base is not None and not context.wanted(f"golden.{name.partition('.')[0]}"):
+        return against(context, context.base, name)
+    found = [
+        _judged(context, run, verdict) for verdict in verify_one(run, context.recordings(run), context.root)
+    ]
     for kind in (Failed, CouldNotRun):
         for verdict in found:
             if isinstance(verdict, kind):
@@ -31,29 +40,32 @@ def golden(context: Context, name: str) -> Verdict:
     return Passed("; ".join(verdict.detail for verdict in found))
 
 
-def _judged(name: str, found: RunVerdict) -> Verdict:
+def _judged(context: Context, run: Run, found: RunVerdict) -> Verdict:
     match found:
+        case Judged(comparison=Different(first=first)):
+            detail = "; ".join(["different: " + describe(first)[0], *describe(first)[1:3]])
+            return _failed(context, run, detail, found)
         case Judged(comparison=comparison):
-            return _verdict(name, comparison)
+            return _verdict(run.name, comparison)
         case Property():
             if found.code is ExitCode.IDENTICAL:
                 return Passed(f"{found.name} holds")
-            kind = Failed if found.code is ExitCode.DIFFERENT else CouldNotRun
-            return kind(_first_lines(render_verdict(found)))
+            detail = _first_lines(render_verdict(found))
+            if found.code is ExitCode.DIFFERENT:
+                return _failed(context, run, detail, found)
+            return CouldNotRun(detail)
         case NoGolden(common=Different()):
-            return Failed(_first_lines(render_verdict(found)))
+            return _failed(context, run, _first_lines(render_verdict(found)), found)
         case NoGolden():
             return CouldNotRun("no golden for this machine; compare two versions instead with --base REF")
         case RunFailed(message=message):
             return CouldNotRun(message)
 
 
-def _against(context: Context, base: Base, name: str) -> Verdict:
-    run = find_run(name, context.root)
-    left = Side(f"{name} at {base.ref}", run, base.root)
-    right = Side(f"{name} here", run, context.root)
-    found = ab(left, right, out=context.scratch / "ab" / name, data=run.data_folder(context.data))
-    return _verdict(name, found.comparison)
+def _failed(context: Context, run: Run, detail: str, found: RunVerdict) -> Failed:
+    text = render_verdict(found) + "\n"
+    kept = context.keep(f"{folder_of(run.name)}.txt", text)
+    return Failed(detail, (command_place(context.root, run.name, detail),), kept)
 
 
 def counts(context: Context, name: str) -> Verdict:
@@ -69,7 +81,11 @@ def counts(context: Context, name: str) -> Verdict:
     known = load_common(path, run)
     check_definition(known, path, run)
     trace = context.recordings(run).trace()
-    return _verdict(name, compare_common(known.common, common_of(run, trace).common))
+    found = compare_common(known.common, common_of(run, trace).common)
+    verdict = _verdict(name, found)
+    if isinstance(verdict, Failed):
+        return replace(verdict, places=(command_place(context.root, name, verdict.detail),))
+    return verdict
 
 
 def _verdict(name: str, found: Comparison) -> Verdict:

@@ -11,6 +11,7 @@ from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import carried_out, plan
+from ci.checks.policy import policy
 from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
@@ -34,6 +35,8 @@ def needing_base(context: Context) -> list[str]:
 
 def _checks(context: Context) -> Iterator[Check]:
     config = context.config
+    if context.base:
+        yield Check("policy", partial(policy, context, context.base), runs="in turn")
     if config.contracts:
         yield Check("import contracts", partial(contracts, context))
     for isolated in config.imports:

@@ -33,12 +33,13 @@ def tests(context: Context, wanted: Tests) -> Verdict:
         return CouldNotRun(f"{program}: {error.strerror}")
     except subprocess.TimeoutExpired:
         return CouldNotRun(f"{' '.join(wanted.command)} takes more than {wanted.timeout:g} s")
+    kept = context.keep("tests.txt", done.stdout)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     last = lines[-1].strip("= ") if lines else "no output"
     if done.returncode == 0:
         return Passed(last)
     if done.returncode < 0:
-        return CouldNotRun(f"killed by signal {-done.returncode}: {last}")
+        return CouldNotRun(f"killed by signal {-done.returncode}: {last}", kept)
     if done.returncode == _NO_TESTS and "pytest" in " ".join(wanted.command):
-        return CouldNotRun(f"no test ran: {last}")
-    return Failed(last)
+        return CouldNotRun(f"no test ran: {last}", kept)
+    return Failed(last, evidence=kept)

@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Callable
 
 from ci.checks.check import Context
+from ci.checks.sides import runs_of
 from ci.config import Throughput
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
-from golden.record import find_run, record_run
+from golden.record import record_run
 
 
 def throughput(context: Context, wanted: Throughput) -> Verdict:
@@ -16,10 +17,10 @@ def throughput(context: Context, wanted: Throughput) -> Verdict:
     base = context.base
     if base is None:
         return CouldNotRun("there is no base to be timed against; give one with --base REF")
-    run = find_run(wanted.run, context.root)
+    pair = runs_of(context, base, wanted.run)
 
     def seconds(side: str, number: int) -> float:
-        root = base.root if side == "base" else context.root
+        root, run = (base.runnable, pair.base) if side == "base" else (context.root, pair.head)
         out = context.scratch / "throughput" / f"{side}-{number}"
         trace = record_run(run, root=root, out=out, data=run.data_folder(context.data), label=side)
         return trace.about.seconds

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from ci.verdicts import CouldNotRun, Failed, Outcome, Passed
+from ci.report.told import Told
+from ci.verdicts import CouldNotRun, Failed, Passed
 from golden.report.plain import visible
 
 _LONGEST = 1000
 
 
-def as_junit(outcomes: Sequence[Outcome]) -> str:
+def as_junit(told: Told) -> str:
     """What failed is a failure, what could not run an error."""
+    outcomes = told.outcomes
     root = ElementTree.Element("testsuites", name="gate")
     suite = ElementTree.SubElement(
         root,
@@ -35,7 +36,10 @@ def as_junit(outcomes: Sequence[Outcome]) -> str:
             case Failed(places=places):
                 failure = ElementTree.SubElement(case, "failure", message=message)
                 failure.text = "\n".join(
-                    visible(f"{place.path}:{place.line or 1}: {place.message}", _LONGEST) for place in places
+                    [
+                        *(visible(f"{p.path}:{p.line or 1}: {p.message}", _LONGEST) for p in places),
+                        *(f"see {visible(file, _LONGEST)}" for file in told.files(outcome)),
+                    ]
                 )
             case CouldNotRun():
                 ElementTree.SubElement(case, "error", message=message)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from urllib.parse import quote
 
+from ci.report.told import Told
 from ci.report.words import headline, word
-from ci.verdicts import Failed, Outcome
+from ci.verdicts import Failed
 from golden.report.plain import code, visible
 
 LIMIT = 1_000_000
@@ -15,15 +16,18 @@ _DETAIL = 400
 _PLACES = 50
 
 
-def as_markdown(outcomes: Sequence[Outcome], *, left_out: Sequence[str] = ()) -> str:
-    """The verdict, a table of checks, and where each failed one found something."""
+def as_markdown(told: Told) -> str:
+    """The verdict, a table of checks, where each failed one found something, and what shows it."""
+    outcomes = told.outcomes
     lines = [f"# {headline(outcomes)}", "", "| check | verdict | time | detail |", "|---|---|---:|---|"]
     lines += [
         f"| {code(o.name)} | {word(o)} | {o.seconds:.1f} s | {code(visible(o.verdict.detail, _DETAIL))} |"
         for o in outcomes
     ]
-    if left_out:
-        lines += ["", f"Left out without a base: {', '.join(map(code, left_out))}."]
+    if told.left_out:
+        lines += ["", f"Left out without a base: {', '.join(map(code, told.left_out))}."]
+    if told.compared:
+        lines += ["", visible(told.compared[:1].upper() + told.compared[1:], _DETAIL) + "."]
     for outcome in outcomes:
         if isinstance(outcome.verdict, Failed) and outcome.verdict.places:
             lines += ["", f"## {code(outcome.name)}", ""]
@@ -32,5 +36,9 @@ def as_markdown(outcomes: Sequence[Outcome], *, left_out: Sequence[str] = ()) ->
                 lines.append(f"- {code(where)}: {code(visible(place.message, _DETAIL))}")
             if len(outcome.verdict.places) > _PLACES:
                 lines.append(f"- and {len(outcome.verdict.places) - _PLACES:,} more")
+        if files := told.files(outcome):
+            folder = told.evidence.as_posix() if told.evidence else ""
+            links = ", ".join(f"[{code(file)}](<{quote(f'{folder}/{file}')}>)" for file in files)
+            lines += ["", f"Evidence: {links}"]
     text = "\n".join(lines) + "\n"
     return text if len(text.encode()) <= LIMIT else text.encode()[:LIMIT].decode(errors="ignore") + "\n"

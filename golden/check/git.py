@@ -26,22 +26,29 @@ def uncommitted(root: Path) -> int:
     return len(status.stdout.splitlines())
 
 
-@contextlib.contextmanager
-def worktree(root: Path, ref: str) -> Iterator[Path]:
-    """The version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""
-    inside = _git(root, "rev-parse", "--show-prefix")
-    if inside.returncode != 0:
+def commit_of(root: Path, ref: str) -> str:
+    """The commit that ``ref`` names. Raises `UnusableInput` if there is none."""
+    if _git(root, "rev-parse", "--show-prefix").returncode != 0:
         raise UnusableInput(f"{root} is not in a git repository, so it has no version {ref}")
     commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if commit.returncode != 0:
         raise UnusableInput(f"git ref {ref} does not exist in {root}")
+    return commit.stdout.strip()
+
+
+@contextlib.contextmanager
+def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]:
+    """The version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""
+    commit = commit_of(root, ref)
+    inside = _git(root, "rev-parse", "--show-prefix")
     with tempfile.TemporaryDirectory(prefix="golden-tree-") as scratch:
         tree = Path(scratch) / "tree"
-        added = _git(root, "worktree", "add", "--detach", str(tree), commit.stdout.strip())
+        added = _git(root, "worktree", "add", "--detach", str(tree), commit)
         try:
             if added.returncode != 0:
                 raise UnusableInput(f"can't check out {ref}: {added.stderr.strip().splitlines()[-1]}")
-            _update_submodules(tree, ref)
+            if submodules:
+                update_submodules(tree, ref)
             yield tree / inside.stdout.strip()
         finally:
             _git(root, "worktree", "remove", "--force", str(tree))
@@ -59,7 +66,9 @@ def share(paths: Sequence[str], root: Path, tree: Path) -> None:
             target.symlink_to(source.resolve())
 
 
-def _update_submodules(tree: Path, ref: str) -> None:
+def update_submodules(tree: Path, ref: str) -> None:
+    """Check out the submodules of a tree. Raises `UnusableInput` if one can't be."""
+    tree = Path(_git(tree, "rev-parse", "--show-toplevel").stdout.strip())
     if not (tree / ".gitmodules").exists():
         return
     updated = _git(tree, "submodule", "update", "--init", "--recursive")

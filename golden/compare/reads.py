@@ -51,8 +51,12 @@ def _count(
 
 
 def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[SiteChange, ...]:
-    """Where the numbers differ. What moved is matched first: to another line, file, then function."""
+    """Where the numbers differ. What moved is matched first: to another line, file, then function.
+
+    A place that moved is told with the number that it had before: by its new line, with its old one.
+    """
     a, b = Counter(dict(left)), Counter(dict(right))
+    moved: Counter[tuple[Site, Site]] = Counter()
     keys: tuple[Callable[[Site], Hashable], ...] = (
         lambda s: s,
         lambda s: (s.file, s.function, s.read),
@@ -60,15 +64,26 @@ def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[S
         lambda s: s.read,
     )
     for key in keys:
-        _cancel(a, b, key)
-    sites = dict.fromkeys([*(+a), *(+b)])
-    return tuple(SiteChange(s.title, left.get(s, 0), right.get(s, 0)) for s in sites)
+        _cancel(a, b, key, moved)
+    now = {x: y for x, y in moved if x != y}
+    was = {y: x for x, y in moved if x != y}
+    fewer = [SiteChange(_title(x, now.get(x), "now"), left[x], left[x] - a[x]) for x in +a]
+    more = [SiteChange(_title(y, was.get(y), "was"), right[y] - b[y], right[y]) for y in +b]
+    return (*fewer, *more)
 
 
-def _cancel(a: Counter[Site], b: Counter[Site], key: Callable[[Site], Hashable]) -> None:
-    """Take away from both what both have under a key."""
+def _title(site: Site, other: Site | None, word: str) -> str:
+    return site.title if other is None else f"{site.title} ({word} {other.file}:{other.line})"
+
+
+def _cancel(
+    a: Counter[Site], b: Counter[Site], key: Callable[[Site], Hashable], moved: Counter[tuple[Site, Site]]
+) -> None:
+    """Take away from both what both have under a key, and note what became what."""
     for x in [site for site in a if a[site]]:
         for y in [site for site in b if b[site] and key(site) == key(x)]:
             both = min(a[x], b[y])
+            if both:
+                moved[x, y] += both
             a[x] -= both
             b[y] -= both

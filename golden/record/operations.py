@@ -18,7 +18,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ..trace.digest import plain
+from ..trace.digest import hex_digest, plain
 
 _OWN = str(Path(__file__).resolve().parent.parent)
 _TORCH = str(Path(torch.__file__).parent)
@@ -90,12 +90,10 @@ def _digests(tree: Any) -> list[str]:
     with torch._C._DisableTorchDispatch(), torch.no_grad():
         for leaf in tree_leaves(tree):
             if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta":
-                raw = [
-                    part.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-                    for part in plain(leaf)
-                ]
-                form = f"{leaf.dtype}{list(leaf.shape)}".encode()
-                found.append(xxhash.xxh3_128_hexdigest(b"".join([form, *raw])))
+                # Not a view as bytes: an expanded tensor of one element has a stride that forbids it.
+                parts = [hex_digest(part.detach().cpu().contiguous()) for part in plain(leaf)]
+                form = f"{leaf.dtype}{list(leaf.shape)}"
+                found.append(xxhash.xxh3_128_hexdigest("".join([form, *parts]).encode()))
     return found
 
 

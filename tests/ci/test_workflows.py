@@ -112,6 +112,7 @@ class Runner:
 
 
 INPUTS = {
+    "ACCEPT": "",
     "ONLY": "",
     "SKIP": "",
     "JOBS": "",
@@ -145,7 +146,11 @@ def test_the_action_compares_with_a_base_that_it_fetches(clone: Path, tmp_path: 
     assert "import contracts  passed" in done.stdout
     assert re.search(r"golden fit +failed", done.stdout)
     assert "# gate failed" in run.summary.read_text()
-    assert {path.name for path in (clone / "gate reports").iterdir()} == {"gate.sarif", "gate.xml"}
+    assert {path.name for path in (clone / "gate reports").iterdir()} == {
+        "evidence",
+        "gate.sarif",
+        "gate.xml",
+    }
 
 
 def test_a_hostile_name_is_data(clone: Path, tmp_path: Path) -> None:
@@ -158,7 +163,9 @@ def test_a_hostile_name_is_data(clone: Path, tmp_path: Path) -> None:
 
 def test_the_other_scripts_run(clone: Path, tmp_path: Path) -> None:
     own, foreign = Runner(ROOT, tmp_path), Runner(clone, tmp_path)
-    tried = ["Fetch the base", "Run the gate", "Install the gate"]  # by tests of their own
+    tried = ["Fetch the base", "Run the gate", "Install the gate", "Link it"]
+    assert foreign(script("Link it"), URL="https://example.org/1").returncode == 0
+    assert "(https://example.org/1)" in foreign.summary.read_text()
     for name in ("Look at what is installed", "Install", "Set up"):
         done = own(script(name))
         assert done.returncode == 0, (name, done.stderr)

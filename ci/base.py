@@ -1,0 +1,113 @@
+"""The version to compare with: its ref, and its tree, checked out when a check first asks for it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import threading
+from pathlib import Path
+
+from golden.check.git import commit_of, update_submodules, worktree
+from golden.trace.errors import UnusableInput
+
+_FEW = 3
+
+
+class Base:
+    """A git ref of the repository at ``here``; ``shared`` are paths that git ignores and that runs need.
+
+    Raises `UnusableInput` for a ref that names no commit.
+    """
+
+    def __init__(
+        self, ref: str, here: Path, stack: contextlib.ExitStack, shared: tuple[str, ...] = ()
+    ) -> None:
+        self.ref = ref
+        self.commit = commit_of(here, ref)
+        self._here = here
+        self._stack = stack
+        self._shared = shared
+        self._root: Path | None = None
+        self._ready = False
+        self._lock = threading.RLock()
+
+    @property
+    def root(self) -> Path:
+        """Its tree as it was committed, without submodules: enough for what is only read."""
+        with self._lock:
+            if self._root is None:
+                found = worktree(self._here, self.commit, submodules=False)
+                self._root = self._stack.enter_context(found)
+            return self._root
+
+    @property
+    def runnable(self) -> Path:
+        """Its tree with its submodules and links to what is shared: what a program runs in."""
+        with self._lock:
+            if not self._ready:
+                update_submodules(self.root, self.ref)
+                for path in self._shared:
+                    self._link(path)
+                self._ready = True
+            return self.root
+
+    def _link(self, path: str) -> None:
+        source, target = self._here / path, self.root / path
+        if target.exists() or _git(self._here, "check-ignore", "-q", "--", path) is None:
+            raise UnusableInput(
+                f"[tool.gate] shared: {path} is part of the repository; only what git ignores can be shared"
+            )
+        if not source.exists():
+            raise UnusableInput(f"[tool.gate] shared: there is no {path} here")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source.resolve(), target_is_directory=source.is_dir())
+
+    def told(self) -> str:
+        """What is compared with what, in a line."""
+        here = _git(self._here, "rev-parse", "--short", "HEAD") or "no commit"
+        edited = _edited(self._here)
+        more = f" and {len(edited) - _FEW} more" if len(edited) > _FEW else ""
+        dirty = f" with uncommitted changes ({', '.join(edited[:_FEW])}{more})" if edited else ""
+        shared = f"; from here to both: {', '.join(self._shared)}" if self._shared else ""
+        modules = "; submodules as each side has them" if (self._here / ".gitmodules").exists() else ""
+        return f"compared: {self.ref} ({self.commit[:9]}) with this tree, {here}{dirty}{modules}{shared}"
+
+    def missing(self) -> str:
+        """What lies here, is ignored by git, and so is not in the base's tree: for a run that fails there."""
+        listed = _git(
+            self._here, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--", "."
+        )
+        names = [name.rstrip("/") for name in (listed or "").splitlines()]
+        found = [name for name in names if name not in self._shared and not _made(name)]
+        if not found:
+            return ""
+        more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+        return (
+            f"; the base's tree has what is committed, so not {', '.join(found[:_FEW])}{more}: "
+            "name what the run needs in [tool.gate] shared"
+        )
+
+
+def _made(name: str) -> bool:
+    """Whether a path is what tools leave behind."""
+    last = name.rpartition("/")[2]
+    return "__pycache__" in name or last.startswith(".") or last.endswith((".egg-info", ".pyc"))
+
+
+def _edited(root: Path) -> list[str]:
+    status = _git(root, "status", "--porcelain", "--", ".") or ""
+    return [line[2:].strip() for line in status.splitlines()]
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git prints; None if it fails."""
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.rstrip("\n") if done.returncode == 0 else None
+
+
+def prefix_of(root: Path) -> str:
+    """How paths of ``root`` begin where they are told from the top of its git repository."""
+    try:
+        return (_git(root, "rev-parse", "--show-prefix") or "").strip()
+    except OSError:  # without git
+        return ""

@@ -1,0 +1,85 @@
+"""A golden run at the base and here: same, or where they part, with all that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ci.base import Base
+from ci.checks.check import Context
+from ci.checks.places import command_place, folder_of, program_place
+from ci.checks.sides import runs_of
+from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
+from golden.check import AbResult, Side, ab
+from golden.check.fixtures import write_whole
+from golden.check.git import share
+from golden.check.localize import Localized, localize
+from golden.compare import Different, Identical, NotComparable
+from golden.report import render, render_localized
+from golden.report.build import build
+from golden.report.headlines import verdict_line
+from golden.report.text import describe
+from golden.trace.errors import GoldenError
+
+
+def against(context: Context, base: Base, name: str) -> Verdict:
+    """Run both versions; where they differ, run both again, closely, to find the line."""
+    pair = runs_of(context, base, name)
+    left = Side(f"{name} at {base.ref}", pair.base, base.runnable)
+    right = Side(f"{name} here", pair.head, context.root)
+    out, data = context.scratch / folder_of(name), pair.head.data_folder(context.data)
+    if pair.head.data is not None:
+        share(pair.head.data.paths, context.root, base.runnable)
+    try:
+        found = ab(left, right, out=out, data=data)
+    except GoldenError as error:
+        if not (out / "base" / "trace.json").exists():
+            return CouldNotRun(f"at {base.ref}: {error}{base.missing()}")
+        return CouldNotRun(f"here: {error}")
+    match found.comparison:
+        case Identical():
+            return Passed(verdict_line(name, found.comparison).partition(": ")[2])
+        case NotComparable():
+            return CouldNotRun(verdict_line(name, found.comparison).partition(": ")[2])
+        case Different(first=first):
+            closely = _closely(found, left, right, out, data)
+            lines = describe(first)
+            detail = "; ".join(["different: " + lines[0], *lines[1:3]])
+            place = command_place(context.root, name, detail)
+            if isinstance(closely, GoldenError):
+                detail += f"; no line of the program is known: {closely}"
+            elif closely is not None and (line := program_place(context.root, closely, detail)):
+                place = line
+                detail += f"; at {place.path}:{place.line}"
+            return Failed(detail, (place,), _kept(context, found, closely, out))
+
+
+def _closely(
+    found: AbResult, left: Side, right: Side, out: Path, data: Path | None
+) -> Localized | GoldenError | None:
+    """A second look. The difference stands, whatever that comes to."""
+    try:
+        return localize(found, left, right, out=out, data=data)
+    except GoldenError as error:
+        return error
+
+
+def _kept(
+    context: Context, found: AbResult, closely: Localized | GoldenError | None, out: Path
+) -> tuple[Path, ...]:
+    """The verdict in words and as a page, beside the traces."""
+    if not context.kept:
+        return ()
+    from golden.report.page import render_page  # draws with matplotlib
+
+    titles = {"left": found.left.title, "right": found.right.title}
+    text = render(found.comparison, **titles) + "\n"
+    if isinstance(closely, Localized):
+        text += "\n" + render_localized(closely) + "\n"
+    shown = closely if isinstance(closely, Localized) else found
+    page = render_page(
+        [build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])]
+    )
+    files = {out / "report.html": page, out / "verdict.txt": text}
+    for path, content in files.items():
+        write_whole(path, content)
+    return tuple(files)

@@ -1,0 +1,37 @@
+"""Which run file says what is run, at the base and here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ci.base import Base
+from ci.checks.check import Context
+from golden.record import Run, find_run
+from golden.record.run import RUNS_FOLDER
+
+_PROGRAM = ("command", "entry", "args", "environment", "pythonpath")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is run at the base, and here."""
+
+    base: Run
+    head: Run
+
+
+def runs_of(context: Context, base: Base, name: str) -> Pair:
+    """The base's run for both, so that no change judges itself by a run of its own.
+
+    A run that only this tree has is run on both. Where a change of the run was accepted, this tree's
+    counts, and the base's says how its own program is called.
+    """
+    stem = name.partition(".")[0]
+    if not (base.root / RUNS_FOLDER / f"{stem}.toml").is_file():
+        run = find_run(name, context.root)
+        return Pair(run, run)
+    before = find_run(name, base.root)
+    if not context.wanted_any(f"run.{stem}"):
+        return Pair(before, before)
+    head = find_run(name, context.root)
+    return Pair(head.model_copy(update={key: getattr(before, key) for key in _PROGRAM}), head)

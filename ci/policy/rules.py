@@ -1,0 +1,68 @@
+"""Which way each setting of the gate, of a run file and of the tools that the gate calls is stricter."""
+
+from __future__ import annotations
+
+from ci.policy.compare import Items, Table, at_least, at_most, free, keep, no_more, on, ordered, same
+
+GATE = Table(
+    {
+        "contracts": on,
+        "imports": Items(("module",), Table({"without": keep})),
+        "plans": keep,
+        "carried_out": keep,
+        "seams": Items(("file",), Table({"tests": keep, "names": keep})),
+        "hotpath": Table({"paths": keep, "baseline": same}),
+        "fences": keep,
+        "runs": keep,
+        "counts": keep,
+        "reads": keep,
+        "throughput": Table({"bound": at_most, "repeats": at_least}),
+        "tests": Table({"timeout": free}),
+        # Only what git ignores and the base does not have can be shared.
+        "shared": free,
+    }
+)
+
+RUN = Table(
+    {
+        "description": free,
+        "budget": free,
+        "timeout": free,
+        "output_mib": free,
+        "shares_device": free,
+        "deterministic": ordered("error", "warn", "off"),
+        "events": Table({"unstable": no_more}),
+        "observe": Table({"steps": on, "syncs": on, "state_mib": at_least}),
+        # They may come; once there, they say what is compared with what.
+        "env": Table(),
+        "data": Table(),
+        "everywhere": Table({"events": on, "fields": keep}),
+        "tolerance": Items(("of", "field"), Table({"ulps": at_most, "reason": free}), grows=False),
+        "variants": Items(),
+        "same": Items(of=Table({"says": free, "variants": keep, "what": keep})),
+    }
+)
+
+# The keys of `codemods.hotpath.config.Config`.
+HOTPATH = Table(
+    {
+        "loop_variables": keep,
+        "iterables": keep,
+        "annotations": keep,
+        "select": keep,
+        "exclude_iterables": no_more,
+        "exclude": no_more,
+        "ignore": no_more,
+        "follow_unknown": at_least,
+    }
+)
+
+LINTER = Table(
+    {
+        "root_packages": keep,
+        "contracts": Items(
+            ("name",),
+            Table({"ignore_imports": no_more, "source_modules": keep, "forbidden_modules": keep}),
+        ),
+    }
+)

@@ -1,0 +1,166 @@
+"""What is compared with what: submodules, ignored data, a dirty tree, sub-folders; and what is kept."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ci.gate import main
+from tests.ci.stranger import change, commit, git
+
+SCRIPT = """\
+import torch
+
+torch.manual_seed(0)
+rate = float(open("data/rate.txt").read())
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = model(torch.ones(1, 2)).square().sum()
+    loss.backward()
+    optimizer.step()
+"""
+GATE = """\
+[tool.gate]
+runs = ["fit"]
+shared = ["data"]
+
+[tool.gate.hotpath]
+paths = ["envs.py"]
+"""
+ENVS = "def evaluate(envs):\n    return [env.loss().item() for env in envs]\n"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project below the top of its repository, whose data git ignores."""
+    top = tmp_path_factory.mktemp("kept") / "top"
+    root = top / "project"
+    for name, text in {
+        "pyproject.toml": GATE,
+        "fit.py": SCRIPT,
+        "envs.py": ENVS,
+        "golden/runs/fit.toml": 'command = ["python", "fit.py"]\nbudget = 5\n',
+        "data/rate.txt": "0.1",
+        ".gitignore": "data/\n",
+    }.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(top, "init", "-q")
+    commit(top, "start")
+    return top
+
+
+@pytest.fixture
+def top(kept: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(kept, tmp_path / "top"))
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_failure_leaves_evidence_and_points_at_the_line(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a sub-folder, with data that git ignores."""
+    change(top, "project/fit.py", ".square()", ".pow(3)")
+    monkeypatch.chdir(top / "project" / "golden")
+    files = {name: tmp_path / name for name in ("summary.md", "gate.sarif")}
+    options = ["--base", "HEAD", "--summary", str(files["summary.md"]), "--sarif", str(files["gate.sarif"])]
+    assert main([*options, "--out", str(tmp_path / "evidence")]) == 1
+    printed = said(capsys)
+    assert "different: step 0 of Linear" in printed
+    assert "; at fit.py:9" in printed
+    assert "compared: HEAD (" in printed
+    assert "with uncommitted changes (project/fit.py); from here to both: data" in printed
+    (result,) = json.loads(files["gate.sarif"].read_text())["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "project/fit.py"
+    assert place["region"] == {"startLine": 9}
+    folder = tmp_path / "evidence" / "golden-fit"
+    assert "<html" in (folder / "report.html").read_text()
+    assert "fit.py:9" in (folder / "verdict.txt").read_text()
+    assert (folder / "base" / "trace.json").is_file()
+    assert (folder / "head" / "trace.json").is_file()
+    assert (
+        f"[`golden-fit/report.html`](<{tmp_path}/evidence/golden-fit/report.html>)"
+        in files["summary.md"].read_text()
+    )
+    assert main([*options, "--out", str(tmp_path / "evidence")]) == 2
+    assert "is there already and not empty" in capsys.readouterr().err
+
+
+def test_a_base_that_lacks_ignored_data_says_so(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(top, "project/pyproject.toml", 'shared = ["data"]\n', "")
+    options = ["--root", str(top / "project"), "--base", "HEAD", "--only", "golden"]
+    assert main(options) == 1
+    printed = said(capsys)
+    assert "at HEAD: run fit: exit status 1 before the first optimizer step: FileNotFoundError" in printed
+    assert "so not data: name what the run needs in [tool.gate] shared" in printed
+
+
+@pytest.mark.parametrize(
+    ("shared", "message"),
+    [("fit.py", "only what git ignores can be shared"), ("data/no", "there is no data/no here")],
+)
+def test_only_what_git_ignores_is_shared(
+    shared: str, message: str, top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a change could hand its own code to the base."""
+    change(top, "project/pyproject.toml", 'shared = ["data"]\n', f'shared = ["{shared}"]\n')
+    assert main(["--root", str(top / "project"), "--base", "HEAD", "--only", "golden"]) == 1
+    assert message in said(capsys)
+
+
+def test_the_hot_path_needs_no_submodules_and_a_run_does(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = top.parent / "library"
+    library.mkdir()
+    (library / "values.py").write_text("STEPS = 3\n")
+    git(library, "init", "-q")
+    commit(library, "values")
+    git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "project/library")
+    commit(top, "with a submodule")
+    shutil.rmtree(library)  # as where a token for it is missing
+    options = ["--root", str(top / "project"), "--base", "HEAD"]
+    assert main([*options, "--only", "hot", "--only", "policy"]) == 0
+    capsys.readouterr()
+    assert main([*options, "--only", "golden"]) == 1
+    assert "can't check out the submodules of HEAD" in said(capsys)
+
+
+def test_a_stall_is_shown_from_the_top_of_the_repository(top: Path, tmp_path: Path) -> None:
+    change(
+        top,
+        "project/envs.py",
+        "    return",
+        "    for env in envs:\n        print(env.loss().item())\n    return",
+    )
+    sarif = tmp_path / "gate.sarif"
+    options = ["--base", "HEAD", "--only", "hot", "--sarif", str(sarif)]
+    assert main(["--root", str(top / "project"), *options]) == 1
+    uris = {
+        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for result in json.loads(sarif.read_text())["runs"][0]["results"]
+    }
+    assert uris == {"project/envs.py"}
+
+
+def test_a_ref_that_is_not_there_is_unusable(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(top / "project"), "--base", "nowhere"]) == 2
+    assert "git ref nowhere does not exist in" in capsys.readouterr().err
+
+
+def test_no_worktree_is_left_behind(top: Path) -> None:
+    main(["--root", str(top / "project"), "--base", "HEAD", "--only", "policy"])
+    listed = subprocess.run(
+        ["git", "worktree", "list"], cwd=top, capture_output=True, text=True, check=True, env=os.environ
+    ).stdout
+    assert len(listed.splitlines()) == 1

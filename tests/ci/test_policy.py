@@ -1,0 +1,279 @@
+"""A change that weakens the gate that judges it fails, with a list of what was weakened."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ci.gate import main
+from tests.ci.stranger import change, commit
+
+CONTENTS = """\
+[[tool.gate.imports]]
+module = "app.settings"
+without = ["torch", "app.train"]
+"""
+RUN = "golden/runs/fit.toml"
+
+
+@pytest.fixture(scope="module")
+def strict(stranger: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = Path(shutil.copytree(stranger, tmp_path_factory.mktemp("strict") / "repository"))
+    with (root / "pyproject.toml").open("a") as file:
+        file.write('\n[tool.codemods.hotpath]\nloop-variables = ["env"]\nignore = ["HP010"]\n')
+    (root / "hotpath-baseline.toml").write_text("version = 1\n")
+    change(
+        root, "pyproject.toml", 'paths = ["app"]\n', 'paths = ["app"]\nbaseline = "hotpath-baseline.toml"\n'
+    )
+    change(root, RUN, 'files = "log.jsonl"', 'files = "log.jsonl"\nunstable = ["time"]')
+    with (root / RUN).open("a") as file:
+        file.write('[[tolerance]]\nfield = "loss"\nulps = 2\nreason = "why not"\n')
+    commit(root, "more to weaken")
+    return root
+
+
+@pytest.fixture
+def repository(strict: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(strict, tmp_path / "repository"))
+
+
+def gate(root: Path, *options: str) -> tuple[int, str]:
+    return main(["--root", str(root), "--base", "HEAD", "--only", "policy", *options]), str(root)
+
+
+def swap(file: str, before: str, after: str) -> Callable[[Path], None]:
+    return lambda root: change(root, file, before, after)
+
+
+def project(before: str, after: str) -> Callable[[Path], None]:
+    return swap("pyproject.toml", before, after)
+
+
+def write(file: str, text: str) -> Callable[[Path], None]:
+    return lambda root: Path(root / file).write_text(text) and None
+
+
+def append(file: str, text: str) -> Callable[[Path], None]:
+    return lambda root: Path(root / file).write_text((root / file).read_text() + text) and None
+
+
+def replace_a_golden(root: Path) -> None:
+    for path in (root / "golden/fixtures/fit").glob("*.json"):
+        path.write_text(path.read_text() + "\n")
+
+
+def remove_a_golden(root: Path) -> None:
+    (root / "golden/fixtures/fit/common.json").unlink()
+
+
+FINDING = (
+    '[[finding]]\ncode = "HP001"\ntext = "x.item()"\nloop = "for env in envs"\nreason = "r"\nowner = "o"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("weaken", "name", "what"),
+    [
+        (project('runs = ["fit"]', "runs = []"), "runs", "no longer has fit"),
+        (project('counts = ["fit"]\n', ""), "counts", "no longer has fit"),
+        (project("contracts = true", "contracts = false"), "contracts", "is switched off"),
+        (project('plans = ["plans/*.toml"]\n', ""), "plans", "no longer has plans/*.toml"),
+        (project('fences = ["app"]\n', ""), "fences", "no longer has app"),
+        (project(CONTENTS, ""), "imports.app.settings", "is gone"),
+        (
+            project('"torch", "app.train"', '"app.train"'),
+            "imports.app.settings.without",
+            "no longer has torch",
+        ),
+        (project('[[tool.gate.seams]]\nfile = "app/train.py"\n', ""), "seams.app/train.py", "is gone"),
+        (
+            project(
+                '[tool.gate.tests]\ncommand = ["python", "-m", "pytest"',
+                '[tool.gate.tests]\ncommand = ["true"',
+            ),
+            "tests.command",
+            "was [",
+        ),
+        (
+            project('[tool.gate.hotpath]\npaths = ["app"]', '[tool.gate.hotpath]\npaths = ["plans"]'),
+            "hotpath.paths",
+            "no longer has app",
+        ),
+        (
+            project('ignore = ["HP010"]', 'ignore = ["HP010", "HP001"]'),
+            "tool.codemods.hotpath.ignore",
+            "now also has HP001",
+        ),
+        (
+            project('loop-variables = ["env"]', "loop-variables = []"),
+            "tool.codemods.hotpath.loop_variables",
+            "no longer has env",
+        ),
+        (
+            project('ignore = ["HP010"]', 'ignore = ["HP010"]\niterables = ["no"]'),
+            "tool.codemods.hotpath.iterables",
+            "no longer has envs",
+        ),
+        (
+            project('layers = ["app.train", "app.settings"]', 'layers = ["app.train"]'),
+            "importlinter.contracts.settings at the bottom.layers",
+            "was [",
+        ),
+        (
+            project(
+                'layers = ["app.train", "app.settings"]',
+                'layers = ["app.train", "app.settings"]\nignore_imports = ["app.settings -> app.train"]',
+            ),
+            "importlinter.contracts.settings at the bottom.ignore_imports",
+            "now also has app.settings -> app.train",
+        ),
+        (append("hotpath-baseline.toml", FINDING), "hotpath.baseline", "accepts 1 more of HP001 x.item()"),
+        (
+            swap("app/scores.py", "detach()", "detach()  # hotpath: allow[HP001] quick"),
+            "hotpath.allow",
+            "is new in the source: # hotpath: allow[HP001] quick",
+        ),
+        (swap(RUN, '"--seed", "{seed}"', '"--seed", "1"'), "run.fit.command", "was ["),
+        (swap(RUN, "seed = 4", "seed = 5"), "run.fit.seed", "was 4, is 5"),
+        (
+            swap(RUN, 'unstable = ["time"]', 'unstable = ["time", "loss"]'),
+            "run.fit.events.unstable",
+            "now also has loss",
+        ),
+        (swap(RUN, "ulps = 2", "ulps = 2000"), "run.fit.tolerance.events.loss.ulps", "was 2, is 2000"),
+        (
+            append(RUN, '[[tolerance]]\nof = "loss"\nfield = "*"\nulps = 9\nreason = "r"\n'),
+            "run.fit.tolerance.loss.*",
+            "is new",
+        ),
+        (append(RUN, "[observe]\nsyncs = false\n"), "run.fit.observe.syncs", "is switched off"),
+        (
+            swap(RUN, "seed = 4", 'seed = 4\ndeterministic = "off"'),
+            "run.fit.deterministic",
+            "was error, is off",
+        ),
+        (lambda root: (root / RUN).unlink(), "run.fit", "is gone"),
+        (replace_a_golden, "golden.fit", "common.json is replaced"),
+        (remove_a_golden, "golden.fit", "common.json is gone"),
+    ],
+)
+def test_each_weakening_is_named(
+    weaken: Callable[[Path], None],
+    name: str,
+    what: str,
+    repository: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    weaken(repository)
+    sarif = tmp_path / "gate.sarif"
+    code, _ = gate(repository, "--sarif", str(sarif))
+    assert code == 1
+    messages = [r["message"]["text"] for r in json.loads(sarif.read_text())["runs"][0]["results"]]
+    assert any(message.startswith(f"{name} {what}") for message in messages), messages
+    assert all(message.startswith(f"{name} ") for message in messages), messages
+    assert f"--accept '{name}'" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "strengthen",
+    [
+        project('without = ["torch", "app.train"]', 'without = ["torch", "app.train", "numpy"]'),
+        project('ignore = ["HP010"]', "ignore = []"),
+        swap(RUN, "ulps = 2", "ulps = 1"),
+        swap(RUN, 'unstable = ["time"]', "unstable = []"),
+        swap(RUN, "budget = 5", "budget = 7\ntimeout = 50"),
+        append("pyproject.toml", '[tool.gate.throughput]\nrun = "fit"\nbound = 1.5\n'),
+        write("golden/fixtures/fit/exact-cpu-other.json", "{}"),
+        append(RUN, '[variants.twice]\n[same.twice]\nsays = "a"\nvariants = ["twice"]\n'),
+    ],
+)
+def test_what_demands_more_passes(strengthen: Callable[[Path], None], repository: Path) -> None:
+    strengthen(repository)
+    assert gate(repository)[0] == 0
+
+
+def test_a_gate_that_was_switched_off_fails_with_the_list(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project('runs = ["fit"]', "runs = []")(repository)
+    text = (repository / "pyproject.toml").read_text()
+    start, end = text.index("[tool.gate.tests]"), text.index("[tool.importlinter]")
+    (repository / "pyproject.toml").write_text(text[:start] + text[end:])
+    assert gate(repository)[0] == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "runs no longer has fit; tests is gone; if that is wanted: --accept 'runs' --accept 'tests'"
+        in printed
+    )
+    (repository / "pyproject.toml").write_text("[project]\nname = 'app'\n")
+    assert gate(repository)[0] == 1
+    assert "runs no longer has fit" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_weakening_is_accepted_by_its_name_or_by_what_it_is_below(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    swap(RUN, "seed = 4", "seed = 5")(repository)
+    assert gate(repository, "--accept", "run.fit.seed")[0] == 0
+    assert "but for what was accepted: run.fit.seed" in " ".join(capsys.readouterr().out.split())
+    assert gate(repository, "--accept", "run.fit")[0] == 0
+    assert gate(repository, "--accept", "run.fi")[0] == 1
+
+
+def test_a_base_without_a_gate_is_the_first_policy(stranger: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(stranger, tmp_path / "repository"))
+    text = (root / "pyproject.toml").read_text()
+    (root / "pyproject.toml").write_text("")
+    commit(root, "before the gate")
+    (root / "pyproject.toml").write_text(text)
+    assert gate(root)[0] == 0
+
+
+def test_a_base_whose_policy_cant_be_read_is_named(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (repository / "pyproject.toml").read_text()
+    (repository / "pyproject.toml").write_text(text.replace("[tool.gate]\n", "[tool.gate]\nrnus = []\n"))
+    commit(repository, "misspelt")
+    (repository / "pyproject.toml").write_text(text)
+    assert gate(repository)[0] == 1
+    assert "tool.gate the base's can't be read" in " ".join(capsys.readouterr().out.split())
+    assert gate(repository, "--accept", "tool.gate")[0] == 0
+
+
+def test_accepting_what_is_not_weakened_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(repository, "--accept", "runs")[0] == 1
+    assert "--accept runs: nothing of that name is weakened" in " ".join(capsys.readouterr().out.split())
+    assert main(["--root", str(repository), "--accept", "runs"]) == 2
+    assert "--accept NAME needs --base REF" in capsys.readouterr().err
+
+
+def test_a_change_is_judged_by_the_run_of_the_base(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another rate, and a run file that lets any loss pass and takes no step that could tell."""
+    change(repository, "app/train.py", "lr=0.1", "lr=0.2")
+    change(repository, RUN, "ulps = 2", "ulps = 4000000000")
+    (repository / RUN).write_text((repository / RUN).read_text() + "[observe]\nsteps = false\n")
+    options = ["--root", str(repository), "--base", "HEAD", "--only", "golden", "--only", "policy"]
+    assert main(options) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "gate failed: 2 failed" in printed
+    assert "different: step 0 of Linear" in printed
+
+
+def test_a_wanted_change_passes_by_its_new_golden_where_that_is_accepted(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from golden.cli import main as golden
+
+    monkeypatch.setenv("CI", "")
+    change(repository, "app/train.py", "lr=0.1", "lr=0.2")
+    assert golden(["record", "fit", "--update", "--root", str(repository)]) == 0
+    options = ["--root", str(repository), "--base", "HEAD", "--only", "golden", "--only", "policy"]
+    assert main(options) == 1
+    assert "gate failed: 2 failed" in capsys.readouterr().out
+    assert main([*options, "--accept", "golden.fit"]) == 0
