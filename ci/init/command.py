@@ -1,80 +1,160 @@
-"""The command: look, propose, write, and say what comes next."""
+"""The command: look, propose, try, write, record, and say what comes next."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ci.config import ConfigError
+from ci.init import ignored
 from ci.init.agents import write_section
 from ci.init.entry_points import EntryPoint, find_entry_points, read_entry_point
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
-from ci.init.propose import gate_table, has_gate, read_facts, run_file, source_paths
+from ci.init.progress import still
+from ci.init.propose import Facts, Proposal, gate_table, has_gate, not_yet, read_facts, run_file, source_paths
+from ci.init.sightings import Sightings
+from ci.init.trial import Tried, try_run
 from codemods.facts import SourceError
+from codemods.hotpath.results import Report
 from codemods.plans import WriteError, write_all
+from golden.check.fixtures import FOLDER
 from golden.record.run import RUNS_FOLDER
 
-_NEXT = """\
-next:
-  golden doctor {run}               is it deterministic, and how long does it take? Shorten it in {run_file}
-  golden record {run} --update      keep what it does as the golden of this kind of machine
-  golden-gate run                   every check; put it on each pull request with ci/action.yml
-"""
+_PROJECT = Path("pyproject.toml")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.option(
     "--root",
-    default=".",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The repository; by default the current folder.",
+    help="The repository; by default the nearest folder upwards with a pyproject.toml or of git.",
 )
 @click.option(
     "--entry", metavar="FILE", help="The script that starts a training, where none or the wrong one is found."
 )
+@click.option(
+    "--args", "more", default="", metavar="TEXT", help='More of its command line, such as "--data DIR".'
+)
+@click.option(
+    "--try-seconds", default=120.0, type=click.FloatRange(min=1), help="How long a run is tried at most."
+)
+@click.option("--no-try", is_flag=True, help="Write without running the script, and record no golden.")
 @click.option("--agents", is_flag=True, help="Write only the rules for coding agents, into AGENTS.md.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-def command(root: Path, entry: str | None, agents: bool, dry_run: bool) -> int:
-    """Write a commented [tool.gate], one golden run and a hot-path baseline; change nothing else.
+@click.option("--dry-run", is_flag=True, help="Show what would be written; run and write nothing.")
+def command(
+    root: Path | None,
+    entry: str | None,
+    more: str,
+    try_seconds: float,
+    no_try: bool,
+    agents: bool,
+    dry_run: bool,
+) -> int:
+    """Write a commented [tool.gate], one golden run that works, its golden and a hot-path baseline.
 
-    Exit status: 0 written, 2 unusable input.
+    Exit status: 0 written, 1 written but the run does not work yet, 2 unusable input.
     """
-    root = root.resolve()
+    root = (root or _top(Path.cwd())).resolve()
     if agents:
         return write_section(root, dry_run=dry_run)
     if has_gate(root):
-        raise ConfigError(f"{root / 'pyproject.toml'} has a [tool.gate] table already; change it by hand")
+        raise ConfigError(f"{root / _PROJECT} has a [tool.gate] table already; change it by hand")
     chosen, others = _choose(root, entry)
-    report = hot_report(root, source_paths(root))
-    facts = read_facts(root, loops(report), BASELINE)
-    files = {RUNS_FOLDER / f"{chosen.name}.toml": run_file(chosen)}
-    if facts.loops:
-        files[Path(BASELINE)] = baseline_text(report)
-    for path in files:
-        if (root / path).exists():
-            raise ConfigError(f"{path} is there already; move it away, or write [tool.gate] by hand")
-    before = _text(root / "pyproject.toml")
-    files[Path("pyproject.toml")] = before + ("\n" if before else "") + gate_table(chosen, facts)
-    click.echo(
-        f"entry point: {chosen.path}" + (f" (also: {', '.join(o.path for o in others)})" if others else "")
-    )
+    also = f" (also: {', '.join(o.path for o in others)}; choose with --entry FILE)" if others else ""
+    click.echo(f"entry point: {chosen.path}{also}")
+    proposal = Proposal(chosen, tuple(shlex.split(more)))
+    missing = [name for name in proposal.arguments.missing if name not in more]
+    if missing:
+        raise ConfigError(
+            f"{chosen.path} needs {', '.join(missing)}, which nobody can guess; give it with "
+            f'--args "{missing[0]} VALUE"'
+        )
+    with still(f"looking for stalls in loops over environments in {', '.join(source_paths(root))}", _notify):
+        report = hot_report(root, source_paths(root))
+    shared = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
+    facts = read_facts(root, loops(report), BASELINE, shared)
     click.echo(f"per-env loops: {len(facts.loops)}, with {len(report.findings)} stalls")
     for loop in facts.loops:
         click.echo(f"  {loop}")
+    tried = Tried(proposal, (), Sightings(), 0.0, None)
+    _refuse_existing(root, [RUNS_FOLDER / f"{chosen.name}.toml", *([Path(BASELINE)] if facts.loops else [])])
+    if not (no_try or dry_run):
+        tried = _tried(proposal, root, try_seconds)
+    files = _files(root, tried, facts, report)
     if dry_run:
-        for path, text in files.items():
-            shown = text.removeprefix(before) if path.name == "pyproject.toml" else text
-            click.echo(f"\n# {path}\n{shown}", nl=False)
+        _show(root, files)
         return 0
     write_all({root / path: text.encode() for path, text in files.items()})
     for path in files:
         click.echo(f"wrote {path}")
-    click.echo(_NEXT.format(run=chosen.name, run_file=RUNS_FOLDER / f"{chosen.name}.toml"), nl=False)
-    return 0
+    return _finish(root, tried, files, ran=not no_try)
+
+
+def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
+    before = ignored.untracked(root)
+    tried = try_run(proposal, root=root, seconds=seconds, notify=_notify)
+    left = sorted(ignored.untracked(root) - before)
+    if left:
+        click.echo(f"it leaves {', '.join(left)} in the repository: now in .gitignore")
+        (root / ".gitignore").write_text(ignored.ignore(root, left), encoding="utf-8")
+    if tried.failure is None:
+        tried = replace(tried, proposal=replace(tried.proposal, budget=tried.seconds))
+        click.echo(f"it runs: {tried.seconds:.0f} s")
+    if tried.seen.events:
+        click.echo(f"events: {tried.seen.events}, kinds by their field {tried.seen.type}")
+    for metric in tried.seen.metrics:
+        click.echo(f"also written: {metric}")
+    if not tried.proposal.arguments.seeded:
+        click.echo("no option for a seed was seen; golden seeds Python, numpy and torch before it starts")
+    return tried
+
+
+def _files(root: Path, tried: Tried, facts: Facts, report: Report) -> dict[Path, str]:
+    entry = tried.proposal.entry
+    files = {RUNS_FOLDER / f"{entry.name}.toml": run_file(tried.proposal, tried.seen, tried.failure)}
+    if facts.loops:
+        files[Path(BASELINE)] = baseline_text(report)
+    before = _text(root / _PROJECT)
+    table = gate_table(entry, facts, events=tried.seen.events is not None)
+    files[_PROJECT] = before + ("\n" if before else "") + table
+    golden = [FOLDER / entry.name / "common.json"]
+    hidden = [Path(path) for path, _ in ignored.ignored(root, [*files, *golden])]
+    if hidden:
+        files[Path(".gitignore")] = ignored.unignore(root, hidden)
+    return files
+
+
+def _finish(root: Path, tried: Tried, files: dict[Path, str], *, ran: bool) -> int:
+    name = tried.proposal.entry.name
+    for path, rule in ignored.ignored(root, [p for p in files if p.name != ".gitignore"]):
+        click.echo(f"git ignores {path} ({rule}): add it with `git add -f {path}`")
+    failure = tried.failure
+    if ran and failure is None:
+        from ci.init.goldens import record
+
+        failure = record(name, root, _notify)
+        if failure is not None:
+            run_path = root / RUNS_FOLDER / f"{name}.toml"
+            run_path.write_text(f"{not_yet(failure)}\n{run_path.read_text('utf-8')}", "utf-8")
+    if failure is not None:
+        click.echo(f"the run does not work yet: {failure}")
+        click.echo(f"change it in {RUNS_FOLDER / name}.toml, or begin again with --entry FILE or --args TEXT")
+    rows = [(f"golden doctor {name}", "is it deterministic, and what does it compare?")]
+    if failure is not None or not ran:
+        rows.append((f"golden record {name} --update", "keep what it does as the golden of this machine"))
+    rows.append(("git add -A && git commit", "the gate's policy and goldens belong to the repository"))
+    rows.append(("golden-gate run", "every check; put it on each pull request with ci/action.yml"))
+    click.echo("next:")
+    for words, why in rows:
+        click.echo(f"  {words:<33} {why}")
+    return 0 if failure is None else 1
 
 
 def _choose(root: Path, entry: str | None) -> tuple[EntryPoint, list[EntryPoint]]:
@@ -86,16 +166,51 @@ def _choose(root: Path, entry: str | None) -> tuple[EntryPoint, list[EntryPoint]
         if found is None:
             raise ConfigError(f"--entry {entry}: not valid Python")
         return found, []
-    entries = find_entry_points(root)
+    entries = find_entry_points(root, _notify)
     if not entries:
         raise ConfigError(
             f"no script in {root} that steps an optimizer after a backward pass; name yours with --entry FILE"
         )
+    alike = [found for found in entries if found.likely == entries[0].likely]
+    if len(alike) > 1:
+        return _asked(alike), [found for found in entries if found not in alike]
     return entries[0], entries[1:]
+
+
+def _asked(alike: list[EntryPoint]) -> EntryPoint:
+    names = [found.path for found in alike]
+    if not sys.stdin.isatty():
+        ways = "\n".join(f"  golden-gate init --entry {name}" for name in names)
+        raise ConfigError(f"{len(names)} scripts train, and nothing says which is meant; one of:\n{ways}")
+    click.echo("scripts that train:")
+    for number, name in enumerate(names, 1):
+        click.echo(f"  {number}  {name}")
+    return alike[click.prompt("which one", type=click.IntRange(1, len(names)), default=1) - 1]
+
+
+def _refuse_existing(root: Path, paths: Sequence[Path]) -> None:
+    for path in paths:
+        if (root / path).exists():
+            raise ConfigError(f"{path} is there already; move it away, or write [tool.gate] by hand")
+
+
+def _show(root: Path, files: dict[Path, str]) -> None:
+    for path, text in files.items():
+        shown = text.removeprefix(_text(root / path))
+        click.echo(f"\n# {path}\n{shown}", nl=False)
+
+
+def _top(start: Path) -> Path:
+    folders = (start, *start.parents)
+    return next((f for f in folders if (f / _PROJECT).is_file() or (f / ".git").exists()), start)
 
 
 def _text(path: Path) -> str:
     return path.read_bytes().decode() if path.is_file() else ""
+
+
+def _notify(message: str) -> None:
+    click.echo(message, err=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,6 +223,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = str(error)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         message = f"pyproject.toml: not TOML: {error}"
+    except ValueError as error:
+        message = f"--args: {error}"
     except (click.Abort, KeyboardInterrupt):
         click.echo("golden-gate init: interrupted", err=True)
         return 130

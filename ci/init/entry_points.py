@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ci.init.marks import marks, starts
+from ci.init.options import Option, read_options, sub_commands
 from codemods.facts import (
     SourceError,
     absolute,
@@ -19,6 +21,20 @@ from codemods.facts import (
 
 _TESTS = ("test", "tests", "conftest")
 _NAMES = ("train", "main", "run", "fit")
+_ASIDE = (
+    "example",
+    "script",
+    "tool",
+    "bench",
+    "demo",
+    "sweep",
+    "notebook",
+    "eval",
+    "profile",
+    "debug",
+    "sample",
+)
+_TRAINS = {"backward", "step"}
 _DEPTH = 3
 
 
@@ -29,17 +45,20 @@ class EntryPoint:
     Attributes:
         path: relative to the repository.
         module: what ``python -m`` calls it; None for a script outside of packages.
-        options: the command-line options that it declares.
-        event_files: names of JSON-lines files in its text and in that of the modules it imports.
-        trains: whether it, or a module of the repository that it imports, steps an optimizer after a
-            backward pass.
+        options: the command-line options that it and what it imports declare.
+        commands: the sub-commands that it declares.
+        holds: what of a training it holds itself.
+        reaches: what it and the modules of the repository that it imports hold.
+        distributed: whether they begin a process group.
     """
 
     path: str
     module: str | None
-    options: tuple[str, ...]
-    event_files: tuple[str, ...]
-    trains: bool
+    options: tuple[Option, ...]
+    commands: tuple[str, ...]
+    holds: frozenset[str]
+    reaches: frozenset[str]
+    distributed: bool
 
     @property
     def name(self) -> str:
@@ -47,84 +66,96 @@ class EntryPoint:
         stem = Path(self.path).stem
         return Path(self.path).parent.name or "train" if stem == "__main__" else stem
 
-    def option(self, *wanted: str) -> str | None:
-        """The first of these options that it has."""
-        return next((option for option in wanted if option in self.options), None)
+    @property
+    def command(self) -> str | None:
+        """The sub-command that trains, by its name; None where there are none."""
+        named = [name for name in self.commands if any(word in name for word in _NAMES)]
+        return next(iter([*named, *self.commands]), None)
+
+    @property
+    def likely(self) -> float:
+        """How much speaks for it: what it holds itself, what it reaches, its name and place."""
+        words = Path(self.path).with_suffix("").as_posix().lower()
+        named = any(word in Path(self.path).stem.lower() for word in _NAMES) or "__main__" in words
+        aside = sum(word in words for word in _ASIDE)
+        return 2 * len(self.holds) + len(self.reaches) + named - 3 * min(aside, 1)
 
 
-def find_entry_points(root: Path) -> list[EntryPoint]:
+def find_entry_points(root: Path, notify: Callable[[str], None]) -> list[EntryPoint]:
     """All scripts that train, the likeliest first."""
-    found = [entry for path in _scripts(root) if (entry := read_entry_point(path, root)) and entry.trains]
-    return sorted(found, key=lambda entry: (not _named_so(entry), entry.path.count("/"), entry.path))
+    files = [path for path in python_files(root) if not _is_test(path, root)]
+    notify(f"looking for what trains in {len(files)} files")
+    read: dict[Path, _Facts | None] = {}
+    found = [
+        entry for path in files if (entry := read_entry_point(path, root, read, script=True)) is not None
+    ]
+    found = [entry for entry in found if entry.reaches >= _TRAINS]
+    return sorted(found, key=lambda entry: (-entry.likely, entry.path.count("/"), entry.path))
 
 
-def read_entry_point(path: Path, root: Path) -> EntryPoint | None:
-    """What is known of one script; None if it is not valid Python."""
-    facts = _facts(path)
-    if facts is None:
+def read_entry_point(
+    path: Path, root: Path, read: dict[Path, _Facts | None] | None = None, *, script: bool = False
+) -> EntryPoint | None:
+    """What is known of one file; None if it is not valid Python, or with ``script`` is none that starts."""
+    known = {} if read is None else read
+    if script and path.name != "__main__.py" and not _may_start(path):
         return None
-    every = [facts, *_imported(facts, path, root, _DEPTH, {path})]
+    facts = _facts(path, known)
+    if facts is None or (script and path.name != "__main__.py" and not starts(facts.tree)):
+        return None
+    every = [facts, *_imported(facts, path, root, _DEPTH, {path}, known)]
     packaged = (path.parent / "__init__.py").exists()
     module = module_name(path, root).name
     return EntryPoint(
         path=shown_path(path, root),
         module=(module.removesuffix(".__main__") if packaged else None),
         options=tuple(dict.fromkeys(option for f in every for option in f.options)),
-        event_files=tuple(dict.fromkeys(name for f in every for name in f.event_files)),
-        trains=any(f.backward for f in every) and any(f.steps for f in every),
+        commands=tuple(dict.fromkeys(name for f in every for name in f.commands)),
+        holds=facts.marks,
+        reaches=frozenset().union(*(f.marks for f in every)),
+        distributed=any(f.distributed for f in every),
     )
 
 
-def _named_so(entry: EntryPoint) -> bool:
-    return any(word in Path(entry.path).stem for word in _NAMES)
+def _is_test(path: Path, root: Path) -> bool:
+    parts = path.relative_to(root).with_suffix("").parts
+    return any(part in _TESTS or part.startswith("test_") for part in parts)
 
 
-def _scripts(root: Path) -> Iterator[Path]:
-    for path in python_files(root):
-        parts = path.relative_to(root).with_suffix("").parts
-        if any(part in _TESTS or part.startswith("test_") for part in parts):
-            continue
-        text = path.read_bytes()
-        if path.name == "__main__.py" or b"__main__" in text:
-            yield path
+def _may_start(path: Path) -> bool:
+    text = path.read_bytes()
+    return b"__main__" in text or b"backward" in text or b"(" in text.rsplit(b"\n", 4)[-1] or b".fit(" in text
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
     tree: ast.Module
-    options: tuple[str, ...]
-    event_files: tuple[str, ...]
-    backward: bool
-    steps: bool
+    options: tuple[Option, ...]
+    commands: tuple[str, ...]
+    marks: frozenset[str]
+    distributed: bool
 
 
-def _facts(path: Path) -> _Facts | None:
+def _facts(path: Path, read: dict[Path, _Facts | None]) -> _Facts | None:
+    if path not in read:
+        read[path] = _read(path)
+    return read[path]
+
+
+def _read(path: Path) -> _Facts | None:
     try:
         tree = read_source(path).tree
     except SourceError:
         return None
-    options, files, methods = [], [], set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = _called(node)
-            methods.add(name)
-            if name in ("add_argument", "option"):
-                options += [
-                    a.value
-                    for a in node.args
-                    if isinstance(a, ast.Constant) and isinstance(a.value, str) and a.value.startswith("--")
-                ]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".jsonl"):
-            files.append(Path(node.value).name)
-    return _Facts(tree, tuple(options), tuple(files), "backward" in methods, "step" in methods)
+    names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    distributed = "init_process_group" in names
+    options = tuple(read_options(tree, path))
+    return _Facts(tree, options, tuple(sub_commands(tree)), marks(tree), distributed)
 
 
-def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _imported(importer: _Facts, path: Path, root: Path, depth: int, seen: set[Path]) -> Iterator[_Facts]:
+def _imported(
+    importer: _Facts, path: Path, root: Path, depth: int, seen: set[Path], read: dict[Path, _Facts | None]
+) -> Iterator[_Facts]:
     """The facts of the repository's modules that a file imports, and of those that they import."""
     if not depth:
         return
@@ -134,10 +165,10 @@ def _imported(importer: _Facts, path: Path, root: Path, depth: int, seen: set[Pa
             found = _file_of(name, path, root)
             if found is not None and found not in seen:
                 seen.add(found)
-                facts = _facts(found)
+                facts = _facts(found, read)
                 if facts is not None:
                     yield facts
-                    yield from _imported(facts, found, root, depth - 1, seen)
+                    yield from _imported(facts, found, root, depth - 1, seen, read)
 
 
 def _names(node: ast.AST, package: str) -> Iterator[str]:

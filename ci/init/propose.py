@@ -7,19 +7,68 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ci.init.entry_points import EntryPoint
+from ci.init.sightings import Sightings
+from ci.init.values import Arguments, choose
+from golden.record import Run
 
-_SEED = ("--seed", "--random-seed", "--rng-seed")
-_OUT = (
-    *("--out", "--out-dir", "--output", "--output-dir", "--outdir", "--save-dir", "--log-dir", "--logdir"),
-    *("--run-dir", "--results-dir", "--telemetry-dir", "--work-dir", "--workdir"),
-)
-_DEVICE = ("--device",)
-_LENGTHS = (
-    *("--epochs", "--num-epochs", "--rounds", "--steps", "--num-steps", "--max-steps", "--iterations"),
-    *("--updates", "--episodes", "--total-timesteps", "--train-steps"),
-)
+_SEED = 1
+_LAUNCH = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+_LEAST_BUDGET = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A golden run that may work.
+
+    Attributes:
+        entry: the script.
+        more: further words of its command line.
+        scale: how much longer than usual it is.
+        without: options that are left out.
+        deterministic: what torch does about operations without a deterministic implementation.
+        budget: seconds that it takes, where that is known.
+    """
+
+    entry: EntryPoint
+    more: tuple[str, ...] = ()
+    scale: float = 1.0
+    without: tuple[str, ...] = ()
+    deterministic: Literal["error", "warn"] = "error"
+    budget: float | None = None
+
+    @property
+    def arguments(self) -> Arguments:
+        """What its options are given."""
+        command = self.entry.command
+        options = [o for o in self.entry.options if o.command in (None, command)]
+        given = {word.partition("=")[0] for word in self.more}
+        return choose(options, scale=self.scale, without=(*self.without, *given))
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line, with its placeholders."""
+        program = ("-m", self.entry.module) if self.entry.module else (self.entry.path,)
+        launch = ("-m", *_LAUNCH) if self.entry.distributed else ()
+        first = [o for o in self.entry.options if o.command is None and self.entry.command]
+        before = choose(first, scale=self.scale, without=self.without).words
+        inner = (self.entry.command,) if self.entry.command else ()
+        words = self.arguments.words[len(before) :] if inner else self.arguments.words
+        return ("python", *launch, *program, *before, *inner, *words, *self.more)
+
+    def run(self, *, timeout: float) -> Run:
+        """The run by itself, to be tried."""
+        return Run(
+            name=self.entry.name,
+            command=self.command,
+            seed=_SEED,
+            profile="portable",
+            deterministic=self.deterministic,
+            timeout=timeout,
+            budget=self.budget or timeout,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +81,7 @@ class Facts:
         loops: per-env loops, as ``file:line header``.
         paths: folders or files for the hot-path check.
         baseline: where the hot-path baseline goes.
+        shared: what git ignores and the program's text names.
     """
 
     contracts: bool
@@ -39,14 +89,15 @@ class Facts:
     loops: tuple[str, ...]
     paths: tuple[str, ...]
     baseline: str
+    shared: tuple[str, ...] = ()
 
 
-def read_facts(root: Path, loops: Sequence[str], baseline: str) -> Facts:
+def read_facts(root: Path, loops: Sequence[str], baseline: str, shared: Sequence[str] = ()) -> Facts:
     """Look at what is there."""
     table = _pyproject(root)
     contracts = "importlinter" in table.get("tool", {}) or (root / ".importlinter").is_file()
     tests = next((name for name in ("tests", "test") if any((root / name).glob("**/test_*.py"))), None)
-    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline)
+    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline, tuple(shared))
 
 
 def source_paths(root: Path) -> tuple[str, ...]:
@@ -64,40 +115,58 @@ def _pyproject(root: Path) -> dict[str, dict[str, object]]:
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def run_file(entry: EntryPoint) -> str:
-    """The golden run of an entry point, as a run file."""
-    command = ["python", *(("-m", entry.module) if entry.module else (entry.path,))]
-    for options, value in ((_SEED, "{seed}"), (_OUT, "{out}"), (_DEVICE, "{device}")):
-        option = entry.option(*options)
-        command += [option, value] if option else []
-    lengths = [option for option in _LENGTHS if option in entry.options]
-    return (
-        "\n".join(
-            [
-                f"description = {_text(f'What {entry.path} does with one seed')}",
-                "# {seed}, {device} and {out}, a fresh folder, are filled in.",
-                f"command = {_array(command)}",
-                "# Keep a run short: what a minute shows, ten seconds mostly show too.",
-                *[f"# Options that may shorten it: {', '.join(lengths)}" for _ in lengths[:1]],
-                "budget = 30.0  # seconds on two cores",
-                "timeout = 600",
-                "seed = 1",
-                '# Holds on other x86-64 machines; "exact" is faster and holds on machines like this one.',
-                'profile = "portable"',
-                "",
-                "# Events that the program writes into {out}, a JSON object a line: which files, the field",
-                "# that names the kind of event, and the fields that can't repeat, such as times and ids.",
-                "# [events]",
-                f"# files = {_text(entry.event_files[0] if entry.event_files else '*.jsonl')}",
-                '# type = "type"',
-                '# unstable = ["time"]',
-            ]
+def run_file(proposal: Proposal, seen: Sightings, failure: str | None) -> str:
+    """The golden run of a proposal, as a run file. ``failure`` says why it doesn't work yet."""
+    entry, arguments = proposal.entry, proposal.arguments
+    budget = max(_LEAST_BUDGET, round(proposal.budget)) if proposal.budget else 30.0
+    lines = [not_yet(failure)] if failure else []
+    lines += [
+        f"description = {_text(f'What {entry.path} does with one seed')}",
+        "# {seed}, {device} and {out}, a fresh folder, are filled in.",
+        f"command = {_array(proposal.command)}",
+    ]
+    if arguments.shortened:
+        lines.append(
+            f"# Kept short by {', '.join(arguments.shortened)}: what a minute shows, ten seconds mostly show."
         )
-        + "\n"
-    )
+    lines += [
+        f"budget = {budget:.1f}  # seconds on two cores",
+        "timeout = 600",
+        f"seed = {_SEED}",
+        '# Holds on other x86-64 machines; "exact" is faster and holds on machines like this one.',
+        'profile = "portable"',
+    ]
+    if proposal.deterministic != "error":
+        lines += [
+            "# An operation of it has no deterministic implementation.",
+            f"deterministic = {_text(proposal.deterministic)}",
+        ]
+    lines += ["", *_events(seen)]
+    return "\n".join(lines) + "\n"
 
 
-def gate_table(entry: EntryPoint, facts: Facts) -> str:
+def not_yet(failure: str) -> str:
+    """The line that says in a run file why the run fails."""
+    return f"# It does not work yet: {' '.join(failure.split())}"
+
+
+def _events(seen: Sightings) -> list[str]:
+    head = [
+        "# Events that the program writes into {out}, a JSON object a line: which files, the field",
+        "# that names the kind of event, and the fields that can't repeat, such as times and ids.",
+    ]
+    table = [
+        "[events]",
+        f"files = {_text(seen.events or '*.jsonl')}",
+        f"type = {_text(seen.type)}",
+        f"unstable = {_array(seen.unstable or ('time',) if not seen.events else seen.unstable)}",
+    ]
+    if seen.events and seen.env:
+        table += ["", "[env]", f"field = {_text(seen.env)}"]
+    return [*head, *(table if seen.events else [f"# {line}" for line in table])]
+
+
+def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
     """The tables ``[tool.gate]`` and ``[tool.codemods.hotpath]``, commented."""
     lines = [
         "# What `golden-gate run` checks. A key that is left out is a check that is not made.",
@@ -105,7 +174,9 @@ def gate_table(entry: EntryPoint, facts: Facts) -> str:
         "# Golden runs of golden/runs: compared with golden/fixtures, or with a git ref under --base.",
         f"runs = {_array([entry.name])}",
         "# Runs whose event counts must be these on every machine (needs [events] in the run file).",
-        f"# counts = {_array([entry.name])}",
+        f"{'' if events else '# '}counts = {_array([entry.name])}",
+        "# What git ignores and runs need: under --base both sides share it.",
+        f"shared = {_array(facts.shared)}" if facts.shared else '# shared = ["data"]',
         "# The contracts of import-linter.",
         "contracts = true" if facts.contracts else "# contracts = true",
         "# Plans of `codemods extract`: what is in the tree must be what they make.",

@@ -11,6 +11,7 @@ from ci.__main__ import main as golden_gate
 from ci.config import load_config
 from ci.init import main
 from golden.record import load_run
+from tests.ci.stranger import git
 
 LOOP = """\
 import argparse
@@ -42,6 +43,9 @@ if __name__ == "__main__":
 """
 
 
+SHORT = ("--epochs", "2")
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     root = tmp_path / "repository"
@@ -69,7 +73,7 @@ def test_it_writes_a_configuration_a_run_and_a_baseline_and_nothing_else(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = files(repository)
-    assert golden_gate(["init", "--root", str(repository)]) == 0
+    assert golden_gate(["init", "--no-try", "--root", str(repository)]) == 0
     after = files(repository)
     assert after.keys() - before.keys() == {"golden/runs/train.toml", "hotpath-baseline.toml"}
     assert [name for name in before if before[name] != after[name]] == ["pyproject.toml"]
@@ -81,7 +85,16 @@ def test_it_writes_a_configuration_a_run_and_a_baseline_and_nothing_else(
     assert config.hotpath is not None
     assert config.hotpath.paths == ("src",)
     run = load_run(repository / "golden/runs/train.toml")
-    assert run.command == ("python", "-m", "app.train", "--random-seed", "{seed}", "--log-dir", "{out}")
+    assert run.command == (
+        "python",
+        "-m",
+        "app.train",
+        "--random-seed",
+        "{seed}",
+        "--log-dir",
+        "{out}",
+        *SHORT,
+    )
     (finding,) = tomllib.loads(after["hotpath-baseline.toml"].decode())["finding"]
     assert finding["text"] == "loss.item()"
     printed = capsys.readouterr().out
@@ -91,7 +104,7 @@ def test_it_writes_a_configuration_a_run_and_a_baseline_and_nothing_else(
 
 
 def test_the_hot_path_check_passes_with_the_baseline_that_it_wrote(repository: Path) -> None:
-    assert main(["--root", str(repository)]) == 0
+    assert main(["--no-try", "--root", str(repository)]) == 0
     assert golden_gate(["run", "--only", "hot", "--root", str(repository)]) == 0
 
 
@@ -105,9 +118,9 @@ def test_a_dry_run_writes_nothing(repository: Path, capsys: pytest.CaptureFixtur
 
 
 def test_twice_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--root", str(repository)]) == 0
+    assert main(["--no-try", "--root", str(repository)]) == 0
     before = files(repository)
-    assert main(["--root", str(repository)]) == 2
+    assert main(["--no-try", "--root", str(repository)]) == 2
     assert "has a [tool.gate] table already" in capsys.readouterr().err
     assert files(repository) == before
 
@@ -115,7 +128,7 @@ def test_twice_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) 
 def test_files_of_others_are_not_overwritten(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "hotpath-baseline.toml").write_text("version = 1\n")
     before = files(repository)
-    assert main(["--root", str(repository)]) == 2
+    assert main(["--no-try", "--root", str(repository)]) == 2
     assert "hotpath-baseline.toml is there already" in capsys.readouterr().err
     assert files(repository) == before
 
@@ -128,7 +141,7 @@ def test_an_entry_that_is_unusable(
     entry: str, message: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (repository / "bad.py").write_text("def\n")
-    assert main(["--root", str(repository), "--entry", entry]) == 2
+    assert main(["--no-try", "--root", str(repository), "--entry", entry]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -137,16 +150,16 @@ def test_a_repository_without_a_training_names_the_way_out(
 ) -> None:
     (tmp_path / "main.py").write_text("if __name__ == '__main__':\n    print(1)\n")
     assert main(["--root", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert "name yours with --entry FILE" in error
-    assert error.count("\n") == 1
-    assert main(["--root", str(tmp_path), "--entry", "main.py"]) == 0
+    error = capsys.readouterr().err.splitlines()
+    assert "name yours with --entry FILE" in error[-1]
+    assert len([line for line in error if line.startswith("golden-gate init: ")]) == 1
+    assert main(["--no-try", "--root", str(tmp_path), "--entry", "main.py"]) == 0
     assert load_config(tmp_path).hotpath is None
 
 
 def test_a_broken_pyproject_is_one_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "pyproject.toml").write_text("[tool")
-    assert main(["--root", str(repository)]) == 2
+    assert main(["--no-try", "--root", str(repository)]) == 2
     assert "pyproject.toml: not TOML" in capsys.readouterr().err
 
 
@@ -156,10 +169,98 @@ def test_it_needs_nothing_of_the_current_folder(repository: Path) -> None:
         (repository / name).mkdir(exist_ok=True)
         (repository / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")
     done = subprocess.run(
-        [Path(sys.executable).with_name("golden-gate"), "init"],
+        [Path(sys.executable).with_name("golden-gate"), "init", "--no-try"],
         cwd=repository,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+TRAINS = (
+    "import torch\n\nmodel = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+)
+STEP = "for _ in range({steps}):\n    model(torch.ones(1, 2)).sum().backward()\n    optimizer.step()\n"
+GUARD = "if __name__ == '__main__':\n    pass\n"
+
+
+def written(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (root / f"{name}.py").write_text(text)
+    return root
+
+
+def test_the_script_that_holds_the_training_is_meant_whatever_the_alphabet_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(
+        tmp_path,
+        a_tool="from zeta import model\n\n" + GUARD,
+        sample="from zeta import model\n\nprint(model)\n",
+        zeta=TRAINS + STEP.format(steps=2),
+    )
+    assert main(["--root", str(tmp_path), "--dry-run"]) == 0
+    assert "entry point: zeta.py" in capsys.readouterr().out
+
+
+def test_scripts_that_are_alike_are_asked_about_or_told_how_to_choose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = TRAINS + STEP.format(steps=2)
+    written(tmp_path, train_ppo=text, train_dqn=text)
+    assert main(["--root", str(tmp_path), "--dry-run"]) == 2
+    error = capsys.readouterr().err
+    assert "2 scripts train, and nothing says which is meant; one of:" in error
+    assert "golden-gate init --entry train_ppo.py" in error
+    assert main(["--root", str(tmp_path), "--dry-run", "--entry", "train_ppo.py"]) == 0
+    assert "entry point: train_ppo.py" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", lambda *a, **k: 2)
+    assert main(["--root", str(tmp_path), "--dry-run"]) == 0
+    assert "entry point: train_ppo.py" in capsys.readouterr().out
+
+
+def test_a_run_that_fails_is_written_with_the_reason_and_fails_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "the run does not work yet: ModuleNotFoundError: No module named 'nothing_of_that_name'" in printed
+    text = (tmp_path / "golden/runs/train.toml").read_text()
+    assert text.startswith("# It does not work yet: ModuleNotFoundError: No module named")
+    assert golden_gate(["run", "--root", str(tmp_path)]) == 1
+
+
+def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The script declares an option that it then refuses, waits for each step, and writes beside {out}."""
+    script = (
+        "import argparse, sys, time\nfrom pathlib import Path\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--steps', type=int, default=900)\n"
+        "parser.add_argument('--rng-seed', type=int)\nargs = parser.parse_args()\n"
+        "if args.rng_seed is not None:\n    sys.exit('No such option: --rng-seed')\n"
+        "time.sleep(0 if args.steps < 9 else 60)\n"
+        "Path('made').mkdir(exist_ok=True)\nPath('made/a.csv').write_text('1,2')\n"
+    )
+    git(tmp_path, "init", "-q")
+    written(tmp_path, train=script + TRAINS + STEP.format(steps="args.steps"))
+    assert main(["--root", str(tmp_path), "--try-seconds", "20"]) == 0
+    said = capsys.readouterr()
+    assert "without --rng-seed, which it does not know" in said.err
+    assert "shorter: it takes longer than that (--steps)" in said.err
+    run = load_run(tmp_path / "golden/runs/train.toml")
+    assert run.command == ("python", "train.py", "--steps", "3")
+    assert "it leaves made/ in the repository: now in .gitignore" in said.out
+    assert "also written: CSV: made/a.csv" in said.out
+    assert "/made/" in (tmp_path / ".gitignore").read_text().splitlines()
+
+
+def test_it_works_from_a_sub_folder(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repository / "src" / "app")
+    assert main(["--no-try"]) == 0
+    assert (repository / "golden/runs/train.toml").is_file()

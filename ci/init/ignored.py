@@ -1,0 +1,90 @@
+"""What git ignores: nothing that init writes may be among it, and what a run leaves behind should be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+_FILE = ".gitignore"
+_DEPTH = 2  # golden/runs, golden/fixtures
+_SCRATCH = re.compile(
+    r"(^|/)(__pycache__|\.[^/]+|venv|env|build|dist|out|outputs?|runs|logs?|wandb|mlruns|lightning_logs"
+    r"|checkpoints?|ckpts?|results)(/|$)|\.(pyc|egg-info|log)(/|$)"
+)
+
+
+def ignored(root: Path, paths: Iterable[Path]) -> list[tuple[str, str]]:
+    """Those of the paths that git ignores, each with the rule as ``file:line:pattern``."""
+    found = []
+    for path in paths:
+        told = _git(root, "check-ignore", "-v", "--no-index", "--", path.as_posix())
+        rule = (told or "").partition("\t")[0]
+        if told and not rule.rpartition(":")[2].startswith("!"):
+            found.append((path.as_posix(), rule))
+    return found
+
+
+def unignore(root: Path, paths: Sequence[Path]) -> str:
+    """The text of ``.gitignore`` with lines that take paths, and the folders above them, out again."""
+    lines: list[str] = []
+    for path in paths:
+        above = list(path.parents)[-2::-1][:_DEPTH]
+        lines += [f"!/{folder.as_posix()}/" for folder in above]
+        lines.append(f"!/{above[-1].as_posix()}/**" if above else f"!/{path.as_posix()}")
+    return _with(root, "What golden-gate compares with belongs to the repository.", lines)
+
+
+def ignore(root: Path, names: Sequence[str]) -> str:
+    """The text of ``.gitignore`` with lines for what a run leaves behind."""
+    return _with(root, "What a golden run leaves behind.", [f"/{name}" for name in names])
+
+
+def _with(root: Path, reason: str, lines: Sequence[str]) -> str:
+    path = root / _FILE
+    before = path.read_text("utf-8") if path.is_file() else ""
+    new = [line for line in dict.fromkeys(lines) if line not in before.splitlines()]
+    gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    return before + gap + "\n".join([f"# {reason}", *new]) + "\n"
+
+
+def untracked(root: Path) -> set[str]:
+    """Folders and files at the top of the repository that git neither tracks nor ignores."""
+    told = _git(root, "status", "--porcelain", "--untracked-files=all", "--", ".") or ""
+    paths = [line[3:].strip('"') for line in told.splitlines() if line.startswith("??")]
+    tops: set[str] = set()
+    for path in paths:
+        first, slash, _ = path.partition("/")
+        tops.add(first + slash)
+    return tops
+
+
+def needed(root: Path, text: str) -> list[str]:
+    """What git ignores, is no tool's scratch, and is named in a program's text: its data, most likely."""
+    told = (
+        _git(root, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--", ".") or ""
+    )
+    names = [name.rstrip("/") for name in told.splitlines()]
+    words = _words(text)
+    return [name for name in names if not _SCRATCH.search(f"{name}/") and Path(name).name in words]
+
+
+def _words(text: str) -> set[str]:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return set()
+    values = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return {part for value in values for part in re.split(r"[/\\]", value)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout.rstrip("\n") if done.returncode == 0 else None

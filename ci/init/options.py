@@ -1,0 +1,195 @@
+"""Options of a program, told from its text: argparse, click, dataclasses, globals, hydra."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+_PARSERS_OF_CLASSES = {"cli", "HfArgumentParser", "parse", "add_arguments", "simple_parse"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        name: as it is written on the command line.
+        form: ``words`` for ``--name value``, ``equals`` for ``--name=value``, ``bare`` for ``name=value``.
+        default: its literal, where there is one.
+        switch: for truth values: what switches it off, ``""`` where leaving it out does.
+        command: the sub-command that it belongs to.
+        required: whether the program can't do without.
+    """
+
+    name: str
+    form: Literal["words", "equals", "bare"] = "words"
+    default: object = None
+    switch: str | None = None
+    command: str | None = None
+    required: bool = False
+
+    @property
+    def role(self) -> str:
+        """Its name in the spelling that options are known by."""
+        return self.name.lstrip("-").rpartition(".")[2].replace("_", "-").lower()
+
+
+def read_options(tree: ast.Module, path: Path) -> list[Option]:
+    """The options that a module declares."""
+    parsers = _sub_parsers(tree)
+    found = list(_dataclasses(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) == "add_argument":
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            command = parsers.get(owner.id) if isinstance(owner, ast.Name) else None
+            found += _declared(node, command, flag=_text(node, "action") in ("store_true", "store_false"))
+        elif isinstance(node, ast.FunctionDef):
+            command = _click_command(node)
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call) and _name(call.func) == "option":
+                    found += _declared(call, command, flag=_keyword(call, "is_flag") is True)
+            found += _hydra(node, path)
+    return found + list(_globals(tree))
+
+
+def sub_commands(tree: ast.Module) -> list[str]:
+    """The names of sub-commands that a module declares."""
+    declared = list(_sub_parsers(tree).values())
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return list(dict.fromkeys([*declared, *(name for node in nodes if (name := _click_command(node)))]))
+
+
+def _declared(node: ast.Call, command: str | None, *, flag: bool) -> Iterator[Option]:
+    names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    long = next((name for name in names if name.startswith("--")), None)
+    if long is None:
+        return
+    name, _, off = long.partition("/")
+    default = _keyword(node, "default")
+    if _text(node, "action") == "BooleanOptionalAction":
+        off = f"--no-{name[2:]}"
+    switch = off or ("" if flag else None)
+    yield Option(name, "words", default, switch, command, _keyword(node, "required") is True)
+
+
+def _sub_parsers(tree: ast.Module) -> dict[str, str]:
+    """Variables that hold the parsers of sub-commands, and their names."""
+    return {
+        target.id: str(node.value.args[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and _name(node.value.func) == "add_parser"
+        and node.value.args
+        and isinstance(node.value.args[0], ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _click_command(node: ast.FunctionDef) -> str | None:
+    """The name of a function that is a sub-command of a group; a command by itself has none."""
+    for item in node.decorator_list:
+        call = item.func if isinstance(item, ast.Call) else item
+        if isinstance(call, ast.Attribute) and call.attr == "command":
+            if isinstance(call.value, ast.Name) and call.value.id in ("click", "typer"):
+                return None
+            first = item.args[0] if isinstance(item, ast.Call) and item.args else None
+            named = isinstance(first, ast.Constant) and isinstance(first.value, str)
+            return str(first.value) if named else node.name.replace("_", "-")  # type: ignore[union-attr]
+    return None
+
+
+def _dataclasses(tree: ast.Module) -> Iterator[Option]:
+    """Fields of a class that is handed to a parser which makes options of them."""
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and _name(node.func) in _PARSERS_OF_CLASSES):
+            continue
+        under = "_" if _name(node.func) == "HfArgumentParser" else "-"
+        for argument in node.args:
+            items = argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]
+            for item in items:
+                if isinstance(item, ast.Name) and item.id in classes:
+                    yield from _fields(classes[item.id], under)
+
+
+def _fields(node: ast.ClassDef, under: str) -> Iterator[Option]:
+    for field in node.body:
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            name = field.target.id.replace("_", under)
+            default = _literal(field.value) if field.value is not None else None
+            truth = isinstance(field.annotation, ast.Name) and field.annotation.id == "bool"
+            switch = f"--no{under}{name}" if truth else None
+            yield Option(f"--{name}", "words", default, switch, None, field.value is None)
+
+
+def _globals(tree: ast.Module) -> Iterator[Option]:
+    """Literals of a flat script that its command line, or a file that it executes for that, overrides."""
+    names = {_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    text = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    argv = any(isinstance(node, ast.Attribute) and node.attr == "argv" for node in ast.walk(tree))
+    by_hand = "globals" in names and argv
+    if not (by_hand or ("exec" in names and any("config" in t and t.endswith(".py") for t in text))):
+        return
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, value = node.targets[0].id, _literal(node.value)
+            if isinstance(value, bool | int | float | str) and not name.startswith("_"):
+                yield Option(f"--{name}", "equals", value, "False" if isinstance(value, bool) else None)
+
+
+def _hydra(node: ast.FunctionDef, path: Path) -> Iterator[Option]:
+    """Keys of the configuration file of a ``hydra.main``."""
+    for call in node.decorator_list:
+        if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "hydra.main"):
+            continue
+        yield Option("hydra.run.dir", "bare", "outputs")
+        folder, name = _keyword(call, "config_path") or ".", _keyword(call, "config_name")
+        file = path.parent / str(folder) / f"{str(name).removesuffix('.yaml')}.yaml"
+        lines = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
+        above: list[tuple[int, str]] = []
+        for line in lines:
+            key, colon, value = line.split("#")[0].partition(":")
+            if not colon or not key.strip() or key.strip().startswith("-"):
+                continue
+            indent = len(key) - len(key.lstrip())
+            above = [(i, k) for i, k in above if i < indent] + [(indent, key.strip())]
+            if value.strip():
+                dotted = ".".join(k for _, k in above)
+                off = "false" if value.strip().lower() in ("true", "false") else None
+                yield Option(dotted, "bare", _yaml(value.strip()), off)
+
+
+def _yaml(text: str) -> object:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text.strip("\"'")
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _keyword(node: ast.Call, name: str) -> object:
+    return next((_literal(k.value) for k in node.keywords if k.arg == name), None)
+
+
+def _text(node: ast.Call, name: str) -> str:
+    value = next((k.value for k in node.keywords if k.arg == name), None)
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    return _name(value) if value is not None else ""
+
+
+def _literal(node: ast.expr) -> object:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return None

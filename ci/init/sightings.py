@@ -1,0 +1,128 @@
+"""What a run writes: events as JSON lines, and metrics of other kinds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_TYPES = ("type", "kind", "event", "event_type", "name", "tag", "msg", "message")
+_ENVS = ("env", "env_id", "env_idx", "env_index", "worker", "worker_id")
+_UNSTABLE = re.compile(
+    r"(^|_)(time|times|timestamp|ts|date|datetime|duration|elapsed|seconds|secs|ms|wall|walltime|fps|sps|uuid|pid|host"
+    r"|hostname|run_id|event_id|eta|throughput)(_|$)|_s$|_ms$|per_s(ec(ond)?)?$",
+)
+_NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?|\bnan\b")
+_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """What was seen.
+
+    Attributes:
+        events: glob of the JSON-lines files that it writes to {out}; None without any.
+        type: the field that names the kind of event.
+        env: the field that holds an env's number, if there is one.
+        unstable: fields whose names say that they can't repeat.
+        metrics: other things that hold numbers, in words.
+    """
+
+    events: str | None = None
+    type: str = "type"
+    env: str | None = None
+    unstable: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+
+
+def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
+    """Look at what a run wrote to its folder, ``since`` then to the repository, and what it printed."""
+    files = sorted(path for path in outputs.rglob("*") if path.is_file())
+    records = {path: found for path in files if (found := _records(path))}
+    beside = sorted(_written(root, since))
+    printed = tuple(_printed(stdout))
+    metrics = (*_metrics(files, outputs, "{out}/"), *_metrics(beside, root, ""), *printed)
+    if not records:
+        return Sightings(metrics=metrics)
+    every = [record for found in records.values() for record in found]
+    paths = {path for record in every for path in _paths(record)}
+    return Sightings(
+        events=_glob(list(records), outputs),
+        type=_type(every),
+        env=next((name for name in _ENVS if any(isinstance(r.get(name), int) for r in every)), None),
+        unstable=tuple(sorted(path for path in paths if _UNSTABLE.search(path.rpartition(".")[2].lower()))),
+        metrics=metrics,
+    )
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file; none if it is another kind of file."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()[:_LINES]
+        records = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError):
+        return []
+    if path.suffix not in (".jsonl", ".ndjson") and len(records) <= 1:
+        return []  # a file of settings, say
+    return records if all(isinstance(record, dict) for record in records) else []
+
+
+def _type(records: list[dict[str, Any]]) -> str:
+    """The field with the kind of event: a word in every record, and fewer words than records."""
+    for name in _TYPES:
+        values = [record.get(name) for record in records]
+        if all(isinstance(value, str) for value in values):
+            return name
+    return "type"
+
+
+def _glob(paths: list[Path], outputs: Path) -> str:
+    names = [path.relative_to(outputs).as_posix() for path in paths]
+    if len(names) == 1 and not re.search(r"\d{4,}", names[0]):
+        return names[0]
+    suffixes = {path.suffix for path in paths}
+    ending = f"*{suffixes.pop()}" if len(suffixes) == 1 else "*"
+    return f"**/{ending}" if any("/" in name for name in names) else ending
+
+
+def _paths(record: dict[str, Any], before: str = "") -> Iterator[str]:
+    for key, value in record.items():
+        path = f"{before}.{key}" if before else str(key)
+        yield path
+        if isinstance(value, dict):
+            yield from _paths(value, path)
+
+
+def _written(root: Path, since: float) -> Iterator[Path]:
+    for place, names, files in os.walk(root):
+        folder = Path(place)
+        names[:] = [name for name in names if not name.startswith(".") and name != "__pycache__"]
+        for name in files:
+            with contextlib.suppress(OSError):
+                if (folder / name).stat().st_mtime >= since:
+                    yield folder / name
+
+
+def _metrics(files: list[Path], folder: Path, before: str) -> Iterator[str]:
+    for path in files:
+        name = before + path.relative_to(folder).as_posix()
+        if "tfevents" in path.name:
+            yield f"TensorBoard: {name}"
+        elif path.suffix in (".csv", ".tsv"):
+            yield f"CSV: {name}"
+        elif path.suffix in (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".bin"):
+            yield f"checkpoint: {name}"
+        elif path.suffix in (".jsonl", ".ndjson") and not before:
+            yield f"JSON lines: {name}"
+
+
+def _printed(stdout: Path) -> Iterator[str]:
+    lines = stdout.read_text("utf-8", "replace").splitlines() if stdout.is_file() else []
+    numbered = sum(bool(_NUMBER.search(line)) for line in lines)
+    if numbered:
+        yield f"standard output: {numbered} lines with numbers"

@@ -1,0 +1,99 @@
+"""Try a proposed run: what it needs, what it writes, how long it takes; and adjust what can be adjusted."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ci.init.propose import Proposal
+from ci.init.sightings import Sightings, look
+from golden.record.process import command_line, environment, execute
+from golden.record.recorder import settings
+from golden.trace.errors import GoldenError
+
+_UNKNOWN = re.compile(
+    r"unrecognized arguments?: (?P<a>.*)|[Nn]o such option:? '?(?P<b>--[\w.-]+)"
+    r"|[Uu]nrecognized options?:? (?P<c>.*)"
+    r"|[Uu]nknown (?:config )?(?:key|option|argument):? '?(?P<d>[\w.-]+)|Could not override '(?P<e>[\w.]+)'"
+)
+_NONDETERMINISTIC = "does not have a deterministic implementation"
+_ATTEMPTS = 6
+_SHORTER = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a proposal came to: as adjusted, what was changed and why, what it wrote, or why it fails."""
+
+    proposal: Proposal
+    changes: tuple[str, ...]
+    seen: Sightings
+    seconds: float
+    failure: str | None
+
+
+def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[[str], None]) -> Tried:
+    """Run it unobserved, up to ``seconds`` at a time, until it ends well or nothing is left to adjust."""
+    changes: list[str] = []
+    for _ in range(_ATTEMPTS):
+        notify(f"trying (up to {seconds:g} s): {' '.join(proposal.command)}")
+        failure, seen, took, text = _attempt(proposal, root=root, seconds=seconds)
+        if failure is None:
+            return Tried(proposal, tuple(changes), seen, took, None)
+        adjusted = _adjusted(proposal, failure, text)
+        if adjusted is None:
+            break
+        proposal, change = adjusted
+        changes.append(change)
+        notify(f"  {change}")
+    return Tried(proposal, tuple(changes), seen, took, failure)
+
+
+def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | None, Sightings, float, str]:
+    with tempfile.TemporaryDirectory(prefix="golden-init-") as scratch:
+        place, outputs = Path(scratch) / "record", Path(scratch) / "out"
+        place.mkdir()
+        outputs.mkdir()
+        run = proposal.run(timeout=seconds)
+        begun, since, failure = time.monotonic(), time.time(), None
+        try:
+            argv = command_line(run, root=root, out=outputs, data=None)
+            observe = {**settings(run, place), "observe": False}
+            variables = environment(run, root=root, observe=observe)
+            execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs)
+        except GoldenError as error:
+            failure = str(error).removeprefix(f"run {run.name}: ")
+        took = time.monotonic() - begun
+        text = "".join(
+            (place / name).read_text("utf-8", "replace")
+            for name in ("stdout.txt", "stderr.txt")
+            if (place / name).is_file()
+        )
+        return failure, look(outputs, place / "stdout.txt", root, since), took, text
+
+
+def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, str] | None:
+    """Another proposal and what is other in it; None where there is nothing to adjust."""
+    if _NONDETERMINISTIC in text and proposal.deterministic == "error":
+        return replace(proposal, deterministic="warn"), (
+            'deterministic = "warn": an operation of it has no deterministic implementation'
+        )
+    match = _UNKNOWN.search(text)
+    if match:
+        said = next(group for group in match.groups() if group).split()
+        names = [word.partition("=")[0] for word in said]
+        options = [o.name for o in proposal.entry.options if o.name in names or o.role in names]
+        options = [name for name in options if name not in proposal.without]
+        if options:
+            return replace(proposal, without=(*proposal.without, *options)), (
+                f"without {', '.join(options)}, which it does not know"
+            )
+    if failure.startswith("not done after") and proposal.arguments.shortened and proposal.scale > _SHORTER**4:
+        return replace(proposal, scale=proposal.scale * _SHORTER), (
+            f"shorter: it takes longer than that ({', '.join(proposal.arguments.shortened)})"
+        )
+    return None

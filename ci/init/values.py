@@ -1,0 +1,117 @@
+"""What to give a program's options so that it runs briefly, on the CPU, with one seed, into one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ci.init.options import Option
+
+_SEED = ("seed", "random-seed", "rng-seed", "manual-seed", "global-seed")
+_OUT = (
+    *("out", "out-dir", "output", "output-dir", "output-path", "outdir", "save-dir", "save-path", "log-dir"),
+    *("logdir", "run-dir", "runs-dir", "results-dir", "telemetry-dir", "work-dir", "workdir", "dir"),
+    *("checkpoint-dir", "ckpt-dir", "default-root-dir", "exp-dir", "experiment-dir"),
+)
+_OFF = (
+    *("compile", "torch-compile", "compile-model", "use-compile", "wandb", "wandb-log", "use-wandb", "track"),
+    *("log-wandb", "mlflow", "use-mlflow", "capture-video", "cuda", "use-cuda", "gpu", "use-gpu", "amp"),
+    *("save-video", "upload", "upload-model", "push-to-hub"),
+)
+_ON = ("no-cuda", "no-gpu", "no-wandb", "no-compile", "cpu", "force-cpu", "use-cpu", "offline")
+_FIXED = {
+    **dict.fromkeys(("num-workers", "workers", "n-workers", "loader-workers", "dataloader-workers"), "0"),
+    **dict.fromkeys(("accelerator",), "cpu"),
+    **dict.fromkeys(("backend", "dist-backend", "distributed-backend"), "gloo"),
+    **dict.fromkeys(("wandb-mode",), "disabled"),
+}
+_TOTALS = ("total-timesteps", "total-steps", "total-env-steps", "num-timesteps", "num-frames", "frames")
+_SHORT = {
+    **dict.fromkeys(
+        ("epochs", "num-epochs", "n-epochs", "max-epochs", "train-epochs", "num-train-epochs"), 2
+    ),
+    **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "max-episodes"), 2),
+    **dict.fromkeys(("iterations", "iters", "max-iters", "num-iterations", "n-iters", "updates"), 12),
+    **dict.fromkeys(("num-updates", "steps", "max-steps", "train-steps", "num-train-steps", "num-steps"), 12),
+    **dict.fromkeys(("eval-iters", "eval-steps", "eval-episodes", "num-eval-episodes", "warmup-iters"), 2),
+}
+_TOTAL, _UPDATES = 2048, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What follows a program on its command line; ``shortened`` names the options that make it brief."""
+
+    words: tuple[str, ...]
+    shortened: tuple[str, ...]
+    missing: tuple[str, ...]
+    seeded: bool
+
+
+def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[str] = ()) -> Arguments:
+    """Arguments for the options, ``without`` some of them; ``scale`` lengthens or shortens."""
+    words: list[str] = []
+    shortened: list[str] = []
+    missing: list[str] = []
+    seeded = False
+    roles = {option.role: option for option in options}
+    for role, option in roles.items():
+        if option.name in without:
+            continue
+        if role in _SEED:
+            seeded = True
+            words += _written(option, "{seed}")
+        elif role in _OUT and option.switch is None:
+            words += _written(option, "{out}")
+        elif role == "device":
+            words += _written(option, "{device}")
+        elif role in _OFF and option.switch is not None:
+            words += _switched_off(option)
+        elif role in _ON and option.switch == "":
+            words.append(option.name)
+        elif role in _FIXED and option.switch is None and str(option.default) != _FIXED[role]:
+            words += _written(option, _FIXED[role])
+        elif (length := _length(option, roles, scale)) is not None:
+            shortened.append(option.name)
+            words += _written(option, str(length))
+        elif option.required:
+            missing.append(option.name)
+    return Arguments(tuple(words), tuple(shortened), tuple(missing), seeded)
+
+
+def _length(option: Option, roles: dict[str, Option], scale: float) -> int | None:
+    role, default = option.role, option.default
+    totalled = any(total in roles for total in _TOTALS)
+    if role in _TOTALS:
+        short = _UPDATES * _batch(roles) if _batch(roles) else _TOTAL
+    elif role in _SHORT and not (totalled and role == "num-steps"):
+        short = _SHORT[role]
+    else:
+        return None
+    length = max(1, round(short * scale))
+    if isinstance(default, int) and not isinstance(default, bool) and default <= length:
+        return None
+    return length
+
+
+def _batch(roles: dict[str, Option]) -> int:
+    """How many steps of environments an update takes, where that can be seen."""
+    counts = [roles[name].default for name in ("num-steps", "num-envs") if name in roles]
+    product = 1
+    for count in counts:
+        if not isinstance(count, int):
+            return 0
+        product *= count
+    return product if "num-steps" in roles else 0
+
+
+def _written(option: Option, value: str) -> Iterator[str]:
+    if option.form == "words":
+        yield from (option.name, value)
+    else:
+        yield f"{option.name}={value}"
+
+
+def _switched_off(option: Option) -> Iterator[str]:
+    if option.default is True and option.switch:
+        yield option.switch if option.form == "words" else f"{option.name}={option.switch}"

@@ -1,0 +1,1 @@
+"""Repositories in the style of other people, each with a changed behaviour, a stall, a refactoring."""

@@ -1,0 +1,134 @@
+"""From a stranger's repository to a gate that judges: nothing is edited in between."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ci.__main__ import main as golden_gate
+from tests.ci.foreign.repositories import DISTRIBUTED, GPT, LIGHTNING, PACKAGE, RL, Foreign
+from tests.ci.stranger import change, commit, git
+
+EVERY = {"rl": RL, "gpt": GPT, "package": PACKAGE, "lightning": LIGHTNING, "distributed": DISTRIBUTED}
+ARGS = {"distributed": ["--args", "--data numbers.txt"]}
+
+
+def write(foreign: Foreign, root: Path) -> Path:
+    for name, text in {**foreign.files, **foreign.ignored}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(root, "init", "-q")
+    commit(root, "as it was")
+    return root
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A repository after `golden-gate init`, committed by `git add -A` as init says."""
+    name: str = request.param
+    root = write(EVERY[name], tmp_path_factory.mktemp(name) / "repository")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CI", "")
+        patch.chdir(root)
+        assert golden_gate(["init", *ARGS.get(name, [])]) == 0
+    commit(root, "a gate")
+    return name, root
+
+
+def clone(root: Path, to: Path) -> Path:
+    """What a colleague gets: only what is committed, with the data that git ignores laid beside it."""
+    git(root.parent, "clone", "-q", str(root), str(to))
+    if (root / "data").is_dir():
+        shutil.copytree(root / "data", to / "data")
+    return to
+
+
+def gate(root: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    capsys.readouterr()
+    code = golden_gate(["run", "--root", str(root)])
+    return code, " ".join(capsys.readouterr().out.split())
+
+
+def test_init_leads_to_a_gate_that_judges_rightly(
+    guarded: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What passes is a refactoring, in a clone; a behaviour and a stall fail."""
+    name, origin = guarded
+    foreign = EVERY[name]
+    root = clone(origin, tmp_path / "clone")
+    change(root, *foreign.refactoring)
+    code, printed = gate(root, capsys)
+    assert code == 0, printed
+    assert re.search(r"golden \w+ passed .*identical", printed)
+    git(root, "checkout", "-q", ".")
+    change(root, *foreign.behaviour)
+    code, printed = gate(root, capsys)
+    assert code == 1
+    assert re.search(r"golden \w+ failed [\d.]+ s different: ", printed), printed
+    git(root, "checkout", "-q", ".")
+    change(root, *foreign.stall)
+    code, printed = gate(root, capsys)
+    assert code == 1
+    assert "host reads" in printed, printed
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rl", ["ppo.py", "--seed", "{seed}", "--no-cuda", "--total-timesteps", "96"]),
+        (
+            "gpt",
+            [
+                "train.py",
+                "--out_dir={out}",
+                "--eval_iters=2",
+                "--max_iters=12",
+                "--device={device}",
+                "--compile=False",
+            ],
+        ),
+        (
+            "package",
+            [
+                *("-m", "vision.cli", "fit", "--epochs", "2", "--seed", "{seed}", "--output-dir", "{out}"),
+                *("--device", "{device}", "--workers", "0", "--no-compile"),
+            ],
+        ),
+        ("lightning", ["task.py", "--max_epochs", "2", "--accelerator", "cpu"]),
+        (
+            "distributed",
+            [
+                *("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "main_ddp.py"),
+                *("--steps", "12", "--backend", "gloo", "--seed", "{seed}", "--data", "numbers.txt"),
+            ],
+        ),
+    ],
+)
+def test_the_command_is_brief_seeded_and_on_the_cpu(name: str, words: list[str], tmp_path: Path) -> None:
+    root = write(EVERY[name], tmp_path)
+    assert golden_gate(["init", "--no-try", "--root", str(root), *ARGS.get(name, [])]) == 0
+    (path,) = (root / "golden" / "runs").glob("*.toml")
+    assert tomllib.loads(path.read_text())["command"] == ["python", *words]
+    ignored = subprocess.run(
+        ["git", "check-ignore", path, root / "golden/fixtures/x/common.json"], cwd=root, check=False
+    )
+    assert ignored.returncode == 1  # none of them
+    gate = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["gate"]
+    assert gate.get("shared", []) == (["data"] if name == "gpt" else [])
+
+
+def test_what_nobody_can_guess_is_one_clear_instruction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = write(DISTRIBUTED, tmp_path)
+    assert golden_gate(["init", "--root", str(root)]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (
+        "golden-gate init: main_ddp.py needs --data, which nobody can guess; give it with "
+        '--args "--data VALUE"'
+    )
+    assert not (root / "golden").exists()
