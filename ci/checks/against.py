@@ -14,6 +14,7 @@ from golden.check.fixtures import write_whole
 from golden.check.git import share
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable
+from golden.extras import missing_extra
 from golden.report import render, render_localized
 from golden.report.build import build
 from golden.report.headlines import verdict_line
@@ -69,17 +70,22 @@ def _kept(
     """The verdict in words and as a page, beside the traces."""
     if not context.kept:
         return ()
-    from golden.report.page import render_page  # draws with matplotlib
-
     titles = {"left": found.left.title, "right": found.right.title}
     text = render(found.comparison, **titles) + "\n"
     if isinstance(closely, Localized):
         text += "\n" + render_localized(closely) + "\n"
-    shown = closely if isinstance(closely, Localized) else found
-    page = render_page(
-        [build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])]
-    )
-    files = {out / "report.html": page, out / "verdict.txt": text}
+    files = {out / "verdict.txt": text}
+    try:
+        from golden.report.page import render_page
+    except ModuleNotFoundError as error:
+        why = missing_extra(error, "report.html", "report")
+        if why is None:
+            raise
+        files[out / "verdict.txt"] += f"\n{why}\n"
+    else:
+        shown = closely if isinstance(closely, Localized) else found
+        report = build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])
+        files[out / "report.html"] = render_page([report])
     for path, content in files.items():
         write_whole(path, content)
     return tuple(files)
