@@ -113,10 +113,15 @@ def statuses() -> str:
             ExitCode.RUN_FAILED: "a run crashed, was killed or ran out of time",
             ExitCode.NOTHING_COMPARABLE: "nothing comparable: no golden for this machine, no event, no step",
         },
-        "golden-gate": {
+        "golden-gate run": {
             0: "every check ran and passed",
             1: "a check failed, or could not run",
             2: "unusable input",
+        },
+        "golden-gate init": {
+            0: "written, and the run works",
+            1: "written, and the run does not work yet: what is missing is said",
+            2: "unusable input; nothing is written",
         },
     }
     parts = [_MADE, "# Exit statuses\n"]
