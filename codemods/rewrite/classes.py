@@ -52,4 +52,6 @@ def import_statements(source: Source, missing: Sequence[str]) -> tuple[int, str]
         at, following = source.starts[last + 1], "".join(source.lines[last + 1 : last + 2])
     lead = newline if at and source.lines[last - 1 : last] and at == source.starts[last] else ""
     tail = "" if following.startswith(("import ", "from ")) or not following else newline
+    if following.startswith(("def ", "async ", "class ", "@")):
+        tail = newline * 2
     return at, lead + "".join(line + newline for line in missing) + tail
