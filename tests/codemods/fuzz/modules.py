@@ -66,7 +66,8 @@ USES = (
     "m.dumps = lambda v: 'fake'\n",
     "m.limit = 50\n",
     "from unittest import mock\nwith mock.patch('m.{0}', 5, create=True):\n    show(lambda: m.outer(2))\n",
-    "from unittest import mock\nwith mock.patch.object(m, 'dumps', str):\n    show(lambda: m.outer(2))\n",
+    "from unittest import mock\n"
+    "with mock.patch.object(m, 'dumps', str, create=True):\n    show(lambda: m.outer(2))\n",
     "def swap(module):\n    module.dumps = str\nswap(m)\n",
     "import importlib\nold = m.outer\nimportlib.reload(m)\nshow(lambda: old(3))\n",
     "{0} = 'mine'\ntry:\n    from m import *\nexcept AttributeError:\n    pass\nshow(lambda: {0})\n",
