@@ -81,7 +81,7 @@ def test_clean(project: Project, capsys: Capture) -> None:
 
 def test_exit_zero_and_output(trainer: Project, capsys: Capture, tmp_path: Path) -> None:
     target = tmp_path / "out.json"
-    assert trainer.run("--exit-zero", "--output-format", "json", "-o", str(target)) == 0
+    assert trainer.run("--exit-zero", "--output-format", "json", "--output", str(target)) == 0
     assert capsys.readouterr().out == ""
     assert json.loads(target.read_text())["findings"]
 
@@ -264,7 +264,7 @@ def test_a_pattern_without_letters_matches(project: Project) -> None:
 
 
 def test_output_that_cannot_be_written(trainer: Project, capsys: Capture) -> None:
-    assert trainer.run("-o", str(trainer.root / "no" / "folder")) == 2
+    assert trainer.run("--output", str(trainer.root / "no" / "folder")) == 2
     assert "can't be written" in capsys.readouterr().err
 
 
@@ -309,7 +309,10 @@ def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('itrables = ["x"]', "pyproject.toml:2: [tool.codemods.hotpath] itrables: unknown key; known are"),
+        (
+            'itrables = ["x"]',
+            "pyproject.toml:2: [tool.codemods.hotpath] itrables: unknown key; did you mean iterables?",
+        ),
         ('iterables = "x"', "iterables: must be a list of strings"),
         ("follow_unknown = true", "follow_unknown: must be a number, 0 or more"),
         ("baseline = 3", "baseline: must be a string"),
