@@ -101,10 +101,8 @@ def test_a_base_that_lacks_ignored_data_says_so(top: Path, capsys: pytest.Captur
     options = ["--root", str(top / "project"), "--base", "HEAD", "--only", "golden"]
     assert main(options) == 1
     printed = said(capsys)
-    assert (
-        "fit at HEAD failed: run fit: exit status 1 before the first optimizer step: FileNotFoundError"
-        in printed
-    )
+    assert "fit at HEAD failed: run fit: exit status 1" in printed
+    assert "FileNotFoundError" in printed
     assert "so not data: name what the run needs in [tool.gate] shared" in printed
 
 
