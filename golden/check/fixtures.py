@@ -73,6 +73,10 @@ def dump(golden: Golden | CommonGolden) -> str:
         del table["summary"]["tolerated"]
     if isinstance(golden, Golden) and not golden.also:
         del table["also"]
+    if isinstance(golden, Golden) and golden.summary.outputs is None:
+        del table["summary"]["outputs"]
+    if isinstance(golden, Golden) and golden.summary.values is None:
+        del table["summary"]["values"]
     return json.dumps({"seal": _seal(table), **table}, indent=1) + "\n"
 
 

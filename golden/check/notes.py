@@ -11,6 +11,20 @@ _NOTHING_HELPS = ("RMSprop", "Adadelta", "NAdam", "RAdam")
 
 def notes(trace: Trace) -> list[str]:
     """Advice on a recorded run, one line each."""
+    return [*_clock(trace), *_rounding(trace)]
+
+
+def _clock(trace: Trace) -> list[str]:
+    """What was taken for a step, where it is not an optimizer's."""
+    classes = {step.layout.optimizer_class for process in trace.processes for step in process.steps}
+    if "BackwardPass" in classes:
+        return ["steps are backward passes: the program made no optimizer of torch.optim before them"]
+    if not classes:
+        return ["no step was seen, neither of an optimizer nor a backward pass: only output and events count"]
+    return []
+
+
+def _rounding(trace: Trace) -> list[str]:
     if trace.about.fingerprint.get("profile") != "portable" or trace.about.fingerprint.get("device") != "cpu":
         return []
     unfused = {

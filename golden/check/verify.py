@@ -31,6 +31,7 @@ from golden.check.properties import Property, Recordings, judge_property
 from golden.check.shard import keep_durations
 from golden.compare import Compared, Comparison, Different, Identical, NotComparable
 from golden.compare.outcome import by_tolerance
+from golden.compare.outputs import compare_outputs
 from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
@@ -206,7 +207,7 @@ def contents(trace: Trace) -> Compared:
     total = Compared(events=len(trace.events))
     for process in trace.processes:
         total += compare_process(process, process).compared
-    return total
+    return total + compare_outputs(trace, trace)[1]
 
 
 Change = Literal["created", "changed", "unchanged"]

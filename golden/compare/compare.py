@@ -16,15 +16,18 @@ from golden.compare.outcome import (
     Identical,
     KindChange,
     NotComparable,
+    OutputChange,
     ProcessCount,
     RandomState,
     ReadCount,
+    ReadValue,
     Rows,
     StepCount,
     StepDivergence,
     StepOrder,
     Tolerated,
 )
+from golden.compare.outputs import compare_outputs
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
@@ -36,8 +39,10 @@ from golden.trace.trace import Trace
 def compare(left: Trace, right: Trace) -> Comparison:
     """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
     found = judge(left, right)
-    if isinstance(found, Identical) and found.compared.steps == 0 and found.compared.events == 0:
-        return NotComparable("neither an event nor an optimizer step on both sides")
+    if isinstance(found, Identical) and not any(
+        (found.compared.steps, found.compared.events, found.compared.outputs)
+    ):
+        return NotComparable("neither an event nor an optimizer step nor output on both sides")
     return found
 
 
@@ -64,6 +69,9 @@ def judge(
         steps_of.update(result.steps_of)
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
+    written, amount = compare_outputs(left, right)
+    compared += amount
+    divergences += written
     changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
@@ -121,7 +129,9 @@ def _place(found: Divergence) -> tuple[float, float, int]:
             return (number if number is not None else _END, _END, 5)
         case EventChange():
             return (_END, _END, 7)
-        case FinalState() | Rows():
+        case ReadValue(number=number):
+            return (number if number is not None else _END, _END, 4)
+        case FinalState() | Rows() | OutputChange():
             return (_END, _END, 8)
         case ReadCount():
             # How often the host waits changes no bit: whatever does is said first.

@@ -13,7 +13,10 @@ from golden.trace.tolerance import Tolerance
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much was compared, pair by pair; ``left_out`` counts final states that could not be."""
+    """How much was compared, pair by pair; ``left_out`` counts final states that could not be.
+
+    ``outputs`` counts lines and fields of what was printed and written; ``uncompared`` names what was not.
+    """
 
     events: int = 0
     steps: int = 0
@@ -23,6 +26,8 @@ class Compared:
     rng_states: int = 0
     reads: int = 0
     left_out: int = 0
+    outputs: int = 0
+    uncompared: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -34,6 +39,8 @@ class Compared:
             self.rng_states + other.rng_states,
             self.reads + other.reads,
             self.left_out + other.left_out,
+            self.outputs + other.outputs,
+            tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
         )
 
 
@@ -152,6 +159,20 @@ class EventChange:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputChange:
+    """A stream or file that differs: its first differing line, row or fields, of ``total`` that do.
+
+    ``place`` says where in it, empty for the whole of it.
+    """
+
+    output: str
+    change: Literal["missing", "extra", "moved", "changed"]
+    place: str
+    fields: tuple[FieldChange, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """Rows of a golden that differ, where it says no more than that."""
 
@@ -189,6 +210,26 @@ class ReadCount:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueChange:
+    """What one place of the program reads to the host on both sides."""
+
+    title: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadValue:
+    """The host reads another value before a step; ``number`` is None for after the last one."""
+
+    process: str
+    stream: Stream | None
+    step: int
+    number: int | None
+    sites: tuple[ValueChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessCount:
     """Another number of processes took steps."""
 
@@ -203,8 +244,10 @@ Divergence = (
     | RandomState
     | FinalState
     | EventChange
+    | OutputChange
     | Rows
     | ReadCount
+    | ReadValue
     | ProcessCount
 )
 

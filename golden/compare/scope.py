@@ -15,7 +15,7 @@ from golden.trace.events import Event, lookup
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
-Part = Literal["events", "counts", "steps", "rng", "reads"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs"]
 Overlap = Literal["start", "end"]
 
 
@@ -67,6 +67,8 @@ _TITLES: Mapping[Part, str] = {
     "steps": "no optimizer step",
     "rng": "no random state",
     "reads": "no counted host read",
+    "values": "no value of a host read",
+    "outputs": "no output",
 }
 
 
@@ -78,6 +80,10 @@ def _has(trace: Trace, part: Part) -> bool:
             return any(process.steps for process in trace.processes)
         case "rng":
             return any(process.rng or any(step.rng for step in process.steps) for process in trace.processes)
+        case "outputs":
+            return any(output.rows for output in trace.outputs or ())
+        case "values":
+            return any(p.values is not None for p in trace.processes)
         case "reads":
             return any(
                 process.reads is not None or any(step.reads is not None for step in process.steps)
@@ -107,7 +113,9 @@ def _restricted(trace: Trace, scope: Scope) -> Trace:
     events = [event for event in trace.events if _speaks_of(event, scope)]
     if scope.env == "each":
         events.sort(key=lambda event: _env_order(event.env))
-    return replace(trace, events=tuple(events), processes=tuple(_part_of(p, scope) for p in trace.processes))
+    processes = tuple(_part_of(p, scope) for p in trace.processes)
+    outputs = trace.outputs if "outputs" in scope.parts else ()
+    return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 
 
 def _speaks_of(event: Event, scope: Scope) -> bool:
@@ -123,7 +131,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
         for optimizer, stream in of_optimizer.items()
         if "steps" in scope.parts and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
-    rng, reads = "rng" in scope.parts, "reads" in scope.parts
+    rng, reads, values = (part in scope.parts for part in ("rng", "reads", "values"))
     steps = [step for step in process.steps if step.layout.optimizer in kept]
     if scope.env == "each":
         steps.sort(key=lambda step: _env_order(step.layout.env))
@@ -132,11 +140,17 @@ def _part_of(process: Process, scope: Scope) -> Process:
     return replace(
         process,
         steps=tuple(
-            replace(step, rng=step.rng if rng_of_steps else {}, reads=step.reads if reads else None)
+            replace(
+                step,
+                rng=step.rng if rng_of_steps else {},
+                reads=step.reads if reads else None,
+                values=step.values if values else {},
+            )
             for step in steps
         ),
         rng=process.rng if rng and scope.overlap != "start" else {},
         reads=process.reads if reads and scope.overlap != "start" else None,
+        values=process.values if values and scope.overlap != "start" else {},
         final_files={o: path for o, path in process.final_files.items() if o in kept},
     )
 

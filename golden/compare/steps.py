@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import torch
 
+from golden.compare.hostvalues import compare_values
 from golden.compare.outcome import (
     Compared,
     FinalState,
     KindChange,
     RandomState,
     ReadCount,
+    ReadValue,
     StepCount,
     StepDivergence,
     StepOrder,
@@ -35,7 +37,7 @@ _SIZES = {
 }
 
 
-Found = StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount
+Found = StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount | ReadValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,9 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     reads, count = compare_reads(left, right, of_left, of_right)
     if reads is not None:
         divergences.append(reads)
+    values, uncompared = compare_values(left, right, of_left, of_right)
+    divergences += values
+    compared += Compared(uncompared=uncompared)
     finals, amount = _compare_finals(left, right, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators

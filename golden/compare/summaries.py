@@ -25,6 +25,7 @@ from golden.compare.outcome import (
     TensorChange,
     Tolerated,
 )
+from golden.compare.outputs import compare_output_rows
 from golden.compare.tolerance import Account
 from golden.trace.events import Event
 from golden.trace.moments import Moment
@@ -63,11 +64,19 @@ def compare_summaries(
     run were written: a golden does not keep that, so its events are taken to be as early.
     """
     beyond, tolerated = _tolerated(golden, now, tolerances)
-    if golden.whole == now.whole and not beyond:
-        if compared.steps == 0 and compared.events == 0:
-            return NotComparable("neither an event nor an optimizer step on both sides")
+    written: list[Divergence] = []
+    changed, uncompared = compare_output_rows(golden.outputs, now.outputs)
+    written += changed
+    outputs = compared.outputs if golden.outputs is not None else 0
+    compared = replace(compared, outputs=outputs, uncompared=(*compared.uncompared, *uncompared))
+    written += _values(golden.values, now.values)
+    if golden.values is None and now.values is not None:
+        compared = replace(compared, uncompared=(*compared.uncompared, "values that the host reads"))
+    if golden.whole == now.whole and not beyond and not written:
+        if not any((compared.steps, compared.events, compared.outputs)):
+            return NotComparable("neither an event nor an optimizer step nor output on both sides")
         return Identical(compared, tolerated=tolerated)
-    divergences: list[Divergence] = []
+    divergences: list[Divergence] = [*written]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     left, right = _by_stream(golden), _by_stream(now)
     for stream in dict.fromkeys([*left, *right]):
@@ -140,6 +149,17 @@ def _tolerated(
             far = f" ({apart:,} ulps)" if apart is not None else ""
             beyond.append(Rows(where, readable(x), readable(y) + far))
     return beyond, account.closed(tolerances)
+
+
+def _values(golden: Sequence[str] | None, now: Sequence[str] | None) -> list[Rows]:
+    """The first step before which the host reads other values; nothing where the numbers of steps differ."""
+    if golden is None or now is None or len(golden) != len(now):
+        return []
+    first = next((index for index, (x, y) in enumerate(zip(golden, now, strict=True)) if x != y), None)
+    if first is None:
+        return []
+    where = "after the last step" if first == len(golden) - 1 else f"before step {first} overall"
+    return [Rows(f"values that the host reads {where}", golden[first], now[first])]
 
 
 def _bits(row: tuple[int, str]) -> str:

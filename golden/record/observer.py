@@ -27,6 +27,7 @@ from ..trace.fingerprint import fingerprint
 from ..trace.kernels import families
 from ..trace.numbers import exact
 from . import layout as layouts
+from .handmade import Handmade
 from .naming import ModuleRegistry
 from .plan import Plan
 from .randomness import Generators
@@ -66,9 +67,15 @@ class Observer:
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
         self._generators = Generators()
-        self._reads = ReadCounter() if spec["syncs"] else None
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
+        self._reads = (
+            ReadCounter(values="values" not in spec["without"], memory=spec["deterministic"] != "off")
+            if spec["syncs"]
+            else None
+        )
+        # Until the program makes an optimizer, backward passes are the clock.
+        self._handmade: Handmade | None = Handmade(self._on_hand)
         self._lock = threading.RLock()
         self._start()
         self._begun, self._cpu = begun, cpu
@@ -102,15 +109,25 @@ class Observer:
 
         def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             self._on_backward(tensors)
-            return backward(tensors, *args, **kwargs)
+            if self._handmade is None:
+                return backward(tensors, *args, **kwargs)
+            return self._handmade.backward(backward, tensors, *args, **kwargs)
 
         torch.autograd.backward = observed
+        assert self._handmade is not None
+        self._handmade.install(self._made_optimizer)
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self._finish)
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
         util.register_after_fork(self, Observer._finish_forked)
         self._write_process()
         self._start_log()
+
+    def _made_optimizer(self) -> None:
+        self._handmade = None
+
+    def _on_hand(self, step: Any) -> None:
+        self._on_step(step, None, None)
 
     def _finish_forked(self) -> None:
         util.Finalize(self, self._finish_if_used, exitpriority=-100)
@@ -216,7 +233,7 @@ class Observer:
             "losses": self._take_losses(),
             "settings": _changed(watched.written, settings),
             "rng": self._generators.digests(),
-            "reads": self._take_reads(),
+            **self._take_reads(),
             **self._take_written(),
         }
         watched.written = settings
@@ -239,14 +256,14 @@ class Observer:
             for raw, loss in zip(flat.views(losses), losses, strict=True)
         ]
 
-    def _take_reads(self) -> list[tuple[int, int]] | None:
-        """Reads by place since the last step of this thread; None where they aren't counted."""
+    def _take_reads(self) -> dict[str, Any]:
+        """Counts and values of reads by place since the last step of this thread; None where uncounted."""
         if self._reads is None:
-            return None
-        fresh, counts = self._reads.take()
+            return {"reads": None}
+        fresh, counts, values = self._reads.take()
         for number, (file, line, function, read) in fresh:
             self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
-        return counts
+        return {"reads": counts, **({"values": values} if self._reads.with_values else {})}
 
     def _watch(self, optimizer: Optimizer) -> Watched:
         found = self._watched.get(optimizer)
@@ -335,7 +352,7 @@ class Observer:
             "end": self._steps,
             "rng": self._generators.digests(complete=True),
             "left_out": sorted(self._left_out),
-            "reads": self._take_reads(),
+            **self._take_reads(),
             **_canary(self._spec),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu

@@ -7,6 +7,7 @@ of CPU tensors, which become waits when the same program runs on a GPU.
 from __future__ import annotations
 
 import functools
+import marshal
 import os
 import sys
 import sysconfig
@@ -17,6 +18,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
+import xxhash
+
+from ..trace.digest import digests, plain
 
 _READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__complex__", "__index__")
 # These are made of other reads, whose number may follow from the values: each counts as one.
@@ -30,20 +34,31 @@ _INSTALLED = ("site-packages", "dist-packages")
 _PROGRAM, _LIBRARY, _OBSERVER = range(3)
 
 SiteRow = tuple[str, int, str, str]
+Key = tuple[int, int, str]
+# What these give may be changed by the program later: it is digested at once.
+_OF_MEMORY = {"tolist", "cpu", "numpy", "array"}
+# So many values of one place are kept before they are folded into a digest, and so few are told as they are.
+_KEPT_AT_MOST, _TOLD_AT_MOST = 1024, 4
 
 
 class _Local(threading.local):
     """What one thread has read since it was last asked."""
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[int, int, str], int] = {}
+        self.counts: dict[Key, int] = {}
+        self.values: dict[Key, list[Any]] = {}
         self.inside = False
 
 
 class ReadCounter:
-    """Counts reads until the process ends."""
+    """Counts reads until the process ends, and keeps what they gave unless ``values`` is false.
 
-    def __init__(self) -> None:
+    Without ``memory``, only numbers and text: what a program reads out of memory that it has not written yet
+    repeats only where torch fills it.
+    """
+
+    def __init__(self, *, values: bool = True, memory: bool = True) -> None:
+        self.with_values, self._with_memory = values, memory
         self._local = _Local()
         self._kinds: dict[int, int] = {}
         # Holding the code objects keeps their addresses from being given to others.
@@ -53,7 +68,7 @@ class ReadCounter:
 
     def reset(self) -> None:
         """Forget what was counted, as a forked process must."""
-        self._local.counts = {}
+        self._local.counts, self._local.values = {}, {}
         self._numbers: dict[SiteRow, int] = {}
         self._site_of: dict[tuple[int, int, str], int] = {}
 
@@ -72,37 +87,65 @@ class ReadCounter:
     def _simple(self, name: str, original: Any) -> Any:
         local, frame_of, kinds, walk = self._local, sys._getframe, self._kinds, self._walk
         shown = name.strip("_")
+        keep = self._keeper(shown)
 
         @functools.wraps(original)
         def read(*args: Any, **kwargs: Any) -> Any:
-            if not local.inside:
-                frame = frame_of(1)
-                code = id(frame.f_code)
-                if kinds.get(code) == _PROGRAM:
-                    key = (code, frame.f_lasti, shown)
-                    local.counts[key] = local.counts.get(key, 0) + 1
-                else:
-                    walk(frame, shown)
-            return original(*args, **kwargs)
+            if local.inside:
+                return original(*args, **kwargs)
+            frame = frame_of(1)
+            code = id(frame.f_code)
+            if kinds.get(code) == _PROGRAM:
+                key = (code, frame.f_lasti, shown)
+                local.counts[key] = local.counts.get(key, 0) + 1
+            else:
+                found = walk(frame, shown)
+                if found is None:
+                    return original(*args, **kwargs)
+                key = found
+            value = original(*args, **kwargs)
+            if keep is not None:
+                keep(key, value)
+            return value
 
         return read
 
     def _composite(self, name: str, original: Any) -> Any:
         local, frame_of, walk = self._local, sys._getframe, self._walk
         shown = name.strip("_")
+        keep = self._keeper(shown)
 
         @functools.wraps(original)
         def read(*args: Any, **kwargs: Any) -> Any:
             if local.inside:
                 return original(*args, **kwargs)
-            walk(frame_of(1), shown)
+            key = walk(frame_of(1), shown)
             local.inside = True
             try:
-                return original(*args, **kwargs)
+                value = original(*args, **kwargs)
+                if key is not None and keep is not None:
+                    keep(key, value)
+                return value
             finally:
                 local.inside = False
 
         return read
+
+    def _keeper(self, shown: str) -> Any:
+        """What keeps a value that was read, if anything is to."""
+        local, of_memory = self._local, shown in _OF_MEMORY
+        if not self.with_values or (of_memory and not self._with_memory):
+            return None
+
+        def keep(key: Key, value: Any) -> None:
+            kept = local.values.get(key)
+            if kept is None:
+                kept = local.values[key] = []
+            kept.append(_digest(value) if of_memory else value)
+            if len(kept) > _KEPT_AT_MOST:
+                kept[:] = [_digest(kept)]
+
+        return keep
 
     def _listen(self) -> None:
         """Count torch's warnings of synchronising operations, and keep them from the program's output."""
@@ -118,17 +161,18 @@ class ReadCounter:
 
         warnings.showwarning = showwarning
 
-    def _walk(self, frame: FrameType | None, name: str) -> None:
-        """Count for the nearest frame outside torch, numpy and the standard library; not for our own."""
+    def _walk(self, frame: FrameType | None, name: str) -> Key | None:
+        """Count for, and give, the nearest frame outside torch, numpy, the standard library and this tool."""
         while frame is not None:
             kind = self._kind(frame.f_code)
             if kind == _OBSERVER:
-                return
+                return None
             if kind == _PROGRAM:
                 counts, key = self._local.counts, (id(frame.f_code), frame.f_lasti, name)
                 counts[key] = counts.get(key, 0) + 1
-                return
+                return key
             frame = frame.f_back
+        return None
 
     def _kind(self, code: CodeType) -> int:
         kind = self._kinds.get(id(code))
@@ -137,9 +181,11 @@ class ReadCounter:
             kind = self._kinds[id(code)] = _kind_of(code.co_filename)
         return kind
 
-    def take(self) -> tuple[list[tuple[int, SiteRow]], list[tuple[int, int]]]:
-        """Places seen for the first time, and the reads of this thread since the last call: place, count."""
+    def take(self) -> tuple[list[tuple[int, SiteRow]], list[tuple[int, int]], list[tuple[int, str]]]:
+        """Of this thread since the last call: places seen for the first time, counts and values by place."""
         counts, self._local.counts = self._local.counts, {}
+        kept, self._local.values = self._local.values, {}
+        values: dict[int, list[Any]] = {}
         fresh: list[tuple[int, SiteRow]] = []
         found: dict[int, int] = {}
         for key, count in counts.items():
@@ -152,12 +198,40 @@ class ReadCounter:
                     fresh.append((number, row))
                 self._site_of[key] = number
             found[number] = found.get(number, 0) + count
-        return fresh, sorted(found.items())
+            if key in kept:
+                values.setdefault(number, []).extend(kept[key])
+        return fresh, sorted(found.items()), [(number, _told(values[number])) for number in sorted(values)]
 
     def _row(self, code_id: int, instruction: int, name: str) -> SiteRow:
         code = self._codes[code_id]
         line = next((n for start, end, n in code.co_lines() if start <= instruction < end and n), 0)
         return _shown(Path(code.co_filename), self._here), line, code.co_qualname, name
+
+
+def _told(values: list[Any]) -> str:
+    """A few numbers as they are, else a digest."""
+    if len(values) <= _TOLD_AT_MOST and all(isinstance(v, (int, float, complex)) for v in values):
+        return ", ".join(map(repr, values))
+    return f"{len(values)} values {_digest(values)}" if len(values) > 1 else _digest(values[0])
+
+
+def _digest(value: Any) -> str:
+    """The digest of what a read gave: a number, text, a list, an array or a tensor; exact to the bit."""
+    if isinstance(value, torch.Tensor):
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            if value.device.type != "cpu" or value.layout is not torch.strided:
+                return f"tensor{list(value.shape)}"
+            raw: Any = digests([part.contiguous() for part in plain(value.detach())])
+            return f"{str(value.dtype)[6:]}{list(value.shape)} {xxhash.xxh3_64_hexdigest(raw)}"
+    if hasattr(value, "tobytes"):
+        if value.dtype.hasobject:
+            return "objects"
+        return f"{value.dtype}{list(value.shape)} {xxhash.xxh3_64_hexdigest(value.tobytes())}"
+    try:
+        # In this version it has no references, which would tell how often an object is in use.
+        return xxhash.xxh3_64_hexdigest(marshal.dumps(value, 2))
+    except ValueError:
+        return type(value).__name__
 
 
 def _kind_of(file: str) -> int:

@@ -16,9 +16,11 @@ import torch
 
 from golden.record.devices import locked_device, visible_devices
 from golden.record.process import command_line, environment, execute
+from golden.record.produced import Declared, gather
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
 from golden.trace.events import Event, read_events
+from golden.trace.outputs import write_outputs
 from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
 # With less room than this a record can't be closed, in bytes.
@@ -98,24 +100,31 @@ def _record(
             ),
             "syncs": run.observe.syncs,
             "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
+            "without": list(run.observe.without),
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
         devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
+        declared = Declared(run, root)
         with locked_device(run.device, devices, shared=run.shares_device) as placed:
             begun = time.monotonic()
             execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
             seconds = time.monotonic() - begun
         processes = _processes(folder)
         events, event_files = _events(run, outputs)
+        produced = gather(
+            run, root=root, folder=folder, outputs=outputs, declared=declared, processes=len(processes)
+        )
+    write_outputs(folder, produced)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
         raise NothingComparable(
-            f"run {run.name}: no optimizer step was seen; if it has none, say `steps = false` in [observe]"
+            f"run {run.name}: no optimizer step was seen, and no backward pass; if it has none, say "
+            "`steps = false` in [observe]"
         )
-    if not run.observe.steps and not events:
+    if not run.observe.steps and not events and not any(output.rows for output in produced):
         raise NothingComparable(
-            f"run {run.name}: neither events nor optimizer steps, so nothing can be compared"
+            f"run {run.name}: neither events nor optimizer steps nor output, so nothing can be compared"
         )
     _write_events(folder, events)
     return About(
@@ -131,6 +140,7 @@ def _record(
         tolerances=list(run.tolerance),
         env_path=run.env.path if run.env else None,
         event_files=event_files,
+        without=list(run.observe.without),
     )
 
 

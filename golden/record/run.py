@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -46,7 +47,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Part = Literal["events", "counts", "steps", "rng", "reads"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs"]
 
 
 class Events(_Table):
@@ -61,6 +62,38 @@ class Events(_Table):
     files: str
     type: str = "type"
     unstable: tuple[str, ...] = ()
+
+
+# What can be left unobserved, by name.
+Produced = Literal["stdout", "stderr", "files", "values", "modules", "generators"]
+
+
+class Outputs(_Table):
+    """What of the things that a run prints and writes is compared.
+
+    Attributes:
+        files: files beside those in {out}, as globs in the repository: those that the run wrote are compared.
+        ignore: files that aren't compared, as patterns of their names.
+        unstable: fields and columns, as patterns, that can't repeat. Those that are times or rates by their
+            names are left out anyway.
+        mask: regular expressions: what matches is no part of a line. Times, rates, addresses, folders of the
+            run and progress bars are masked anyway.
+    """
+
+    files: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+
+    @field_validator("mask")
+    @classmethod
+    def _expressions(cls, found: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in found:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        return found
 
 
 class Everywhere(_Table):
@@ -128,11 +161,14 @@ class Observe(_Table):
         syncs: whether host reads are counted.
         state_mib: how much of the final state is kept, in MiB; the verdict says how many optimizers'
             states were too much for it, or of a type that safetensors can't hold.
+        without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads,
+            ``modules``, ``generators`` of the program's own. The verdict names them.
     """
 
     steps: bool = True
     syncs: bool = True
     state_mib: Annotated[int, Field(ge=0)] = 256
+    without: tuple[Produced, ...] = ()
 
 
 class EnvChange(_Table):
@@ -224,6 +260,7 @@ class Run(_Table):
         environment: environment variables.
         data: a folder of data for it.
         events: the telemetry events that it writes.
+        outputs: what else it prints and writes.
         observe: what must be seen of it.
         env: how its environments are recognised.
         everywhere: what holds on every machine.
@@ -250,6 +287,7 @@ class Run(_Table):
     environment: dict[str, str] = {}
     data: Data | None = None
     events: Events | None = None
+    outputs: Outputs = Outputs()
     observe: Observe = Observe()
     env: Env | None = None
     everywhere: Everywhere = Everywhere()

@@ -10,9 +10,11 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     KindChange,
+    OutputChange,
     ProcessCount,
     RandomState,
     ReadCount,
+    ReadValue,
     StepCount,
     StepDivergence,
     StepOrder,
@@ -70,7 +72,10 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
             where = ", ".join(f"{place} on the {side}" for side, place in places)
             head = (("Last identical", found.before), ("Event", found.kind), ("Place (from 0)", where))
             return (*head, *env, ("Change", found.change))
-        case ReadCount():
+        case OutputChange():
+            said, *details = describe(found)
+            return (("Output", found.output), ("What", said), *(("Place", line) for line in details))
+        case ReadCount() | ReadValue():
             said, *details = describe(found)
             return (("What", said), *(("Place", line) for line in details))
         case ProcessCount():

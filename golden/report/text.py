@@ -18,9 +18,11 @@ from golden.compare.outcome import (
     Identical,
     KindChange,
     NotComparable,
+    OutputChange,
     ProcessCount,
     RandomState,
     ReadCount,
+    ReadValue,
     Rows,
     StepCount,
     StepDivergence,
@@ -104,7 +106,10 @@ def amounts(compared: Compared) -> str:
         _many(compared.rng_states, "random state"),
         _many(compared.reads, "host read"),
     ]
-    return ", ".join(parts)
+    if compared.outputs:
+        parts.append(_many(compared.outputs, "value") + " of output")
+    text = ", ".join(parts)
+    return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
 
 
 def not_kept(compared: Compared) -> str:
@@ -221,8 +226,12 @@ def _described(divergence: Divergence) -> list[str]:
             return [f"final state of {stream.title}: {_kind(kinds[0])}", *_tensors(kinds)]
         case EventChange():
             return _event(divergence)
+        case OutputChange():
+            return _output(divergence)
         case ReadCount():
             return _reads(divergence)
+        case ReadValue():
+            return _read_values(divergence)
         case ProcessCount(left=left, right=right):
             return [f"processes that took steps: {left} on the left, {right} on the right"]
         case Rows(part=part, left=left, right=right):
@@ -295,6 +304,17 @@ def _reads(found: ReadCount) -> list[str]:
     return lines
 
 
+def _read_values(found: ReadValue) -> list[str]:
+    if found.stream is None:
+        where = "after the last step" + ("" if found.process == "rank-0" else f" of {found.process}")
+    else:
+        where = f"before step {found.step} of {found.stream.title} (step {found.number} overall)"
+    first, *more = found.sites
+    lines = [f"value that the host reads {where}: {first.title}: {first.left} -> {first.right}"]
+    lines += [f"{site.title}: {site.left} -> {site.right}" for site in more[: _SHOWN - 1]]
+    return lines
+
+
 def _event(change: EventChange) -> list[str]:
     env = f" of env {change.env}" if change.env is not None else ""
     lines: list[str] = []
@@ -324,6 +344,36 @@ def _weight(field: FieldChange) -> tuple[int, float, str]:
         return (1, 0.0, field.path)
     left, right = float(field.left), float(field.right)
     return (2, -abs(right - left) / max(abs(left), abs(right)), field.path)
+
+
+def _output(change: OutputChange) -> list[str]:
+    where = f"{change.output}, {change.place}" if change.place else change.output
+    match change.change:
+        case "missing" | "extra" if not change.place:
+            return [f"{where} is {change.change} on the right"]
+        case "missing" | "extra":
+            first = change.fields[0] if change.fields else None
+            text = (first.left or first.right or "") if first else ""
+            head = f"{where} is {change.change} on the right: {_from(text, 0)}"
+        case "moved":
+            head = f"{where} has moved"
+        case _:
+            head = f"{where}: {_output_field(change.fields[0])}"
+    lines = [head]
+    if change.change == "changed":
+        lines += [_output_field(field) for field in change.fields[1:_SHOWN]]
+    more = change.total - (len(change.fields) if not change.place else 1)
+    if change.total > 1 and (change.place or change.total > _SHOWN):
+        unit = "lines or rows" if change.place else "fields"
+        lines.append(f"{change.total:,} {unit} of it differ" if more else "")
+    return [line for line in lines if line]
+
+
+def _output_field(field: FieldChange) -> str:
+    if field.path == "line" and field.left is not None and field.right is not None:
+        left, right = _near_difference(field.left, field.right)
+        return f"{left} -> {right}"
+    return field_text(field)
 
 
 def field_text(field: FieldChange) -> str:

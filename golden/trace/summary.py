@@ -12,6 +12,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict
 
 from golden.trace.events import Event, lookup
+from golden.trace.outputs import Output, leaves
 from golden.trace.reads import totals
 from golden.trace.streams import streams
 from golden.trace.tolerance import MASK, find, masked
@@ -25,6 +26,13 @@ _SHORT = 8
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OutputRows(_Table):
+    """A stream or file: a row per line or field, its place, where it has one, and a short digest."""
+
+    kind: str
+    rows: list[str]
 
 
 class Summary(_Table):
@@ -44,6 +52,10 @@ class Summary(_Table):
     reads: dict[str, int]
     tolerated: list[str] = []
     whole: str
+    # None in a golden of a time when they weren't looked at.
+    outputs: dict[str, OutputRows] | None = None
+    # A row per step: what the host has read since the one before it; then what it read after the last one.
+    values: list[str] | None = None
 
 
 class Common(_Table):
@@ -92,7 +104,30 @@ def summarise(trace: Trace) -> Summary:
         reads=dict(sorted(reads.items())),
         tolerated=tolerated,
         whole=whole.hexdigest(),
+        values=_values(trace),
+        outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
     )
+
+
+def _values(trace: Trace) -> list[str] | None:
+    found = []
+    for process in trace.processes:
+        for values in (*(step.values for step in process.steps), process.values):
+            if values is None:
+                return None
+            # Not by place: a read that moved is the same read.
+            found.append(_short(sorted(values.values())) if values else "-")
+    return fold(found)
+
+
+def _output_rows(output: Output) -> OutputRows:
+    if output.is_tree and len(output.rows) == 1:
+        rows = [f"{path} {_short(value)}" for path, value in leaves(output.rows[0])]
+    elif output.kind == "tensorboard":
+        rows = [f"{row.get('tag')}, step {row.get('step')} {_short(row)}" for row in output.rows]
+    else:
+        rows = [_short(row) for row in output.rows]
+    return OutputRows(kind="unread" if output.unread else output.kind, rows=fold(rows))
 
 
 def _without_tolerated(trace: Trace) -> tuple[Trace, list[str]]:

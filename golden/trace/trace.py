@@ -13,9 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
 from golden.trace.moments import Written, moments
+from golden.trace.outputs import Output, load_outputs
 from golden.trace.tolerance import Tolerance
 
-FORMAT = 2
+FORMAT = 3
+# Those that are read: one of format 2 holds no outputs.
+_READABLE = (2, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -37,6 +40,7 @@ class About(BaseModel):
     tolerances: list[Tolerance] = []
     env_path: str | None = None
     event_files: dict[str, int] = {}
+    without: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,9 @@ class Site:
 class Step:
     """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout.
 
-    ``reads`` counts host reads by site since the step before it, ``written`` the lines of event files at
-    its backward passes and at itself; None where they weren't counted.
+    ``reads`` counts host reads by site since the step before it, ``values`` says what they gave: a few
+    numbers as they are, more as a digest; ``written`` counts the lines of event files at its backward passes
+    and at itself. None where they weren't looked at.
     """
 
     number: int
@@ -103,14 +108,15 @@ class Step:
     rng: Mapping[str, str]
     reads: Mapping[Site, int] | None
     written: Written | None = None
+    values: Mapping[Site, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
     """What one process of a run did: its steps and its last random-number states.
 
-    ``reads`` counts the host reads after its last step, None where they weren't counted. ``final_files`` are
-    the safetensors files of the final state, by optimizer.
+    ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
+    ``final_files`` are the safetensors files of the final state, by optimizer.
     """
 
     name: str
@@ -123,6 +129,7 @@ class Process:
     observing: float
     reads: Mapping[Site, int] | None
     final_files: Mapping[int, Path]
+    values: Mapping[Site, str] | None = None
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -142,12 +149,13 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The record of one run."""
+    """The record of one run; ``outputs`` is None where they weren't looked at."""
 
     folder: Path
     about: About
     events: tuple[Event, ...]
     processes: tuple[Process, ...]
+    outputs: tuple[Output, ...] | None = None
 
     @property
     def title(self) -> str:
@@ -167,7 +175,7 @@ def load_trace(folder: Path) -> Trace:
         raise UnusableInput(f"{folder} is not a trace (it has no trace.json)")
     try:
         table = json.loads(head.read_text(encoding="utf-8"))
-        if table.get("format") != FORMAT:
+        if table.get("format") not in _READABLE:
             raise UnusableInput(
                 f"trace {folder} has format {table.get('format')}, not {FORMAT}: record it again"
             )
@@ -188,7 +196,7 @@ def load_trace(folder: Path) -> Trace:
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
     found = moments(about.event_files, len(events), steps)
     dated = [replace(event, moment=moment) for event, moment in zip(events, found, strict=True)]
-    return Trace(folder, about, tuple(dated), tuple(processes))
+    return Trace(folder, about, tuple(dated), tuple(processes), load_outputs(folder))
 
 
 def _load_process(folder: Path) -> Process:
@@ -214,6 +222,7 @@ def _load_process(folder: Path) -> Process:
                     rng=record["rng"],
                     reads=_reads(record["reads"], sites),
                     written=record.get("written"),
+                    values=_values(record.get("values"), sites),
                 )
             )
         elif "site" in record:
@@ -236,12 +245,17 @@ def _load_process(folder: Path) -> Process:
         cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
         reads=_reads(end.get("reads"), sites),
+        values=_values(end.get("values"), sites),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 
 
 def _reads(counts: list[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
     return None if counts is None else {sites[number]: count for number, count in counts}
+
+
+def _values(found: list[tuple[int, str]] | None, sites: Mapping[int, Site]) -> dict[Site, str] | None:
+    return None if found is None else {sites[number]: text for number, text in found}
 
 
 def _layout(record: dict[str, Any]) -> Layout:

@@ -221,8 +221,8 @@ def test_damaged_trace(project: Project) -> None:
     steps.write_text(steps.read_text()[:-200])
     assert "is damaged" in refused(project, 2, "diff", trace, trace)
     head = trace / "trace.json"
-    head.write_text(head.read_text().replace('"format": 2', '"format": 99'))
-    assert "has format 99, not 2" in refused(project, 2, "diff", trace, trace)
+    head.write_text(head.read_text().replace('"format": 3', '"format": 99'))
+    assert "has format 99, not 3" in refused(project, 2, "diff", trace, trace)
 
 
 def test_data_folder(project: Project) -> None:

@@ -1,0 +1,118 @@
+"""What of an output can't repeat: times, rates, addresses, folders, progress bars, line numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from golden.trace.events import is_unstable
+
+# A field whose name has one of these words is a time or a rate.
+_WORDS = {
+    *("time", "times", "elapsed", "eta", "duration", "took", "latency", "seconds", "secs", "sec", "runtime"),
+    *("fps", "sps", "ips", "speed", "throughput", "mfu", "wall", "walltime", "timestamp", "date", "datetime"),
+    *("pid", "hostname", "rss", "created", "creation", "modified", "updated"),
+}
+_ENDINGS = ("_s", "_ms", "_us", "_ns", "created_at", "updated_at", "per_second")
+# ... unless it is a count of steps.
+_COUNTS = frozenset({"step", "steps"})
+_SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
+_NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
+_ITEM = r"(?:[A-Za-z]+|\d+)"
+_RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), put)
+    for pattern, put in (
+        (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
+        (r"\b[WIEF]\d{4} (?=\d\d:\d\d:\d\d)", "<date> "),
+        (r"\b\d{4}-\d\d-\d\d(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
+        (r"\b\d{1,2}/\d{1,2}/\d{4}\b", "<date>"),
+        (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{4}\b", "<time>"),
+        (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
+        (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
+        (r"\b1[4-9]\d{8}\.\d+\b", "<time>"),
+        (rf"{_NUMBER} ?(?:{_ITEM} ?)?/ ?{_UNIT}\b", "<rate>"),
+        (rf"{_NUMBER} ?{_ITEM} per {_UNIT}\b", "<rate>"),
+        (rf"{_NUMBER} ?(?:fps|FPS|sps|SPS)\b", "<rate>"),
+        (rf"(?<![\w.]){_NUMBER} ?{_UNIT}/{_ITEM}\b", "<rate>"),
+        (rf"(?<![\w.]){_NUMBER} ?{_UNIT}(?![\w/])", "<duration>"),
+        (r"\b0x[0-9a-fA-F]{6,}\b", "<address>"),
+        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
+        (r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+", "<temporary>"),
+        (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
+        (r"\.py:\d+", ".py:<line>"),
+        (r"\bline \d+, in ", "line <line>, in "),
+    )
+)
+_NAMED = re.compile(rf"([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
+# The bars of tqdm and of what imitates it: how often they are drawn depends on time.
+_BAR = re.compile(r"\d+%\|")
+_UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
+_WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
+_HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|\b1[4-9]\d{8,11}(?:\.\d+)?\b")
+_EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
+
+
+@dataclass(frozen=True)
+class Masks:
+    """What is unstable in the outputs of one run.
+
+    ``places`` are texts with what takes their place ({out}, {root}); ``unstable`` are patterns of the names
+    of fields, as in ``[events]``; ``expressions`` are masked wherever they occur in text.
+    """
+
+    places: Mapping[str, str]
+    unstable: Sequence[str] = ()
+    expressions: Sequence[re.Pattern[str]] = ()
+
+    def text(self, text: str) -> str:
+        """One line, or one value, with placeholders for what can't repeat."""
+        for found, put in self.places.items():
+            text = text.replace(found, put)
+        for pattern in self.expressions:
+            text = pattern.sub("<unstable>", text)
+        for pattern, put in _RULES:
+            text = pattern.sub(put, text)
+        return _NAMED.sub(self._named, text)
+
+    def _named(self, match: re.Match[str]) -> str:
+        name, between, number = match.groups()
+        return f"{name}{between}{'<unstable>' if self.is_unstable(name) else number}"
+
+    def is_unstable(self, path: str) -> bool:
+        """Whether a field is left out: because the run says so, or its name is that of a time or a rate."""
+        name = path.rpartition(".")[2].rpartition("/")[2]
+        words = {word.lower() for word in _SPLIT.split(name)}
+        timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_COUNTS)
+        return is_unstable(path, self.unstable) or timed or name.lower().endswith(_ENDINGS)
+
+    def lines(self, text: str) -> Iterator[str]:
+        """The lines of a text that can repeat; of what was drawn over, only what remained."""
+        warned = False
+        for line in text.replace("\r\n", "\n").split("\n"):
+            drawn = [part for part in line.split("\r") if part.strip()]
+            shown = self.text(drawn[-1]).rstrip() if drawn else ""
+            echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
+            if not shown or echoed or _UNBOUNDED_BAR.search(shown):
+                continue
+            if _BAR.search(shown) and "100%|" not in shown:
+                continue
+            yield shown
+
+    def tree(self, value: Any, path: str = "") -> Any:
+        """A tree without its unstable fields."""
+        if isinstance(value, Mapping):
+            return {
+                str(key): self.tree(item, f"{path}.{key}" if path else str(key))
+                for key, item in value.items()
+                if not self.is_unstable(f"{path}.{key}" if path else str(key))
+            }
+        if isinstance(value, (list, tuple)):
+            return [self.tree(item, f"{path}.{index}") for index, item in enumerate(value)]
+        return self.text(value) if isinstance(value, str) else value
+
+    def path(self, path: str) -> str:
+        """The name of a file without the time, the host and the ids in it."""
+        return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))

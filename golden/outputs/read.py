@@ -1,0 +1,121 @@
+"""Everything that a run printed and wrote, each file by the reader of its format."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from golden.outputs.arrays import read_numpy, read_safetensors
+from golden.outputs.masks import Masks
+from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
+from golden.outputs.tables import Rows, read_json, read_json_lines, read_table, read_text
+from golden.outputs.tensorboard import read_event_file
+from golden.trace.outputs import Output
+
+_CHECKPOINTS = {".pt", ".pth", ".ckpt", ".bin", ".tar", ".model"}
+_PICKLES = {".pkl", ".pickle", ".joblib"}
+# Neither a result nor stable: locks, sockets of loggers, compiled code.
+_IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
+_IGNORED_FOLDERS = {"__pycache__", ".git"}
+
+
+def read_outputs(
+    stdout: Path | None,
+    stderr: Path | None,
+    files: Iterable[tuple[str, Path]],
+    masks: Masks,
+    *,
+    ordered: bool = True,
+) -> list[Output]:
+    """Read streams and files by value; those whose content can't be read are named with the reason.
+
+    ``ordered`` is false where several processes share the streams: then their lines count, not their order.
+    """
+    found = []
+    for name, path in (("stdout", stdout), ("stderr", stderr)):
+        if path is not None:
+            rows = read_text(path.read_text(encoding="utf-8", errors="replace"), masks)
+            if not ordered:
+                rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
+            found.append(Output("text", name, rows))
+    seen: Counter[str] = Counter()
+    for given, path in sorted(files):
+        if path.suffix in _IGNORED_SUFFIXES or _IGNORED_FOLDERS.intersection(path.parts):
+            continue
+        name = masks.path(given)
+        seen[name] += 1
+        if seen[name] > 1:
+            name = f"{name} ({seen[name]})"
+        found.append(_read(name, path, masks))
+    return found
+
+
+def _read(name: str, path: Path, masks: Masks) -> Output:
+    try:
+        kind, rows = _rows(path, masks)
+    except (Unreadable, OSError, EOFError) as error:
+        return Output("unread", name, (), unread=str(error).splitlines()[0][:200])
+    return Output(kind, name, rows)
+
+
+def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
+    suffix = path.suffix.lower()
+    if ".tfevents" in path.name:
+        return "tensorboard", read_event_file(path.read_bytes())
+    if suffix == ".safetensors":
+        return "checkpoint", _tree(read_safetensors(path), masks)
+    if suffix in (".npz", ".npy"):
+        return "arrays", _tree(read_numpy(path), masks)
+    if suffix in _CHECKPOINTS and zipfile.is_zipfile(path):
+        return "checkpoint", _tree(read_checkpoint(path), masks)
+    if suffix in _PICKLES:
+        return "pickle", _tree(read_pickle(path.read_bytes()), masks)
+    raw = gzip.decompress(path.read_bytes()) if suffix == ".gz" else path.read_bytes()
+    if suffix == ".gz":
+        suffix = Path(path.stem).suffix.lower()
+    text = _text(raw)
+    if text is None:
+        return "binary", ({"bytes": f"bytes[{len(raw)}] {xxhash.xxh3_128_hexdigest(raw)}"},)
+    if "metrics" in path.parts and suffix == "" and (table := _mlflow(text)):
+        return "metric", table
+    if suffix == ".json":
+        return "json", read_json(text, masks)
+    if suffix in (".jsonl", ".ndjson"):
+        return "json lines", read_json_lines(text, masks)
+    if suffix in (".csv", ".tsv"):
+        return "table", read_table(text, masks, "," if suffix == ".csv" else "\t")
+    return "text", read_text(text, masks)
+
+
+def _tree(tree: Any, masks: Masks) -> tuple[Mapping[str, Any], ...]:
+    return (masks.tree(tree if isinstance(tree, dict) else {"value": tree}),)
+
+
+def _text(raw: bytes) -> str | None:
+    if b"\0" in raw[:8192]:
+        return None
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _mlflow(text: str) -> Rows:
+    """The lines of a metric that mlflow keeps in a file: time, value, step."""
+    rows = []
+    for line in text.splitlines():
+        parts = line.split()
+        if len(parts) != 3:
+            return ()
+        try:
+            int(parts[0])
+            rows.append({"value": float(parts[1]), "step": int(parts[2])})
+        except ValueError:
+            return ()
+    return tuple(rows)

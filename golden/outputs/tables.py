@@ -1,0 +1,71 @@
+"""Text, JSON and tables by value."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from golden.outputs.masks import Masks
+
+Rows = tuple[Mapping[str, Any], ...]
+
+
+def read_text(text: str, masks: Masks) -> Rows:
+    """One row per line."""
+    return tuple({"line": line} for line in masks.lines(text))
+
+
+def read_json(text: str, masks: Masks) -> Rows:
+    """One tree; text that is no JSON is read as lines."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return read_text(text, masks)
+    return (masks.tree(value if isinstance(value, dict) else {"value": value}),)
+
+
+def read_json_lines(text: str, masks: Masks) -> Rows:
+    """One tree per line; a line that is no JSON is text."""
+    rows = []
+    for line in text.splitlines():
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except ValueError:
+                rows.append({"line": masks.text(line)})
+                continue
+            rows.append(masks.tree(value if isinstance(value, dict) else {"value": value}))
+    return tuple(rows)
+
+
+def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
+    """One row per line after the head, whose names are those of its fields; numbers are numbers."""
+    lines = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    if not lines:
+        return ()
+    head = [name.strip() or f"column {index}" for index, name in enumerate(lines[0])]
+    if all(_number(name) is not None for name in lines[0]):
+        head, body = [f"column {index}" for index in range(len(head))], lines
+    else:
+        body = lines[1:]
+    rows: list[Mapping[str, Any]] = [] if body is lines else [{"columns": head}]
+    for line in body:
+        names = [*head, *(f"column {index}" for index in range(len(head), len(line)))]
+        cells = {
+            name: _number(cell) if _number(cell) is not None else cell
+            for name, cell in zip(names, line, strict=False)
+        }
+        rows.append(masks.tree(cells))
+    return tuple(rows)
+
+
+def _number(cell: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,65 @@
+"""What a run produces for people and programs to read: what it prints, and the files that it writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILE = "outputs.jsonl"
+_TREES = {"json", "checkpoint", "arrays", "pickle", "binary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One stream or file, by value: lines of text, rows of a table, points of a metric, or one tree.
+
+    ``kind`` is what it was read as, ``name`` is ``stdout``, ``stderr`` or a path. In ``rows``, what is named
+    unstable is left out or masked. ``unread`` says why its content could not be read, empty where it was.
+    """
+
+    kind: str
+    name: str
+    rows: tuple[Mapping[str, Any], ...]
+    unread: str = ""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is one tree of fields, not a sequence."""
+        return self.kind in _TREES
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.name if self.name in ("stdout", "stderr") else f"file {self.name}"
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a tree with their dotted paths; an empty branch is a value."""
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from leaves(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}.{index}" if path else str(index))
+    else:
+        yield path, value
+
+
+def write_outputs(folder: Path, outputs: Iterable[Output]) -> None:
+    """Write what a run produced into its trace."""
+    with (folder / FILE).open("w", encoding="utf-8") as file:
+        for found in outputs:
+            record = {"kind": found.kind, "name": found.name, "unread": found.unread, "rows": found.rows}
+            file.write(json.dumps(record) + "\n")
+
+
+def load_outputs(folder: Path) -> tuple[Output, ...] | None:
+    """What a run produced; None for a trace of a time when that was not looked at."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    records: Sequence[Any] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return tuple(Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records)

@@ -1,0 +1,277 @@
+"""What a run prints and writes: compared by value, masked where it can't repeat, never run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from golden.compare import Different, compare
+from golden.outputs import Masks
+from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
+from golden.report.text import describe
+from golden.trace.trace import load_trace
+from tests.golden.project import RUN, Project
+
+WRITES = """
+import csv, gzip, json, os, pickle, sys, time, warnings
+from pathlib import Path
+import numpy as np, torch
+from safetensors.torch import save_file
+from torch.utils.tensorboard import SummaryWriter
+out = Path(sys.argv[1])
+print(f"loss 0.25 in {time.time() % 1:.3f} s at {time.strftime('%Y-%m-%d')} into {out}")
+print("object", object())
+for part in range(3):
+    rate = f"{time.time() % 7:.2f}it/s"
+    print(f"\\r {part * 50:3d}%|## | {part}/2 [00:00<00:0{part}, {rate}, loss=0.5]", end="")
+print()
+warnings.warn("a warning")
+weights = {"body.weight": torch.arange(6.0).reshape(2, 3), "count": torch.tensor(3)}
+torch.save({"model": weights, "epoch": 3, "options": Path("/x")}, out / "model.pt")
+save_file(weights, out / "model.safetensors")
+np.savez(out / "arrays.npz", returns=np.arange(4.0))
+(out / "scores.json").write_text(json.dumps({"accuracy": 0.5, "elapsed": time.time()}))
+(out / "log.jsonl").write_text(json.dumps({"step": 1, "loss": 0.5, "time": time.time()}) + "\\n")
+with (out / "table.csv").open("w") as file:
+    csv.writer(file).writerows([["step", "loss", "fps"], [1, 0.5, time.time()], [2, 0.25, 7]])
+(out / "notes.txt").write_text("one\\ntwo\\nthree\\n")
+(out / "more.txt").write_text("one\\ntwo\\nthree\\n")
+(out / "picture.bin").write_bytes(b"\\0\\1\\2")
+(out / "history.pkl").write_bytes(pickle.dumps({"best": 0.5}))
+with gzip.open(out / "more.txt.gz", "wt") as file:
+    file.write("packed")
+writer = SummaryWriter(out / "board")
+for step in range(3):
+    writer.add_scalar("loss", 1 / (step + 1), step)
+writer.close()
+# CHANGE
+"""
+ONLY_OUTPUT = 'command = ["python", "train.py", "{out}"]\nbudget = 3\n[observe]\nsteps = false\n'
+
+CHANGES = [
+    ("print('loss 0.25')", "stdout, line 4 is extra on the right: 'loss 0.25'"),
+    ("warnings.warn('another')", "stderr, line 2 is extra on the right"),
+    (
+        "torch.save({'model': weights, 'epoch': 4, 'options': Path('/x')}, out / 'model.pt')",
+        "file model.pt: field epoch: 3 -> 4",
+    ),
+    (
+        "save_file({**weights, 'count': torch.tensor(4)}, out / 'model.safetensors')",
+        "file model.safetensors: field count",
+    ),
+    ("np.savez(out / 'arrays.npz', returns=np.arange(4.0) + 1)", "file arrays.npz: field returns"),
+    (
+        "(out / 'scores.json').write_text('{\"accuracy\": 0.75}')",
+        "file scores.json: field accuracy: 0.5 -> 0.75",
+    ),
+    (
+        "(out / 'log.jsonl').write_text(json.dumps({'step': 1, 'loss': 0.75}) + '\\n')",
+        "file log.jsonl, line 1: field loss: 0.5 -> 0.75",
+    ),
+    (
+        "(out / 'table.csv').write_text('step,loss,fps\\n1,0.5,2\\n2,0.5,7\\n')",
+        "file table.csv, row 3: field loss: 0.25 -> 0.5",
+    ),
+    (
+        "(out / 'more.txt').write_text('one\\nthree\\n')",
+        "file more.txt, line 2 is missing on the right: 'two'",
+    ),
+    ("(out / 'picture.bin').write_bytes(b'\\0\\1\\3')", "file picture.bin: field bytes"),
+    (
+        "(out / 'history.pkl').write_bytes(pickle.dumps({'best': 0.75}))",
+        "file history.pkl: field best: 0.5 -> 0.75",
+    ),
+    (
+        "(out / 'more.txt').write_text('one\\nthree\\n')",
+        "file more.txt, line 2 is missing on the right: 'two'",
+    ),
+    ("os.remove(out / 'notes.txt')", "file notes.txt is missing on the right"),
+    (
+        "pass",
+        "file board/events.out.tfevents, loss, step 2: field value: 0.3333333432674408 -> 0.5",
+    ),
+    (
+        "w = SummaryWriter(out / 'board2'); w.add_scalar('loss', 1.0, 9); w.close()",
+        "file board2/events.out.tfevents is extra on the right",
+    ),
+]
+
+
+def recorded(project: Project, out: str, change: str = "pass") -> Path:
+    project.script(WRITES.replace("# CHANGE", change))
+    project.run_file(ONLY_OUTPUT)
+    return project.record(out)
+
+
+def test_outputs_repeat_and_each_change_is_placed(project: Project) -> None:
+    base = recorded(project, "base")
+    again = recorded(project, "again")
+    result = project.golden("diff", base, again)
+    assert result.code == 0, result
+    assert " values of output" in result.out
+    all_of_them = "; ".join(change for change, _ in CHANGES)
+    assert "1 / (step + 1)" in WRITES
+    project.script(
+        WRITES.replace("# CHANGE", all_of_them).replace(
+            "1 / (step + 1)", "1 / (step + 1) if step < 2 else 0.5"
+        )
+    )
+    found = compare(load_trace(base), load_trace(project.record("changed")))
+    assert isinstance(found, Different)
+    heads = [describe(divergence)[0] for divergence in (found.first, *found.rest)]
+    for said in [said for _, said in CHANGES]:
+        assert any(head.startswith(said) for head in heads), (said, heads)
+
+
+def test_kinds_are_switched_off_by_name_and_named(project: Project) -> None:
+    base = 'without = ["stdout", "stderr"]\n'
+    folders = []
+    for name in ("base", "changed"):
+        project.script(WRITES.replace("# CHANGE", f"print({name!r})"))
+        project.run_file(ONLY_OUTPUT + base)
+        folders.append(project.record(name))
+    result = project.golden("diff", *folders)
+    assert result.code == 0
+    assert "not compared: stderr, stdout" in result.out
+    project.run_file(ONLY_OUTPUT + 'without = ["files", "everything"]\n')
+    assert project.golden("doctor", "train", "--root", project.root).code == 2
+
+
+def test_declared_files_masks_and_names(project: Project) -> None:
+    table = """
+[outputs]
+files = ["runs/**/*"]
+ignore = ["*.noise"]
+unstable = ["nonce"]
+mask = ["token [a-z]+"]
+"""
+    script = """
+import json, os, random, sys
+from pathlib import Path
+made = Path("runs/one")
+made.mkdir(parents=True, exist_ok=True)
+other = random.SystemRandom()
+nonce = other.random()
+(made / "scores.json").write_text(json.dumps({"nonce": nonce, "best": 1}))
+(made / "x.noise").write_text(str(nonce))
+print("token", "".join(other.choice("abc") for _ in range(20)), "best", 1)
+"""
+    project.script(script)
+    project.run_file(ONLY_OUTPUT + table)
+    assert project.golden("doctor", "train", "--root", project.root).code == 0
+    base = project.record("base")
+    project.script(script.replace('"best": 1', '"best": 2'))
+    result = project.golden("diff", base, project.record("changed"))
+    assert "first divergence: file runs/one/scores.json: field best: 1 -> 2" in result.out
+    project.run_file(ONLY_OUTPUT + '[outputs]\nmask = ["("]\n')
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert (result.code, "is no regular expression" in result.err) == (2, True)
+
+
+def test_a_golden_knows_outputs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "")
+    project.edit("AFTER STEP", "print('step', step, 'env', env)")
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("verify", "train", "--root", project.root).code == 0
+    text = (project.root / "train.py").read_text()
+    project.script(text.replace("print('step', step,", "print('step', step + (step == 2),"))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert result.code == 1
+    assert "first divergence: stdout, line 7" in result.out
+
+
+def test_a_golden_of_before_says_that_outputs_are_not_compared(project: Project, goldens: Path) -> None:
+    from golden.check.fixtures import _seal
+
+    (path,) = goldens.glob("exact-cpu-*.json")
+    table = json.loads(path.read_text())
+    del table["seal"], table["summary"]["outputs"]
+    path.write_text(json.dumps({"seal": _seal(table), **table}))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert result.code == 0
+    assert "not compared: output (the golden was recorded without it)" in result.out
+
+
+def test_a_trace_of_before_is_read(project: Project) -> None:
+    base, again = project.record("base"), project.record("again")
+    (base / "outputs.jsonl").unlink()
+    table = json.loads((base / "trace.json").read_text())
+    del table["without"]
+    (base / "trace.json").write_text(json.dumps({**table, "format": 2}))
+    result = project.golden("diff", base, again)
+    assert result.code == 0
+    assert "was recorded without it)" in result.out
+
+
+class Hostile:
+    """Loading this by pickle would write a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.write_text, (self.path, "run"))
+
+
+def test_nothing_that_a_file_names_is_run(tmp_path: Path) -> None:
+    import torch
+
+    mark = tmp_path / "mark"
+    tree = read_pickle(pickle.dumps({"x": Hostile(mark), "n": 3}))
+    assert tree["n"] == 3
+    torch.save({"x": Hostile(mark), "w": torch.ones(2)}, tmp_path / "hostile.pt")
+    assert read_checkpoint(tmp_path / "hostile.pt")["w"].startswith("float32[2] ")
+    assert not mark.exists()
+    for raw in (b"", b"\x80\x04", b"not a pickle", pickle.dumps(list(range(9)))[:-3]):
+        with pytest.raises(Unreadable):
+            read_pickle(raw)
+
+
+def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
+    import torch
+
+    x = torch.arange(12.0).reshape(3, 4)
+    torch.save({"x": x, "half": x.bfloat16(), "p": torch.nn.Parameter(x)}, tmp_path / "a.pt")
+    torch.save({"x": x.T.contiguous().T, "half": x.bfloat16(), "p": torch.nn.Parameter(x)}, tmp_path / "b.pt")
+    a, b = read_checkpoint(tmp_path / "a.pt"), read_checkpoint(tmp_path / "b.pt")
+    assert a == b
+    assert a["x"] == a["p"]
+    assert a["half"].startswith("bfloat16[3, 4] ")
+    torch.save({"x": -x * 0, "half": x.bfloat16(), "p": torch.nn.Parameter(x)}, tmp_path / "c.pt")
+    torch.save({"x": x * 0, "half": x.bfloat16(), "p": torch.nn.Parameter(x)}, tmp_path / "d.pt")
+    assert read_checkpoint(tmp_path / "c.pt") != read_checkpoint(tmp_path / "d.pt")
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("epoch 3 loss 0.25 accuracy 0.5", "epoch 3 loss 0.25 accuracy 0.5"),
+        ("took 3.2 s, 15 it/s", "took <duration>, <rate>"),
+        ("SPS: 1234", "SPS: <unstable>"),
+        ("total_timesteps 2048", "total_timesteps 2048"),
+        ("0.3 min 0.1 max 0.5", "0.3 min 0.1 max 0.5"),
+        ("time_elapsed | 12", "time_elapsed | <unstable>"),
+        ("a at 0x7f00deadbeef", "a at <address>"),
+        ("train.py:33: UserWarning: x", "train.py:<line>: UserWarning: x"),
+        ("seed 1608637542", "seed 1608637542"),
+        ("layers/3 seeds", "layers/3 seeds"),
+    ],
+)
+def test_masks(line: str, kept: str) -> None:
+    assert list(Masks({}).lines(line)) == [kept]
+
+
+def test_bars_count_where_they_end() -> None:
+    masks = Masks({})
+    drawn = "  0%|  | 0/2 [00:00<?, ?it/s]\r 50%|# | 1/2 [00:00<00:01, 9.1it/s]"
+    assert list(masks.lines(drawn)) == []
+    done = f"{drawn}\r100%|##| 2/2 [00:01<00:00, 1.7it/s, loss=0.5]\n"
+    assert list(masks.lines(done)) == ["100%|##| 2/2 [<time>, loss=0.5]"]
+
+
+def test_whole_example_of_run_file(project: Project) -> None:
+    project.run_file(RUN + "\n[outputs]\nfile = ['x']\n")
+    assert "unknown key outputs.file" in project.golden("list", "--root", project.root).err
