@@ -18,10 +18,17 @@ TINY += ["--train-images", "32", "--val-images", "16"]
 COMMAND = [sys.executable, "-m", "esper.scripts.train"]
 
 
+def _heed_interrupts() -> None:
+    # A job in the background of a script is started with interrupts ignored, and so are its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_stopped_run_has_printed_its_rounds_and_keeps_them(tmp_path: Path) -> None:
     save = tmp_path / "p.pt"
     argv = [*COMMAND, *TINY, "--rounds", "5000", "--save", str(save)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+    ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         shown = [run.stdout.readline() for _ in range(4)]
