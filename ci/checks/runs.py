@@ -14,6 +14,7 @@ from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import check_definition, common_path, load_common
 from golden.check.verify import common_of, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
+from golden.compare.outcome import Rows
 from golden.compare.summaries import compare_common
 from golden.record import Run, find_run
 from golden.report.headlines import verdict_line
@@ -93,8 +94,10 @@ def _verdict(name: str, found: Comparison) -> Verdict:
     match found:
         case Identical():
             return Passed(detail)
-        case Different(first=first):
-            return Failed("; ".join(["different: " + describe(first)[0], *describe(first)[1:3]]))
+        case Different(first=first, rest=rest):
+            # What differs most plainly here is how many there are of a kind.
+            told = next((change for change in (first, *rest) if isinstance(change, Rows)), first)
+            return Failed("; ".join(["different: " + describe(told)[0], *describe(told)[1:3]]))
         case NotComparable():
             return CouldNotRun(detail)
 

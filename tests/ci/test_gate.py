@@ -135,7 +135,7 @@ def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("plan = []", "[tool.gate] plan: unknown key; known are carried_out, contracts, "),
+        ("plan = []", "[tool.gate] plan: unknown key; did you mean plans"),
         ("contracts = 3", "[tool.gate] contracts: "),
         ("", "no check to run: [tool.gate] names none"),
     ],

@@ -52,7 +52,7 @@ def test_unknown_run(project: Project) -> None:
         ("device = 'gpu'\n" + RUN, "device: String should match pattern"),
         (
             RUN.replace("{out}", "{outs}"),
-            "no placeholder {outs} in '{outs}' (there: {out}, {seed}, {device})",
+            "no placeholder {outs} in '{outs}' (there: {out}, {seed}, {device}, {root})",
         ),
         (RUN + "\n[args]\nname = [{x = '{sed}'}]\n", "write {{sed}} for the text itself"),
     ],

@@ -99,7 +99,7 @@ def test_what_parses_and_does_not_compile_is_one_line(text: str, what: str, tree
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_device_is_one_line(command: str, tree: Path) -> None:
-    to_file = run(tree, command, "m.py", "-o", "/dev/full")
+    to_file = run(tree, command, "m.py", "--output", "/dev/full")
     with Path("/dev/full").open("w") as full:
         to_stdout = run(tree, command, "m.py", stdout=full)
     for done, name in ((to_file, "/dev/full"), (to_stdout, "standard output")):

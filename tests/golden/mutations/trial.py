@@ -134,7 +134,9 @@ def _head(divergences: list[Divergence]) -> str | None:
     if not divergences:
         return None
     lines = describe(divergences[0])
-    fields = lines[1:-1] if isinstance(divergences[0], EventChange) else []
+    # When it was written is not what differs.
+    told = [line for line in lines[1:-1] if not line.startswith("written before")]
+    fields = told if isinstance(divergences[0], EventChange) else []
     return "; ".join([lines[0], *fields])
 
 
