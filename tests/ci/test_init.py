@@ -227,9 +227,10 @@ def test_a_run_that_fails_is_written_with_the_reason_and_fails_the_command(
     written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
     assert main(["--root", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    assert "the run does not work yet: ModuleNotFoundError: No module named 'nothing_of_that_name'" in printed
+    why = "exit status 1 before the first optimizer step: ModuleNotFoundError: No module named"
+    assert f"the run does not work yet: {why} 'nothing_of_that_name'" in printed
     text = (tmp_path / "golden/runs/train.toml").read_text()
-    assert text.startswith("# It does not work yet: ModuleNotFoundError: No module named")
+    assert text.startswith(f"# It does not work yet: {why}")
     assert golden_gate(["run", "--root", str(tmp_path)]) == 1
 
 

@@ -163,7 +163,7 @@ def test_host_reads(tmp_path: Path) -> None:
     right = write_trace(tmp_path / "b", reads=reads(5, 30))
     page = report(left, right, tmp_path / "page.html")
     assert "host reads before step 0 of env 0, Host (step 0 overall): 14 -> 34" in page.said
-    assert "train.py:5 step item: 0 -> 30" in page.said
+    assert "train.py:5 step item (was train.py:3): 10 -> 30" in page.said
     assert "all 14 34 2.43 train.py step item 10 30 3.00 train.py log tolist 4 4 1.00" in page.said
     bare = write_trace(tmp_path / "c")
     assert "These traces hold no host reads." in report(bare, bare, tmp_path / "page.html", code=0).said

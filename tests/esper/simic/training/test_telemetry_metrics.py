@@ -104,7 +104,7 @@ def test_gradients_are_measured_every_so_many_batches(run: Run, stride: int) -> 
 def test_gradients_cost_nothing_where_nobody_asked_for_them(
     trainer: ModuleType, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from esper.simic.telemetry import gradients
+    from esper.tolaria import gradients
 
     def refuse(parameters: Any) -> Any:
         raise AssertionError("measured without being asked")
