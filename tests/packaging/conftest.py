@@ -64,18 +64,26 @@ def needed(requirements: Sequence[str], extra: str = "") -> set[str]:
 
 def _closure(name: str, asked: Sequence[str]) -> set[str]:
     found: set[str] = set()
-    waiting = list(asked)
+    # A requirement, and the extras for which the one that states it is wanted.
+    waiting = [(Requirement(text), frozenset([""])) for text in asked]
+    seen: set[tuple[str, frozenset[str]]] = set()
     while waiting:
-        wanted = Requirement(waiting.pop())
+        wanted, extras = waiting.pop()
         key = re.sub(r"[-_.]+", "-", wanted.name).lower()
-        if key in found or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+        inner = frozenset(["", *wanted.extras])
+        if (key, inner) in seen or not _applies(wanted, extras):
             continue
         try:
-            waiting += distribution(key).requires or []
+            waiting += [(Requirement(text), inner) for text in distribution(key).requires or []]
         except PackageNotFoundError:
             continue
+        seen.add((key, inner))
         found.add(key)
-    return found
+    return found - {name}
+
+
+def _applies(wanted: Requirement, extras: frozenset[str]) -> bool:
+    return wanted.marker is None or any(wanted.marker.evaluate({"extra": extra}) for extra in extras)
 
 
 def show(names: set[str], site: Path) -> None:
