@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.facts.git import Git, Objects
 from codemods.facts.repository import project_root, python_files, unreadable_files
 from codemods.facts.source import SourceError
 
@@ -98,66 +99,35 @@ def read_commit(reference: str, paths: Sequence[Path], root: Path, exclude: Iter
         SourceError: if there is no git, no repository or no such commit.
     """
     patterns = tuple(exclude)
-    top = Path(_git(root, "rev-parse", "--show-toplevel").decode().strip())
-    commit = (
-        _git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}", what=reference)
-        .decode()
-        .strip()
-    )
-    inside = os.path.relpath(os.path.realpath(root), os.path.realpath(top)).replace(os.sep, "/")
+    try:
+        return _of_commit(reference, paths, root, patterns)
+    except SourceError as error:
+        raise SourceError(f"--base: {error}") from None
+
+
+def _of_commit(reference: str, paths: Sequence[Path], root: Path, patterns: tuple[str, ...]) -> list[File]:
+    git = Git(root, "compare with a baseline file (--baseline) instead").top()
+    commit = git.commit(reference)
+    if commit is None:
+        raise SourceError(f"{reference}: no such commit; name a branch, tag or commit")
+    inside = os.path.relpath(os.path.realpath(root), os.path.realpath(git.folder)).replace(os.sep, "/")
     prefix = "" if inside == "." else f"{inside}/"
     wanted = [_relative(path, os.path.realpath(root)) for path in paths] or ["."]
-    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")
-    blobs: dict[str, bytes] = {}
+    blobs: dict[str, str] = {}
     packages: set[str] = set()
-    for entry in listed:
-        if not entry:
+    for entry in git.tree(commit):
+        if not entry.path.endswith(".py") or not entry.path.startswith(prefix) or entry.kind != "file":
             continue
-        meta, _, raw = entry.partition(b"\t")
-        name = raw.decode("utf-8", "surrogateescape")
-        if not name.endswith(".py") or not name.startswith(prefix) or meta.startswith(b"120000"):
-            continue
-        path = name[len(prefix) :]
+        path = entry.path[len(prefix) :]
         if path.endswith("__init__.py"):
             packages.add(path.rpartition("/")[0])
         if any(_below(path, folder) for folder in wanted) and not _excluded(path, patterns):
-            blobs[path] = meta.split()[2]
-    contents = _blobs(top, list(blobs.values()))
+            blobs[path] = entry.blob
+    objects = Objects(git)
     return [
-        name_file(path, content, packages.__contains__)
-        for (path, _), content in sorted(zip(blobs.items(), contents, strict=True))
+        name_file(path, objects.read(blob), packages.__contains__) for path, blob in sorted(blobs.items())
     ]
 
 
 def _below(path: str, folder: str) -> bool:
     return folder == "." or path == folder or path.startswith(f"{folder}/")
-
-
-def _blobs(top: Path, names: list[bytes]) -> list[bytes]:
-    """The contents of git objects, in order, of one process."""
-    if not names:
-        return []
-    output = _git(top, "cat-file", "--batch", given=b"\n".join(names) + b"\n")
-    found, at = [], 0
-    for _ in names:
-        end = output.index(b"\n", at)
-        size = int(output[at:end].split()[2])
-        found.append(output[end + 1 : end + 1 + size])
-        at = end + 2 + size
-    return found
-
-
-def _git(folder: Path, *arguments: str, given: bytes | None = None, what: str = "") -> bytes:
-    import subprocess
-
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, input=given, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise SourceError("git is not installed; compare with a baseline file (--baseline) instead") from None
-    if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = (
-            f"{what}: no such commit; name a branch, tag or commit" if what else (told or ["git failed"])[0]
-        )
-        raise SourceError(f"--base: {reason}")
-    return done.stdout

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codemods.facts.git import Git, Objects
 from codemods.facts.source import SourceError
 
+_WITHOUT_GIT = "give two folders, --base DIR --head DIR"
 _IGNORED = frozenset([".git", ".venv", "__pycache__", "node_modules"])
 
 
@@ -63,28 +64,17 @@ def working_tree(root: Path) -> Tree:
     Raises:
         SourceError: if the folder is in no repository.
     """
-    top = Path(_git(root, "rev-parse", "--show-toplevel").decode().strip())
-    staged = _entries(_git(top, "ls-files", "-z", "--stage"))
-    others = _git(top, "ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
-    names = {*(os.fsdecode(name) for name in others if name), *(name for name, _, _ in staged)}
+    git = Git(root, _WITHOUT_GIT).top()
+    top, staged = git.folder, git.index()
+    others = git.run("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+    names = {*(os.fsdecode(name) for name in others if name), *(entry.path for entry in staged)}
     regular = sorted(name for name in names if (top / name).is_file() and not (top / name).is_symlink())
-    hashed = _git(top, "hash-object", "--stdin-paths", "--no-filters", given=os.fsencode("\n".join(regular)))
+    hashed = git.run("hash-object", "--stdin-paths", "--no-filters", given=os.fsencode("\n".join(regular)))
     paths = dict(zip(regular, hashed.decode().split(), strict=True))
-    paths |= {name: f"submodule {blob}" for name, mode, blob in staged if mode == "160000"}
+    paths |= {entry.path: f"submodule {entry.blob}" for entry in staged if entry.kind == "submodule"}
     links = (name for name in names if (top / name).is_symlink())
     paths |= {name: f"link {_hashed(os.fsencode((top / name).readlink()))}" for name in links}
     return Tree(paths, lambda path: (top / path).read_bytes())
-
-
-def _entries(listed: bytes) -> list[tuple[str, str, str]]:
-    """Path, mode and object of each line of the index."""
-    found = []
-    for entry in listed.split(b"\0"):
-        meta, _, name = entry.partition(b"\t")
-        if name:
-            mode, blob, _ = meta.decode().split()
-            found.append((os.fsdecode(name), mode, blob))
-    return found
 
 
 def _folder(folder: Path) -> Tree:
@@ -104,53 +94,16 @@ def _hashed(content: bytes) -> str:
 
 
 def _commit(reference: str, root: Path) -> Tree:
-    commit = _git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}", what=reference)
-    top = Path(_git(root, "rev-parse", "--show-toplevel").decode().strip())
-    paths: dict[str, str] = {}
-    for entry in _git(top, "ls-tree", "-r", "-z", "--full-tree", commit.decode().strip()).split(b"\0"):
-        meta, _, name = entry.partition(b"\t")
-        if name:
-            mode, kind, blob = meta.decode().split()
-            note = "submodule " if kind == "commit" else "link " if mode == "120000" else ""
-            paths[os.fsdecode(name)] = note + blob
-    return Tree(paths, _Objects(top, paths).read)
-
-
-class _Objects:
-    """Contents of a commit's files, all from one process."""
-
-    def __init__(self, top: Path, paths: Mapping[str, str]) -> None:
-        self._top, self._paths = top, paths
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def read(self, path: str) -> bytes:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                ["git", "cat-file", "--batch"], cwd=self._top, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-        source, sink = self._process.stdout, self._process.stdin
-        assert source is not None
-        assert sink is not None
-        sink.write(self._paths[path].encode() + b"\n")
-        sink.flush()
-        size = int(source.readline().split()[2])
-        return source.read(size + 1)[:size]
-
-    def __del__(self) -> None:
-        if self._process is not None:
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            self._process.wait()
-
-
-def _git(folder: Path, *arguments: str, given: bytes | None = None, what: str = "") -> bytes:
-    command: Sequence[str] = ["git", *arguments]
-    try:
-        done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise SourceError("git is not installed; give two folders, --base DIR --head DIR") from None
-    if done.returncode:
-        told = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"])[0]
-        raise SourceError(f"{what}: no such commit or folder" if what else told)
-    return done.stdout
+    git = Git(root, _WITHOUT_GIT)
+    commit = git.commit(reference)
+    if commit is None:
+        raise SourceError(f"{reference}: no such commit or folder")
+    top = git.top()
+    entries = top.tree(commit)
+    kinds = {"file": "", "link": "link ", "submodule": "submodule "}
+    blobs = {entry.path: entry.blob for entry in entries}
+    objects = Objects(top)
+    return Tree(
+        {entry.path: kinds[entry.kind] + entry.blob for entry in entries},
+        lambda path: objects.read(blobs[path]),
+    )
