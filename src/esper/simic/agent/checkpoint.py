@@ -29,12 +29,13 @@ def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
     torch.save({"format": FORMAT, "version": VERSION, **content}, serialised)
     before = "what was saved there before is intact" if path.exists() else "nothing was saved there"
     try:
-        _replace(path, serialised.getbuffer())
+        # No view of the buffer: CPython 3.12.1 crashes where both are garbage of one traceback.
+        _replace(path, serialised.getvalue())
     except OSError as error:
         raise OutputError(f"{path}: can't be written ({error.strerror}); {before}") from None
 
 
-def _replace(path: Path, content: memoryview) -> None:
+def _replace(path: Path, content: bytes) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
