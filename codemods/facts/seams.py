@@ -91,12 +91,13 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
         except SourceError as error:
             raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
         package = package_of(path, module_name(path, root).name)
-        for name, line, test, how in _replaced(tree, package, module):
+        for name, line, test, how in replaced(tree, package, module):
             found.add(Seam(name, shown, line, test, how))
     return tuple(sorted(found))
 
 
-def _replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+def replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+    """Names of a module that one file replaces: below the module, the line, the function, how."""
     stores: list[tuple[ast.Attribute, str]] = []
     given = False
     for node, scope in walk(tree, package):

@@ -92,7 +92,11 @@ class Surroundings:
     def _submodules(self) -> frozenset[str]:
         if self.path.name != "__init__.py":
             return frozenset()
-        return frozenset(entry.name.partition(".")[0] for entry in self.path.parent.iterdir())
+        folder = self.path.parent
+        if not folder.is_dir():
+            below = (path.relative_to(folder) for path, _ in self.files() if folder in path.parents)
+            return frozenset(path.parts[0].partition(".")[0] for path in below)
+        return frozenset(entry.name.partition(".")[0] for entry in folder.iterdir())
 
     def taken(self, name: str) -> bool:
         """Whether somebody else may mean something by a name of the module."""

@@ -35,11 +35,12 @@ class Pair:
 class Matching:
     """Pairs, one to one, and what is on one side only."""
 
-    def __init__(self, base: Side, head: Side) -> None:
+    def __init__(self, base: Side, head: Side, known: Iterable[tuple[Unit, Unit]] = ()) -> None:
+        """`known` are pairs that are told by something else than their text."""
         self._base, self._head = base, head
-        self._by_base: dict[int, Unit] = {}
-        self._taken: set[int] = set()
         self._gone, self._new = base.units(), head.units()
+        self._by_base: dict[int, Unit] = {id(before): after for before, after in known}
+        self._taken: set[int] = {id(after) for after in self._by_base.values()}
         for rule in (
             lambda unit: (unit.kind, unit.path, unit.qualname, unit.key),
             lambda unit: (unit.kind, unit.qualname, unit.key),
@@ -114,6 +115,8 @@ class Matching:
             meanings = self._base.meaning(base.path, before), self._head.meaning(head.path, after)
             if not self.same(*meanings):
                 others.append(Renaming(before, *map(_shown, meanings)))
+            elif why := self._other_variable((base.path, before), (head.path, after)):
+                others.append(Renaming(before, f"{base.path}: {before}", why))
             elif meanings[0] == meanings[1]:
                 others += self._attributes(base, before, *meanings)
         return Pair(base, head, not others, tuple(others))
@@ -122,10 +125,28 @@ class Matching:
         """Do two names stand for one thing? Two units do if they are a pair, whether or not that is equal."""
         if isinstance(before, Unit) and isinstance(after, Unit):
             paired = self._by_base.get(id(before)) is after
-            return paired or (before.is_constant and after.is_constant and _value(before) == _value(after))
+            constant = before.is_constant and after.is_constant and _value(before) == _value(after)
+            if constant and not paired:
+                constant = not self._base.is_rebound(before.path, before.name)
+                constant = constant and not self._head.is_rebound(after.path, after.name)
+            return paired or constant
         if isinstance(before, Unknown):
             return before.outside and before == after
         return isinstance(before, Outside) and before == after
+
+    def _other_variable(self, before: tuple[str, str], after: tuple[str, str]) -> str:
+        """Why reading one module's variable may give something else than reading another's did."""
+        old, new = self._base.cells(*before), self._head.cells(*after)
+        if old[0] == new[0]:
+            return ""
+        alone = len(old) == len(new) == 1
+        for side, cells in ((self._base, old), (self._head, new)):
+            for path, name in cells:
+                if not alone and side.is_rebound(path, name):
+                    return f"read from {new[0][0]}, while functions of {path} bind it again"
+                if path in side.tree.identities and (path, name) in side.replacements:
+                    return f"read from {new[0][0]}, while other files replace {name} of {path}"
+        return ""
 
     def _bound(self, base: Unit, head: Unit, name: str) -> bool:
         files = self._base.changed[base.path], self._head.changed[head.path]
@@ -134,6 +155,11 @@ class Matching:
     def _imports(self, base: Unit, head: Unit) -> Iterator[Renaming]:
         """Imports inside a unit that bring something else in the new place."""
         for before, after in zip(imports_in([base.node]), imports_in([head.node]), strict=True):
+            if isinstance(before, ast.ImportFrom) and isinstance(after, ast.ImportFrom):
+                where = self._module(self._base, base, before), self._module(self._head, head, after)
+                if where[0] != where[1]:
+                    names = ", ".join(alias.asname or alias.name for alias in before.names)
+                    yield Renaming(names, f"from {where[0]}", f"from {where[1]}")
             for alias in before.names:
                 meanings = (
                     self._base.imported(base.path, before, alias),
@@ -141,6 +167,11 @@ class Matching:
                 )
                 if not self.same(*meanings):
                     yield Renaming(alias.asname or alias.name, *map(_shown, meanings))
+
+    @staticmethod
+    def _module(side: Side, unit: Unit, node: ast.ImportFrom) -> str:
+        where = side.source_of(unit.path, node)
+        return (side.tree.module(where) or where) if where is not None else f"{unit.path}: {node.module}"
 
     def _attributes(self, unit: Unit, name: str, before: Meaning, after: Meaning) -> Iterator[Renaming]:
         """Names that are read from a module of the change and mean something else there now."""

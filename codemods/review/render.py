@@ -7,11 +7,24 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from codemods.review.report import Changed, Gone, Left, New, Outcome, Place, Regrouped, Renamed, Review, Same
+from codemods.review.report import (
+    Changed,
+    Gone,
+    Left,
+    Lifted,
+    New,
+    Outcome,
+    Place,
+    Regrouped,
+    Renamed,
+    Review,
+    Same,
+)
 
 _CLASSES: dict[type[Outcome], str] = {
     Same: "same",
     Renamed: "renamed",
+    Lifted: "lifted",
     Regrouped: "regrouped",
     Changed: "changed",
     New: "new",
@@ -22,7 +35,7 @@ _CLASSES: dict[type[Outcome], str] = {
 def as_text(review: Review) -> str:
     """Counts first, then all that is left to read, place by place."""
     counts = Counter(_CLASSES[type(outcome)] for outcome in review.outcomes)
-    proven = counts["same"] + counts["renamed"]
+    proven = counts["same"] + counts["renamed"] + counts["lifted"]
     shares = ", ".join(f"{counts[name]} {name}" for name in _CLASSES.values() if counts[name])
     lines = [
         f"{review.files} Python files differ: {proven} of {len(review.outcomes)} definitions proven equal"
@@ -50,13 +63,25 @@ def _details(review: Review) -> Iterator[str]:
             yield f"gone     {_at(outcome.base)}"
             yield from _lines(outcome.left, "before")
     yield from (
+        f"not lifted  {one.path}:{one.line} {one.qualname}: {one.reason} ({one.code})"
+        for one in review.not_lifted
+    )
+    yield from (
         f"import   {left.path}:{left.first}: a module that was not imported before" for left in review.imports
     )
     yield from (
         f"order    {left.path}:{left.first}: runs in another order than before" for left in review.order
     )
     yield from (
+        f"early    {e.path}:{e.first}: may read {e.name} of {e.module} before it is there"
+        for e in review.early
+    )
+    yield from (
         f"lost     {lost.name} of {lost.path}, which {', '.join(lost.users)} imports" for lost in review.lost
+    )
+    yield from (
+        f"met      {met.name} of {met.path} is new, and {', '.join(met.users)} gets it by a star import"
+        for met in review.met
     )
     yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
 
@@ -96,7 +121,10 @@ def as_json(review: Review) -> str:
         ],
         "imports": [dataclasses.asdict(left) for left in review.imports],
         "order": [dataclasses.asdict(left) for left in review.order],
+        "early": [dataclasses.asdict(early) for early in review.early],
         "lost": [dataclasses.asdict(lost) for lost in review.lost],
+        "met": [dataclasses.asdict(met) for met in review.met],
+        "not_lifted": [dataclasses.asdict(one) for one in review.not_lifted],
         "not_judged": [dataclasses.asdict(file) for file in review.not_judged],
     }
     return json.dumps(document, indent=2) + "\n"

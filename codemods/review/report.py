@@ -26,6 +26,14 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
+class Early(Left):
+    """Lines that may read a name of a module before the module has bound it, as they did not before."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Same:
     """The same instructions, and every name in them means the same: proven."""
 
@@ -36,6 +44,14 @@ class Same:
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """As `Same`, under another name that all uses follow: proven."""
+
+    base: Place
+    head: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """As `Same`, but that captures became parameters which every call passes: proven by the lift's rules."""
 
     base: Place
     head: Place
@@ -86,6 +102,22 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Met(Lost):
+    """A name that a module did not have before, and that other files get by a star import."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotLifted:
+    """A helper that the head has as a function of its module, and why that is not proven."""
+
+    path: str
+    qualname: str
+    line: int
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotJudged:
     """A file of the change that no instruction can be compared of, and why."""
 
@@ -93,7 +125,7 @@ class NotJudged:
     why: str
 
 
-Outcome = Same | Renamed | Regrouped | Changed | New | Gone
+Outcome = Same | Renamed | Lifted | Regrouped | Changed | New | Gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +135,10 @@ class Review:
     outcomes: tuple[Outcome, ...]
     imports: tuple[Left, ...]
     order: tuple[Left, ...]
+    early: tuple[Early, ...]
     lost: tuple[Lost, ...]
+    met: tuple[Met, ...]
+    not_lifted: tuple[NotLifted, ...]
     not_judged: tuple[NotJudged, ...]
     files: int
     statements: tuple[int, int]
@@ -116,5 +151,6 @@ class Review:
     @property
     def clean(self) -> bool:
         """Is nothing left to read, and nothing that could not be judged?"""
-        proven = all(isinstance(outcome, Same | Renamed) for outcome in self.outcomes)
-        return proven and not (self.imports or self.order or self.lost or self.not_judged)
+        proven = all(isinstance(outcome, Same | Renamed | Lifted) for outcome in self.outcomes)
+        besides = (self.imports, self.order, self.early, self.lost, self.met, self.not_judged)
+        return proven and not any(besides)

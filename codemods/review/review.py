@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
+from codemods.review.lifts import Lifts
+from codemods.review.loading import out_of_order
 from codemods.review.match import Matching, Pair
+from codemods.review.namespace import star_importers
 from codemods.review.report import (
     Changed,
+    Early,
     Gone,
     Left,
+    Lifted,
     Lost,
+    Met,
     New,
     NotJudged,
     Outcome,
@@ -22,7 +27,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
-from codemods.review.side import File, Side
+from codemods.review.side import QUIET, File, Side
 from codemods.review.statements import Statement, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing
 from codemods.review.units import Unit
@@ -33,15 +38,22 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     changed = [path for path in differing(base, head) if not paths or _below(path, paths)]
     python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
     before, after = Side(base, python), Side(head, python)
+    moved, early = out_of_order(before, after)
     matching = Matching(before, after)
+    lifts = Lifts(before, after, matching)
+    if lifts.pairs:
+        matching = Matching(before, after, lifts.pairs)
     not_judged = [*_unreadable(before, "base"), *_unreadable(after, "head")]
     not_judged += [NotJudged(path, _kind(path, base, head)) for path in changed if path not in python]
-    residue = _Residue(matching)
+    residue = _Residue(matching, lifts.units)
     return Review(
         outcomes=tuple(residue.outcomes()),
         imports=tuple(_imports(before, after)),
-        order=tuple(_order(before, after)),
+        order=tuple(Left(step.path, step.first, step.last) for step in moved),
+        early=tuple(Early(e.read_in, e.first, e.last, e.path, e.name) for e in early),
         lost=tuple(_lost(before, after, matching)),
+        met=tuple(_met(before, after)),
+        not_lifted=tuple(lifts.refused),
         not_judged=tuple(not_judged),
         files=len(python),
         statements=residue.statements,
@@ -52,8 +64,9 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
 class _Residue:
     """The statements of unproven units, less those that stand on the other side."""
 
-    def __init__(self, matching: Matching) -> None:
+    def __init__(self, matching: Matching, lifted: Collection[int]) -> None:
         self._matching = matching
+        self._lifted = lifted
         self._gone: dict[int, list[Statement]] = {}
         self._new: dict[int, list[Statement]] = {}
         counts = [0, 0]
@@ -85,6 +98,8 @@ class _Residue:
 
     def _pair(self, pair: Pair) -> Outcome:
         base, head = _place(pair.base), _place(pair.head)
+        if pair.equal and {id(pair.base), id(pair.head)} & set(self._lifted):
+            return Lifted(base, head)
         if pair.equal:
             return Same(base, head) if base.qualname == head.qualname else Renamed(base, head)
         gone = self._left(self._gone[id(pair.base)], self._aligned[0])
@@ -124,27 +139,19 @@ def _imports(base: Side, head: Side) -> Iterable[Left]:
     }
     for file in head.changed.values():
         for node in file.imports:
-            fresh = [name for name in _modules(head, file, node) if name not in known]
+            fresh = [n for n in _modules(head, file, node) if n not in known and not _is_quiet(n, head)]
             if any(head.tree.module(name) not in head.changed for name in fresh):
                 yield Left(file.path, node.lineno, node.end_lineno or node.lineno)
+
+
+def _is_quiet(name: str, side: Side) -> bool:
+    return name.partition(".")[0] in QUIET and not side.tree.has_package(name)
 
 
 def _modules(side: Side, file: File, node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [side.source_of(file.path, node) or ""]
-
-
-def _order(base: Side, head: Side) -> Iterable[Left]:
-    """What a module runs when it is imported, where it stands in another order than before."""
-    for path in base.changed.keys() & head.changed.keys():
-        sides = base.changed[path].runs(), head.changed[path].runs()
-        common = {label for label, _ in sides[0]} & {label for label, _ in sides[1]}
-        before, after = ([step for step in side if step[0] in common] for side in sides)
-        labels = [label for label, _ in before], [label for label, _ in after]
-        for operation, _, _, k, m in SequenceMatcher(None, *labels, autojunk=False).get_opcodes():
-            if operation != "equal":
-                yield from (Left(path, node.lineno, node.end_lineno or node.lineno) for _, node in after[k:m])
 
 
 def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
@@ -177,6 +184,15 @@ def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
                 if found[1] in lost.get(found[0], ()):
                     users.setdefault(found, []).append(path)
     return [Lost(path, name, tuple(files)) for (path, name), files in sorted(users.items())]
+
+
+def _met(base: Side, head: Side) -> Iterable[Met]:
+    """Names that a module did not have, and that other files get by a star import of it."""
+    for path in sorted(base.changed.keys() & head.changed.keys()):
+        there = head.changed[path]
+        fresh = there.exported - base.changed[path].exported
+        users = star_importers(head.tree, path) if fresh else []
+        yield from (Met(path, name, tuple(users)) for name in sorted(fresh) if users)
 
 
 def _unreadable(side: Side, title: str) -> Iterable[NotJudged]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from codemods.review.normal import normalised
+from codemods.review.namespace import Replacements
 from codemods.review.trees import Tree
 from codemods.review.units import (
     PLACED,
@@ -19,12 +20,13 @@ from codemods.review.units import (
     bound_by,
     for_types,
     imports_in,
-    is_literal,
     units_of,
 )
 
+# Modules whose import changes nothing that another import could see.
+QUIET = frozenset(sys.stdlib_module_names) - {"antigravity", "this"}
 # Names of a module that say which module it is.
-_OF_A_MODULE = frozenset(
+OF_A_MODULE = frozenset(
     ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
 )
 _LONGEST_CHAIN = 20
@@ -57,7 +59,11 @@ class File:
             warnings.simplefilter("ignore")
             self.tree = ast.parse(data)
             compile(self.tree, path, "exec", dont_inherit=True)
-        self.bound = frozenset(name for statement in self.tree.body for name in bound_by(statement))
+        self.binders: dict[str, list[ast.stmt]] = {}
+        for statement in self.tree.body:
+            for name in set(bound_by(statement)):
+                self.binders.setdefault(name, []).append(statement)
+        self.bound = self.binders.keys()
         self.imports = list(imports_in(self.tree.body, inside_functions=False))
 
     @cached_property
@@ -74,21 +80,44 @@ class File:
                 found.setdefault(alias.asname or alias.name.partition(".")[0], []).append((node, alias))
         return found
 
-    def runs(self) -> list[tuple[str, ast.stmt]]:
-        """What importing it runs, in order, each as a text; functions that are only defined are left out."""
-        executed = {name for unit in self.units.values() if unit.kind != "method" for name in unit.runs_with}
-        found: list[tuple[str, ast.stmt]] = []
-        for node in self.tree.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                if node.decorator_list or node.name in executed:
-                    found.append((node.name, node))
-            elif not for_types(node) and not (isinstance(node, ast.Assign) and is_literal(node.value)):
-                found.append((ast.dump(normalised(node)), node))
-        return found
+    @cached_property
+    def bound_again(self) -> frozenset[str]:
+        """Names that more than one statement of the module binds, or that a function binds."""
+        return frozenset(name for name, nodes in self.binders.items() if len(nodes) > 1) | self.rebound
+
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """Names of the module that functions bind."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Global))
+        return frozenset(name for node in nodes for name in node.names)
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """Names that a star import of it may bring."""
+        values = [n.value for n in self.tree.body if isinstance(n, ast.Assign) and "__all__" in bound_by(n)]
+        if (
+            len(values) == 1
+            and "__all__" not in self.bound_again
+            and isinstance(values[0], ast.List | ast.Tuple)
+        ):
+            items = values[0].elts
+            if all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in items):
+                return frozenset(ast.literal_eval(values[0]))
+        return frozenset(name for name in self.bound if not name.startswith("_") or "__all__" in self.bound)
+
+    @property
+    def lazy_annotations(self) -> bool:
+        """Are annotations not worked out when functions are defined?"""
+        return sys.version_info >= (3, 14) or any(
+            alias.name == "annotations"
+            for node in self.imports
+            for alias in node.names
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        )
 
     def only_imports(self, name: str) -> bool:
         """Is an import at the top level all that binds a name?"""
-        binding = [node for node in self.tree.body if name in bound_by(node)]
+        binding = self.binders.get(name, ())
         return all(isinstance(node, ast.Import | ast.ImportFrom) or for_types(node) for node in binding)
 
 
@@ -110,7 +139,10 @@ class Side:
         file = self._file(path)
         if file is None or depth > _LONGEST_CHAIN:
             return Unknown(f"{path} can't be read")
-        if name in _OF_A_MODULE or (name in PLACED and name not in file.bound):
+        if name not in file.bound and path in self.changed and name in file.units:
+            # A function that is lifted in the review's mind only.
+            return file.units[name]
+        if name in OF_A_MODULE or (name in PLACED and name not in file.bound):
             return Outside((name, path))
         if stars := file.imported.get("*"):
             # One of a module outside the tree brings the same names before and after.
@@ -127,7 +159,7 @@ class Side:
 
     def _alternatives(self, file: File, name: str) -> Meaning:
         """A name that several statements bind: they must be the same ones, in a file of the same path."""
-        binding = [ast.dump(node) for node in file.tree.body if name in set(bound_by(node))]
+        binding = map(ast.dump, file.binders[name])
         return Outside((file.path, name, *binding))
 
     def imported(
@@ -149,6 +181,29 @@ class Side:
         if alias.name in inner.bound:
             return self.meaning(found, alias.name, depth + 1)
         return self.module(f"{where}.{alias.name}", attribute_of=found)
+
+    def cells(self, path: str, name: str, depth: int = 0) -> list[tuple[str, str]]:
+        """The variables of modules through which a name is read, the nearest first."""
+        file = self._file(path)
+        found = [(path, name)]
+        if file is None or depth > _LONGEST_CHAIN:
+            return found
+        for node, alias in file.imported.get(name, ()):
+            where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
+            inner = self.tree.module(where) if where is not None else None
+            if inner is not None:
+                found += self.cells(inner, alias.name, depth + 1)
+        return found
+
+    def is_rebound(self, path: str, name: str) -> bool:
+        """Does a function of the module bind a name of it?"""
+        file = self._file(path)
+        return file is not None and name in file.rebound
+
+    @cached_property
+    def replacements(self) -> Replacements:
+        """Names of modules that other files replace."""
+        return Replacements(self.tree)
 
     def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
         where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None

@@ -32,6 +32,12 @@ class Unit:
     original: tuple[ast.stmt, ...]
     owner: str | None = None
     class_names: frozenset[str] = frozenset()
+    called: str = ""
+
+    @property
+    def own(self) -> str | None:
+        """The name by which it stands in its own text."""
+        return None if self.kind == "method" else self.called or self.name
 
     @property
     def name(self) -> str:
@@ -42,11 +48,14 @@ class Unit:
         return _names(compile(self.node, "<unit>", "exec", dont_inherit=True))
 
     @cached_property
+    def free(self) -> frozenset[str]:
+        """Names that it reads from its module and nowhere else."""
+        return (self._read.globally | (self._read.by_name - self.class_names)) - self._read.local
+
+    @cached_property
     def globals(self) -> tuple[str, ...]:
         """Names that it reads from its module, in the order of the text, its own left out."""
-        free = (self._read.globally | (self._read.by_name - self.class_names)) - self._read.local
-        if self.kind in ("function", "class"):
-            free -= {self.name}
+        free = self.free - {self.own} if self.kind in ("function", "class") else self.free
         found = (node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and node.id in free)
         return tuple(dict.fromkeys(found))
 
@@ -65,20 +74,12 @@ class Unit:
     def key(self) -> str:
         """What it does, its own name and those of its module as numbers: equal keys, equal instructions."""
         slots = {name: f"<{number}>" for number, name in enumerate(self.globals)}
+        if self.kind in ("function", "class") and self.own in self.free:
+            slots[self.own or ""] = "<own>"
         parts: list[str] = []
-        _write(self.node, slots, self.name if self.kind != "method" else None, parts)
+        _write(self.node, slots, self.own, parts)
         mangled = "__" in self.text and self.owner is not None
         return "".join([*parts, *sorted(self.mixed), self.owner if mangled and self.owner else ""])
-
-    @cached_property
-    def runs_with(self) -> tuple[str, ...]:
-        """Names of its module that it reads when the module is imported."""
-        if self.kind != "function":
-            return self.globals
-        [node] = self.node.body
-        assert isinstance(node, Function)
-        parts = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-        return tuple(inner.id for part in parts for inner in ast.walk(part) if isinstance(inner, ast.Name))
 
     @property
     def is_constant(self) -> bool:
@@ -120,6 +121,9 @@ def _names(code: types.CodeType) -> _Names:
 def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str]) -> None:
     if isinstance(node, ast.Name):
         parts.append(f"Name({slots.get(node.id, repr(node.id))},{type(node.ctx).__name__})")
+    elif isinstance(node, ast.ImportFrom):
+        # Where from is not said by the text alone: a relative import depends on the file.
+        parts.append(f"from({[(alias.name, alias.asname) for alias in node.names]})")
     elif isinstance(node, ast.AST):
         parts.append(type(node).__name__ + "(")
         for name, value in ast.iter_fields(node):

@@ -1,0 +1,164 @@
+"""Helpers that became functions of their module: proven where every call passes what was captured."""
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codemods.extract import main as extract
+from tests.codemods.hazards.corpus import Case, load
+from tests.codemods.review.conftest import Files, Reviewed
+
+BEFORE = """
+LIMIT = 10
+def outer(low, high, log):
+    seen = []
+    def clip(x, *rest, scale=1):
+        log(x)
+        if x > LIMIT:
+            return clip(x - LIMIT, scale=scale)
+        return max(low, min(high, x)) * scale, rest
+    seen.append(clip(5, 6))
+    seen.append(clip(7, scale=2))
+    return seen
+"""
+REST = """
+def outer(low, high, log):
+    seen = []
+    seen.append({0})
+    seen.append({1})
+    return seen
+"""
+BODY = """
+    log(x)
+    if x > LIMIT:
+        return {0}
+    return max(low, min(high, x)) * scale, rest
+"""
+
+
+def lifted(signature: str, again: str, first: str, second: str) -> str:
+    return f"LIMIT = 10\ndef clip({signature}):{BODY.format(again)}{REST.format(first, second)}"
+
+
+CASES: dict[str, tuple[Files, Files]] = {
+    "by name": (
+        {"a.py": BEFORE},
+        {
+            "a.py": lifted(
+                "x, *rest, scale=1, low, high, log",
+                "clip(x - LIMIT, scale=scale, low=low, high=high, log=log)",
+                "clip(5, 6, low=low, high=high, log=log)",
+                "clip(7, scale=2, low=low, high=high, log=log)",
+            )
+        },
+    ),
+    "before the other arguments, in another order at each call": (
+        {"a.py": BEFORE},
+        {
+            "a.py": lifted(
+                "low, log, x, *rest, high, scale=1",
+                "clip(low, log, x - LIMIT, high=high, scale=scale)",
+                "clip(low, log, 5, 6, high=high)",
+                "clip(low, log, 7, scale=2, high=high)",
+            )
+        },
+    ),
+    "to another module, under another name": (
+        {"a.py": BEFORE},
+        {
+            "a.py": "from b import clipped\n"
+            + REST.format(
+                "clipped(5, 6, low=low, high=high, log=log)",
+                "clipped(7, scale=2, low=low, high=high, log=log)",
+            ),
+            "b.py": "LIMIT = 10\ndef clipped(x, *rest, scale=1, low, high, log):"
+            + BODY.format("clipped(x - LIMIT, scale=scale, low=low, high=high, log=log)"),
+        },
+    ),
+    "out of a method": (
+        {
+            "a.py": "class Model:\n    def step(self, x):\n        def scaled(y):\n"
+            "            return y * self.rate\n        return scaled(x)\n"
+        },
+        {
+            "a.py": "def _scaled(y, self):\n    return y * self.rate\nclass Model:\n    def step(self, x):\n"
+            "        return _scaled(x, self)\n"
+        },
+    ),
+    "two that call each other": (
+        {
+            "a.py": "def outer(n):\n    def odd(k):\n        return k and even(k - n)\n    def even(k):\n"
+            "        return not k or odd(k - n)\n    return odd(5)\n"
+        },
+        {
+            "a.py": "def _odd(k, n):\n    return k and _even(k - n, n)\ndef _even(k, n):\n"
+            "    return not k or _odd(k - n, n)\ndef outer(n):\n    return _odd(5, n)\n"
+        },
+    ),
+}
+# What is left to read of the corpus's own lifts, and why.
+LEFT = {
+    "captures collected in an object": {"X82", "A28-final"},
+    "functions that a module or class binds twice": {"X19", "C13"},
+    "a name that loaders of tests look for": {"E66"},
+    "a star import of the program's own files": {f"E{number}" for number in (*range(1, 22), 99)},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_proven(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(*CASES[case])
+    assert reviewed.status == 0, reviewed.document
+    assert "lifted" in reviewed.classes().values()
+
+
+def test_what_is_no_lift_says_why(compare: Callable[[Files, Files], Reviewed]) -> None:
+    before = "def outer():\n    n = 1\n    def h(): return n\n    later = h\n    n = 2\n    return later()\n"
+    after = "def h(n): return n\ndef outer():\n    n = 1\n    later = h\n    n = 2\n    return later(n)\n"
+    [refused] = compare({"a.py": before}, {"a.py": after}).document["not_lifted"]
+    assert (refused["qualname"], refused["line"]) == ("outer.h", 4)
+    assert refused["reason"]
+
+
+def test_a_changed_line_of_a_lifted_helper_is_all_that_is_left(
+    compare: Callable[[Files, Files], Reviewed],
+) -> None:
+    before, after = (files["a.py"] for files in CASES["by name"])
+    reviewed = compare({"a.py": before}, {"a.py": after.replace("max(low", "min(low")})
+    assert reviewed.classes() == {"LIMIT": "same", "outer": "lifted", "clip": "changed"}
+    assert reviewed.left("gone") == {("a.py", 9)}
+    assert len(reviewed.left("new")) == 1
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in load() if sys.version_info >= case.python], ids=lambda c: c.id
+)
+def test_the_corpus_against_its_lifts(
+    case: Case, tmp_path: Path, compare: Callable[[Files, Files], Reviewed]
+) -> None:
+    original = {name: text for name, text in case.programs["orig"].items() if name.endswith(".py")}
+    folder = tmp_path / "lifted"
+    for name, text in case.programs["orig"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    told = io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(told),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        status = extract([*case.arguments, "--write", "--output-format", "json"])
+    if status not in (0, 1) or all(
+        row["status"] != "lifted" for row in json.loads(told.getvalue())["helpers"]
+    ):
+        return
+    reviewed = compare(
+        original, {p.relative_to(folder).as_posix(): p.read_text("utf-8") for p in folder.rglob("*.py")}
+    )
+    if case.id not in set().union(*LEFT.values()):
+        assert reviewed.status == 0, reviewed.document

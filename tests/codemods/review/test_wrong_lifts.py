@@ -1,0 +1,48 @@
+"""Lifts by hand that are wrong: each program does something else after it, and none is proven."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.hazards.corpus import Program, load
+from tests.codemods.hazards.run import observe
+from tests.codemods.review.conftest import Files, Reviewed
+
+
+def _read() -> dict[str, tuple[Program, Program]]:
+    cases: dict[str, tuple[Program, Program]] = {}
+    text = Path(__file__).with_name("wrong_lifts.md").read_text("utf-8")
+    for block in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = block.partition("\n")
+        cases[title] = ({}, {})
+        for side, name, program in re.findall(
+            r"^```python (before|after) ?(.*)\n((?:.*\n)*?)```$", body, flags=re.MULTILINE
+        ):
+            cases[title][side == "after"][name or "main.py"] = program
+    return cases
+
+
+CASES = _read()
+NAIVE = {case.id: case.programs for case in load() if "naive" in case.programs}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_does_something_else(case: str) -> None:
+    before, after = map(observe, CASES[case])
+    assert before.exit_status == after.exit_status == 0
+    assert before.stdout != after.stdout
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(*CASES[case])
+    assert reviewed.status == 1, reviewed.document
+
+
+@pytest.mark.parametrize("case", NAIVE)
+def test_a_naive_lift_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    programs = NAIVE[case]
+    reviewed = compare(programs["orig"], programs["naive"])
+    assert reviewed.status == 1, reviewed.document
