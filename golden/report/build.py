@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from golden.compare import compare
@@ -15,6 +16,7 @@ from golden.compare.outcome import (
     StepDivergence,
 )
 from golden.compare.tolerance import forgive
+from golden.compare.values import load_tensors
 from golden.report.facts import TensorRow, dense_command, layer, tensor_row
 from golden.report.growth import Growth, growths
 from golden.report.lanes import Lane, lanes
@@ -22,7 +24,7 @@ from golden.report.text import KIND_TITLES
 from golden.report.timeline import Timeline, timeline
 from golden.trace.errors import ExitCode
 from golden.trace.numbers import readable
-from golden.trace.streams import Stream
+from golden.trace.streams import Stream, final_streams
 from golden.trace.trace import KINDS, Trace
 
 _AROUND = 3
@@ -135,8 +137,25 @@ def tensor_rows(report: RunReport) -> tuple[TensorRow, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Unkept:
+    """Tensors of one kind that differ, of which no side kept enough to say by how much."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
+def unkept(rows: Sequence[TensorRow]) -> tuple[Unkept, ...]:
+    """The rows that can say no more than a name, by kind."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if not row.known:
+            names.setdefault(row.kind, []).append(row.name)
+    return tuple(Unkept(kind, tuple(found)) for kind, found in names.items())
+
+
+@dataclass(frozen=True, slots=True)
 class LayerRow:
-    """How far one layer ended apart: the largest distance in ulps by kind, in words."""
+    """How far one layer ended apart: the largest distance in ulps by kind, in words; "none" was kept."""
 
     stream: Stream
     layer: str
@@ -154,17 +173,32 @@ def final_layers(report: RunReport) -> tuple[LayerRow, ...]:
                 kinds = found.setdefault((divergence.stream, layer(change.kind, tensor.name)), {})
                 apart = tensor.distance.ulps if tensor.distance is not None else None
                 kinds[change.kind] = max(apart or 0, kinds.get(change.kind) or 0) or None
+    kept = _kept(report) if found else set()
     return tuple(
-        LayerRow(stream, name, tuple(_cell(kinds, kind) for kind in KINDS))
+        LayerRow(
+            stream,
+            name,
+            tuple(_cell(kinds, kind, kept=(stream, name, kind) in kept) for kind in KINDS),
+        )
         for (stream, name), kinds in found.items()
     )
 
 
-def _cell(kinds: dict[str, int | None], kind: str) -> str:
+def _cell(kinds: dict[str, int | None], kind: str, *, kept: bool) -> str:
     if kind not in kinds:
-        return "same"
+        return "same" if kept else "none"
     ulps = kinds[kind]
     return "differs" if ulps is None else f"{ulps:,}"
+
+
+def _kept(report: RunReport) -> set[tuple[Stream, str, str]]:
+    """The layers and kinds of which a final state holds a tensor."""
+    found: set[tuple[Stream, str, str]] = set()
+    for process in (*report.left.processes, *report.right.processes):
+        for (stream, _), number in final_streams(process).items():
+            for kind, tensors in load_tensors(process.final_files[number]).items():
+                found |= {(stream, layer(kind, name), kind) for name in tensors}
+    return found
 
 
 def missing_values(report: RunReport) -> str | None:

@@ -39,6 +39,11 @@ class TensorRow:
     absolute: str = ""
     first: str = ""
 
+    @property
+    def known(self) -> bool:
+        """Whether there is more to say than its name."""
+        return bool(self.elements or self.first)
+
 
 def facts(found: Divergence) -> tuple[Fact, ...]:
     """Where the runs part and by how much; what is not known is left out."""

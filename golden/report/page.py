@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from golden.compare.outcome import Different, EventChange, Identical, NotComparable
-from golden.report.build import RunReport, Told, around, final_layers, missing_values, tensor_rows
+from golden.report.build import RunReport, Told, around, final_layers, missing_values, tensor_rows, unkept
 from golden.report.cost import reads, timing
 from golden.report.facts import dense_command, facts
 from golden.report.growth import Growth
@@ -22,10 +22,12 @@ from golden.report.plots import growth_svg
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.text import KIND_TITLES, describe, env_line, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
+from golden.trace.trace import KINDS
 
 _WIDE, _NARROW = (9.4, 3.3), (4.3, 3.5)
 _RESTS = 40
 _LANES = 60
+_TENSORS, _MORE = 12, 200
 _FEW = 2
 
 
@@ -71,6 +73,10 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
     if isinstance(report, Told):
         return {**head, "told": report.text.splitlines()}
     found = report.comparison
+    rows = tensor_rows(report)
+    known = [row for row in rows if row.known]
+    layers = final_layers(report)
+    kinds = [i for i in range(len(KINDS)) if any(row.ulps[i] != "none" for row in layers)]
     # The event timeline shows the changes of events.
     rest = [describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)]
     return {
@@ -82,7 +88,10 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "first": describe(report.divergences[0])[0] if report.divergences else "",
         "facts": facts(report.divergences[0]) if report.divergences else (),
         "around": around(report),
-        "tensors": tensor_rows(report),
+        "tensors": known[:_TENSORS],
+        "more_tensors": known[_TENSORS : _TENSORS + _MORE],
+        "tensors_left_out": max(0, len(known) - _TENSORS - _MORE),
+        "unkept": unkept(rows),
         "missing": missing_values(report),
         "rest": rest[:_RESTS],
         "rest_left_out": max(0, len(rest) - _RESTS),
@@ -91,7 +100,9 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "lanes_left_out": max(0, len(_lane_rows(report)) - _LANES),
         "plots": [_plot(growth, report, f"{anchor}-plot-{n}") for n, growth in enumerate(report.growths)],
         "plots_left_out": report.growths_left_out,
-        "layers": final_layers(report),
+        "layers": layers,
+        "layer_kinds": [(i, KIND_TITLES[KINDS[i]].capitalize()) for i in kinds],
+        "layer_streams": len({row.stream for row in layers}),
         "timeline": report.timeline,
         "event_strips": (event_strip(report.timeline.left), event_strip(report.timeline.right)),
         "sides": _sides(report),

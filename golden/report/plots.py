@@ -83,9 +83,10 @@ def _scale(axes: Axes, furthest: int) -> None:
     if furthest <= _HANDFUL:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     else:
-        axes.set_yscale("symlog", linthresh=1, linscale=0.4)
+        axes.set_yscale("symlog", linthresh=1, linscale=0.6)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-    axes.set_ylim(bottom=-0.15)
+    # Room for the whole marker of a 0, and of the furthest point.
+    axes.set_ylim(bottom=-0.3, top=furthest + 0.5 if furthest <= _HANDFUL else furthest * 4)
 
 
 def _short(value: float) -> str:

@@ -98,7 +98,7 @@ def test_first_divergence_strips_growth_and_events(pair: tuple[Path, Path], tmp_
     assert {"env 0, events: identical", "env 1, events: 1 of 6 differ"} <= set(page.labels())
     assert "7 7 step env 1 changed field loss: 8.0 → 8.5" in page.said.replace("->", "→")
     assert "5 identical events" in page.said
-    assert "env 1, Host body 11 11 11 11" in page.said
+    assert "Layer Buffer Gradient Parameter Optimizer state body 11 11 11 11" in page.said
     drawn = Counter(tag for tag, _ in page.elements)
     assert drawn["path"] > 0
     assert drawn["figcaption"] == 1
@@ -111,6 +111,18 @@ def test_values_that_were_not_kept(tmp_path: Path) -> None:
     assert "golden record train --dense 5:27 -o OUT" in page.said
     assert "Both sides kept the tensors of 0 of the 3 steps whose tensors differ" in page.said
     assert "loss 8,388,608 ulps at step 3" in page.said
+
+
+def test_many_tensors_without_values_take_a_line_a_kind(
+    project: Project, reference: Callable[[], Path], tmp_path: Path
+) -> None:
+    """And a layer that has no buffers is not said to have the same ones."""
+    project.edit("BEFORE STEP", "[p.grad.mul_(1.0 + (step == 2) / 8) for p in host.parameters()]")
+    page = report(reference(), project.record("two"), tmp_path / "page.html")
+    assert "gradient: 6 tensors differ (values not kept)" in page.said
+    assert page.said.count("(values not kept)") == 3  # gradients, parameters, optimizer state
+    assert re.search(r"env 0, Sequential 0 none [\d,]+ [\d,]+", page.said)
+    assert re.search(r"env 0, Sequential 1 [\d,]+ [\d,]+", page.said)
 
 
 def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
