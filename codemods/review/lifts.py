@@ -29,6 +29,7 @@ from codemods.review.shape import (
     rewritten,
     with_captures,
     with_parameters,
+    with_statement,
 )
 from codemods.review.side import Side
 from codemods.review.units import Function, Unit
@@ -243,21 +244,6 @@ class Lifts:
                 positional = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
                 found[name] = (positional, extras[id(meaning)])
         return found
-
-
-def with_statement(unit: Unit, statement: Function) -> Unit:
-    """A unit with another statement in its place."""
-    plain = normalised(statement)
-    body: list[ast.stmt] = [plain]
-    shell = unit.node.body[0]
-    if unit.kind == "method":
-        assert isinstance(shell, ast.ClassDef)
-        made = ast.ClassDef(name=shell.name, bases=[], keywords=[], body=body, decorator_list=[])
-        if hasattr(shell, "type_params"):
-            made.type_params = []  # type: ignore[attr-defined]
-        body = [made]
-    node = ast.fix_missing_locations(ast.Module(body, []))
-    return replace(unit, node=node, original=(statement,))
 
 
 def _in_regular_form(

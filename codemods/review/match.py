@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.review.side import Meaning, Outside, Side, Unknown
@@ -35,11 +35,18 @@ class Pair:
 class Matching:
     """Pairs, one to one, and what is on one side only."""
 
-    def __init__(self, base: Side, head: Side, known: Iterable[tuple[Unit, Unit]] = ()) -> None:
-        """`known` are pairs that are told by something else than their text."""
+    def __init__(
+        self,
+        base: Side,
+        head: Side,
+        known: Sequence[tuple[Unit, Unit]] = (),
+        equal: Sequence[tuple[Unit, Unit]] = (),
+    ) -> None:
+        """`known` are pairs that are told by something else than their text; `equal` need no look."""
         self._base, self._head = base, head
         self._gone, self._new = base.units(), head.units()
-        self._by_base: dict[int, Unit] = {id(before): after for before, after in known}
+        self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
+        given = {id(before) for before, _ in equal}
         self._taken: set[int] = {id(after) for after in self._by_base.values()}
         for rule in (
             lambda unit: (unit.kind, unit.path, unit.qualname, unit.key),
@@ -51,7 +58,7 @@ class Matching:
         ):
             self._pair(rule)
         pairs = [(unit, self._by_base[id(unit)]) for unit in self._gone if id(unit) in self._by_base]
-        self.pairs = [self._judged(*pair) for pair in pairs]
+        self.pairs = [Pair(*p, equal=True) if id(p[0]) in given else self._judged(*p) for p in pairs]
         self.pairs += [Pair(*copy, equal=True) for copy in self._copies()]
 
     @property

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from codemods.review.lifts import Lifts
 from codemods.review.loading import out_of_order
+from codemods.review.loops import Loops
 from codemods.review.match import Matching, Pair
 from codemods.review.namespace import star_importers
 from codemods.review.report import (
@@ -43,9 +44,12 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     lifts = Lifts(before, after, matching)
     if lifts.pairs:
         matching = Matching(before, after, lifts.pairs)
+    loops = Loops(before, after, matching)
+    if loops.pairs:
+        matching = Matching(before, after, [*lifts.pairs, *loops.pairs], loops.holders)
     not_judged = [*_unreadable(before, "base"), *_unreadable(after, "head")]
     not_judged += [NotJudged(path, _kind(path, base, head)) for path in changed if path not in python]
-    residue = _Residue(matching, lifts.units)
+    residue = _Residue(matching, lifts.units | loops.units)
     return Review(
         outcomes=tuple(residue.outcomes()),
         imports=tuple(_imports(before, after)),
@@ -53,7 +57,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
         early=tuple(Early(e.read_in, e.first, e.last, e.path, e.name) for e in early),
         lost=tuple(_lost(before, after, matching)),
         met=tuple(_met(before, after)),
-        not_lifted=tuple(lifts.refused),
+        not_lifted=(*lifts.refused, *loops.refused),
         not_judged=tuple(not_judged),
         files=len(python),
         statements=residue.statements,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
-from codemods.review.units import Unit
+from codemods.review.normal import normalised
+from codemods.review.units import Function, Unit
 
 Definition = TypeVar("Definition", bound=ast.FunctionDef | ast.AsyncFunctionDef)
 Node = TypeVar("Node", bound=ast.AST)
@@ -132,3 +134,18 @@ def _may_change(name: str, call: ast.Call, unit: Unit) -> bool:
         return True
     nodes = ast.walk(unit.node)
     return any(isinstance(node, ast.Nonlocal | ast.Global) and name in node.names for node in nodes)
+
+
+def with_statement(unit: Unit, statement: Function) -> Unit:
+    """A unit with another statement in its place."""
+    plain = normalised(statement)
+    body: list[ast.stmt] = [plain]
+    shell = unit.node.body[0]
+    if unit.kind == "method":
+        assert isinstance(shell, ast.ClassDef)
+        made = ast.ClassDef(name=shell.name, bases=[], keywords=[], body=body, decorator_list=[])
+        if hasattr(shell, "type_params"):
+            made.type_params = []  # type: ignore[attr-defined]
+        body = [made]
+    node = ast.fix_missing_locations(ast.Module(body, []))
+    return replace(unit, node=node, original=(statement,))

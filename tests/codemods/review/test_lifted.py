@@ -4,15 +4,21 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from codemods.extract import main as extract
+from codemods.plans.derive import run_afresh
+from codemods.review.report import Lifted, Renamed, Same
+from codemods.review.review import review
+from codemods.review.trees import Tree, tree_at
 from tests.codemods.hazards.corpus import Case, load
 from tests.codemods.review.conftest import Files, Reviewed
 
+REPOSITORY = Path(__file__).resolve().parents[3]
+PLAN = REPOSITORY / "codemods" / "plans" / "03_engine.toml"
 BEFORE = """
 LIMIT = 10
 def outer(low, high, log):
@@ -101,6 +107,79 @@ CASES: dict[str, tuple[Files, Files]] = {
         },
     ),
 }
+LOOP = """
+def train(model, data, rounds):
+    best = steps = 0
+    for index in range(rounds):
+        for batch in data:
+            steps += 1
+            best = max(best, model(batch))
+    report(best)
+    return best, steps
+"""
+TRAINER = """
+from dataclasses import dataclass
+from typing import Any
+@dataclass(frozen=True)
+class Sources:
+    data: Any
+    model: Any
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    sources: Sources
+    best: Any
+    steps: Any
+    rounds: Any
+    def run(self):
+        best = self.best
+        steps = self.steps
+        rounds = self.rounds
+        model = self.sources.model
+        data = self.sources.data
+        for index in range(rounds):
+            for batch in data:
+                steps += 1
+                best = max(best, model(batch))
+        return steps, best
+"""
+CALLER = """
+from trainer import Sources, Trainer
+def train(model, data, rounds):
+    best = steps = 0
+    steps, best = Trainer(
+        steps=steps, best=best, sources=Sources(model=model, data=data), rounds=rounds
+    ).run()
+    report(best)
+    return best, steps
+"""
+CASES["a loop to a class"] = ({"a.py": LOOP}, {"a.py": CALLER, "trainer.py": TRAINER})
+CASES["a loop to a class, its helper lifted"] = (
+    {
+        "a.py": "def train(data, rate):\n    seen = []\n    def step(x):\n        seen.append(x * rate)\n"
+        "    for x in data:\n        step(x)\n        if x > 3:\n            return seen\n"
+    },
+    {
+        "a.py": "from dataclasses import dataclass\nfrom typing import Any\ndef _step(x, *, seen, rate):\n"
+        "    seen.append(x * rate)\n@dataclass\nclass Loop:\n    data: Any\n    seen: Any\n    rate: Any\n"
+        "    def run(self):\n        seen = self.seen\n        rate = self.rate\n        data = self.data\n"
+        "        for x in data:\n            _step(x, seen=seen, rate=rate)\n            if x > 3:\n"
+        "                return seen\ndef train(data, rate):\n    seen = []\n"
+        "    return Loop(data=data, seen=seen, rate=rate).run()\n"
+    },
+)
+WRONG_LOOPS = {
+    "handed back for each other": (TRAINER.replace("return steps, best", "return best, steps"), CALLER),
+    "given for each other": (TRAINER, CALLER.replace("model=model, data=data", "model=data, data=model")),
+    "a field that is made each time": (TRAINER.replace("    best: Any\n", "    best: Any = 0\n"), CALLER),
+    "another loop": (TRAINER.replace("max(best", "min(best"), CALLER),
+    "more than the loop": (TRAINER.replace("best = self.best", "best = f(self.best)"), CALLER),
+    "a field that is left out": (TRAINER.replace("        data = self.sources.data\n", ""), CALLER),
+    "a class that compares": (TRAINER.replace("slots=True)", "order=True)"), CALLER),
+    "a class with a base": (TRAINER.replace("class Trainer:", "class Trainer(Sources):"), CALLER),
+    "a class of another decorator": (TRAINER.replace("from dataclasses import", "from other import"), CALLER),
+    "a method that is wrapped": (TRAINER.replace("    def run", "    @wrapped\n    def run"), CALLER),
+    "a line after it": (TRAINER.replace("        return", "        f()\n        return"), CALLER),
+}
 # What is left to read of the corpus's own lifts, and why.
 LEFT = {
     "captures collected in an object": {"X82", "A28-final"},
@@ -115,6 +194,33 @@ def test_it_is_proven(case: str, compare: Callable[[Files, Files], Reviewed]) ->
     reviewed = compare(*CASES[case])
     assert reviewed.status == 0, reviewed.document
     assert "lifted" in reviewed.classes().values()
+
+
+@pytest.mark.parametrize("case", WRONG_LOOPS)
+def test_another_loop_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    trainer, caller = WRONG_LOOPS[case]
+    reviewed = compare({"a.py": LOOP}, {"a.py": caller, "trainer.py": trainer})
+    assert reviewed.status == 1, reviewed.document
+
+
+def test_of_our_own_plans_nothing_is_left_to_read() -> None:
+    made = run_afresh(PLAN, REPOSITORY)
+    root = REPOSITORY / "src"
+    before = tree_at(str(root), root)
+    places = [change.path.relative_to(root).as_posix() for change in made.files]
+    texts = {place: change.after for place, change in zip(places, made.files, strict=True)}
+    others = {path: blob for path, blob in before.identities.items() if path not in texts}
+    source = (REPOSITORY / "golden" / "monolith" / "vectorized.py").read_bytes()
+    [rest] = [place for place in places if place.endswith("training/vectorized.py")]
+
+    def tree(files: Mapping[str, bytes], side: str) -> Tree:
+        return Tree(
+            {**others, **dict.fromkeys(files, side)}, lambda p: files[p] if p in files else before.read(p)
+        )
+
+    found = review(tree({rest: source}, "before"), tree(texts, "after"))
+    assert len(found.outcomes) == len(found.of(Same, Renamed, Lifted)) > 70
+    assert found.clean
 
 
 def test_what_is_no_lift_says_why(compare: Callable[[Files, Files], Reviewed]) -> None:
