@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -58,12 +59,49 @@ _SETTINGS: dict[Any, Any] = {
     "ytick.color": INK,
     "figure.facecolor": "none",
     "lines.linewidth": 1.5,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
+    "axes.formatter.useoffset": False,
 }
 
-WIDTH, HEIGHT = 4.4, 2.5
-"""Inches of one plot; on a phone's screen its text then has about the size of the page's."""
+WIDTH, HEIGHT = 3.4, 2.0
+"""Inches of one plot: four side by side on a screen, or one on a phone's, have text of the page's size."""
+
+_DASHES = ("solid", "dashed", "dotted")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How a curve is drawn, and what the legend calls it. The first of a plot is widest and lies lowest."""
+
+    label: str
+    series: int
+    dash: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawing and its legend, which the page writes in its own type; `note` says what is left out."""
+
+    svg: str
+    legend: tuple[Curve, ...] = ()
+    note: str = ""
+
+
+def curves(labels: Sequence[str]) -> tuple[Curve, ...]:
+    """Looks for curves that may lie on each other: colours and dashes differ, and the upper is narrower."""
+    last = max(1, len(labels) - 1)
+    return tuple(
+        Curve(label, index % len(SERIES), _DASHES[index // len(SERIES) % 3], 3.4 - 2.2 * index / last)
+        if len(labels) > 1
+        else Curve(label, 0, _DASHES[0], 1.5)
+        for index, label in enumerate(labels)
+    )
+
+
+def trace(axes: Axes, look: Curve, x: Sequence[float], y: Sequence[float]) -> None:
+    """Draw a curve as its legend shows it."""
+    colour = SERIES[look.series]
+    axes.plot(x, y, color=colour, linestyle=look.dash, linewidth=look.width, marker=".", markersize=3)
 
 
 def draw(
@@ -82,28 +120,28 @@ def draw(
 
 
 def lines(
-    title: str, xlabel: str, curves: dict[str, tuple[list[float], list[float]]]
-) -> Callable[[Figure], None]:
-    """Curves with a legend, if there is more than one."""
+    name: str, title: str, heading: str, xlabel: str, series: dict[str, tuple[list[float], list[float]]]
+) -> Plot:
+    """Curves with a legend, if there is more than one; those that are 0 throughout are named, not drawn."""
+    still = [label for label, (_, y) in series.items() if not any(y)] if len(series) > 1 else []
+    shown = {label: points for label, points in series.items() if label not in still} or series
+    looks = curves(list(shown))
 
     def plot(figure: Figure) -> None:
         axes = figure.add_subplot()
-        for index, (label, (x, y)) in enumerate(curves.items()):
-            style = "-" if index < len(SERIES) else "--"
-            colour = SERIES[index % len(SERIES)]
-            axes.plot(x, y, color=colour, linestyle=style, label=label, marker=".", markersize=3)
-        finish(axes, title, xlabel, legend=len(curves) > 1)
+        for look, (x, y) in zip(looks, shown.values(), strict=True):
+            trace(axes, look, x, y)
+        finish(axes, heading, xlabel)
 
-    return plot
+    note = f"0 throughout: {', '.join(still)}" if still and shown is not series else ""
+    return Plot(draw(name, title, plot), looks if len(looks) > 1 else (), note)
 
 
-def finish(axes: Axes, title: str, xlabel: str, *, legend: bool = False) -> None:
-    """Title, whole numbers along x, and a legend under the plot, where it hides no curve."""
+def finish(axes: Axes, title: str, xlabel: str) -> None:
+    """Title, and whole numbers along x."""
     axes.set_title(title)
     axes.set_xlabel(xlabel)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    if legend:
-        axes.get_figure().legend(loc="outside lower center", ncols=3)
 
 
 def _element(text: str, name: str, title: str) -> str:

@@ -12,6 +12,7 @@ import jinja2
 
 from esper.nissa.report import plots
 from esper.nissa.report.data import Round, RunData
+from esper.nissa.report.draw import Plot
 
 SHOWN_ENVS = 8
 SHOWN_NOTES = 40
@@ -22,8 +23,8 @@ class EnvSection:
     """One env of a shown round."""
 
     env: int
-    life: str
-    gains: str | None
+    life: Plot
+    gains: Plot | None
     shapley: dict[str, float]
 
 
@@ -67,15 +68,19 @@ def render_page(run: RunData) -> str:
     )
 
 
-def _present(*drawn: str | None) -> list[str]:
-    return [svg for svg in drawn if svg is not None]
+def _present(*drawn: Plot | None) -> list[Plot]:
+    return [plot for plot in drawn if plot is not None]
 
 
 def _state(run: RunData) -> str:
     done = len(run.finished)
     if run.completed is not None:
-        return f"complete, {done} round(s)"
-    return f"stopped after {done} of {run.started.rounds} round(s)"
+        return f"complete, {_count(done, 'round')}"
+    return f"stopped after {done} of {_count(run.started.rounds, 'round')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _figures(run: RunData, finished: list[Round]) -> list[tuple[str, str]]:
@@ -100,7 +105,8 @@ def _figures(run: RunData, finished: list[Round]) -> list[tuple[str, str]]:
     if quarter:
         first = statistics.fmean(row.mean_return for row in done[:quarter])
         last = statistics.fmean(row.mean_return for row in done[-quarter:])
-        figures.insert(2, (f"return, first to last {quarter} round(s)", f"{first:+.2f} to {last:+.2f}"))
+        span = f"return, first to last {_count(quarter, 'round')}"
+        figures.insert(2, (span, f"{first:+.2f} to {last:+.2f}"))
     return figures
 
 
@@ -111,9 +117,11 @@ def _seeds(done: list[Any]) -> str:
 
 
 def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 def _shown_rounds(run: RunData) -> list[RoundSection]:

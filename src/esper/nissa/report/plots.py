@@ -8,7 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from esper.nissa.report.data import Episode, Round, RunData
-from esper.nissa.report.draw import INK, SERIES, STAGES, draw, finish, lines
+from esper.nissa.report.draw import (
+    HEIGHT,
+    INK,
+    SERIES,
+    STAGES,
+    Curve,
+    Plot,
+    curves,
+    draw,
+    finish,
+    lines,
+    trace,
+)
 
 PHASES = ("train", "validate", "decide", "act", "update")
 DIAGNOSTICS = {
@@ -22,7 +34,7 @@ DIAGNOSTICS = {
 }
 
 
-def accuracy_by_round(rounds: Sequence[Round]) -> str:
+def accuracy_by_round(rounds: Sequence[Round]) -> Plot:
     """Final accuracies of all hosts, round by round."""
 
     def plot(figure: Figure) -> None:
@@ -33,66 +45,60 @@ def accuracy_by_round(rounds: Sequence[Round]) -> str:
             x, [min(row) for row in accuracies], [max(row) for row in accuracies], color=SERIES[0], alpha=0.2
         )
         axes.plot(x, [sum(row) / len(row) for row in accuracies], color=SERIES[0], marker=".", markersize=3)
-        finish(axes, "validation accuracy at the end (mean, range)", "round")
+        finish(axes, "final validation accuracy (mean, range)", "round")
 
-    return draw("accuracy", "accuracy by round", plot)
+    return Plot(draw("accuracy", "accuracy by round", plot))
 
 
-def return_by_round(rounds: Sequence[Round]) -> str:
+def return_by_round(rounds: Sequence[Round]) -> Plot:
     """Mean return, round by round, with the mean of up to ten rounds."""
+    looks = (Curve("round", 7, "solid", 1.5), Curve("mean of up to ten", 1, "solid", 2.5))
 
     def plot(figure: Figure) -> None:
         axes = figure.add_subplot()
         x = [found.index for found in rounds]
         y = [found.done.mean_return for found in rounds if found.done]
-        axes.plot(x, y, color=SERIES[1], alpha=0.5, marker=".", markersize=3, label="round")
+        trace(axes, looks[0], x, y)
         smooth = [sum(y[max(0, i - 9) : i + 1]) / len(y[max(0, i - 9) : i + 1]) for i in range(len(y))]
-        axes.plot(x, smooth, color=SERIES[1], linewidth=2, label="mean of up to ten")
-        finish(axes, "return (sum of rewards, mean of envs)", "round", legend=True)
+        trace(axes, looks[1], x, smooth)
+        finish(axes, "return (sum of rewards, mean of envs)", "round")
 
-    return draw("return", "return by round", plot)
+    return Plot(draw("return", "return by round", plot), looks)
 
 
-def reward_parts(rounds: Sequence[Round]) -> str | None:
+def reward_parts(rounds: Sequence[Round]) -> Plot | None:
     """Mean of each part of the reward, round by round."""
     known = [found for found in rounds if found.rewards]
     if not known:
         return None
     names = sorted({name for found in known if found.rewards for name in found.rewards.components})
-    curves = {
-        name: (
+    series = {
+        name.replace("_", " "): (
             [float(found.index) for found in known],
             [found.rewards.components.get(name, 0.0) for found in known if found.rewards],
         )
         for name in names
     }
-    return draw(
-        "parts",
-        "parts of the reward",
-        lines("parts of the reward, per env-step", "round", curves),
-        height=3.1,
-    )
+    return lines("parts", "parts of the reward", "parts of the reward, per env-step", "round", series)
 
 
-def operations(rounds: Sequence[Round]) -> str | None:
+def operations(rounds: Sequence[Round]) -> Plot | None:
     """Share of each operation among the decisions of a round."""
     known = [found for found in rounds if found.actions]
     if not known:
         return None
-    curves = {}
+    series = {}
     for name in known[0].actions.counts if known[0].actions else ():
         shares = [
             found.actions.counts[name] / max(1, sum(found.actions.counts.values()))
             for found in known
             if found.actions
         ]
-        curves[name.lower().replace("_", " ")] = ([float(found.index) for found in known], shares)
-    return draw(
-        "operations", "operations chosen", lines("share of each operation", "round", curves), height=3.1
-    )
+        series[name.lower().replace("_", " ")] = ([float(found.index) for found in known], shares)
+    return lines("operations", "operations chosen", "share of each operation", "round", series)
 
 
-def diagnostics(rounds: Sequence[Round]) -> list[str]:
+def diagnostics(rounds: Sequence[Round]) -> list[Plot]:
     """One plot for each metric of the policy's updates."""
     drawn = []
     for metric, title in DIAGNOSTICS.items():
@@ -103,27 +109,28 @@ def diagnostics(rounds: Sequence[Round]) -> list[str]:
         ]
         if points:
             x, y = (list(values) for values in zip(*points, strict=True))
-            drawn.append(draw(f"ppo-{metric}", title, lines(title, "round", {metric: (x, y)}), height=2.0))
+            drawn.append(lines(f"ppo-{metric}", title, title, "round", {metric: (x, y)}))
     return drawn
 
 
-def time_by_phase(rounds: Sequence[Round]) -> str | None:
+def time_by_phase(rounds: Sequence[Round]) -> Plot | None:
     """Seconds of each round, by phase."""
     known = [found for found in rounds if found.throughput]
     if not known:
         return None
+    looks = tuple(Curve(phase, index, "solid", 4.0) for index, phase in enumerate((*PHASES, "other")))
 
     def plot(figure: Figure) -> None:
         axes = figure.add_subplot()
         x = [found.index for found in known]
         bottom = [0.0] * len(known)
-        for index, phase in enumerate((*PHASES, "other")):
-            seconds = [_seconds(found, phase) for found in known]
-            axes.bar(x, seconds, bottom=bottom, color=SERIES[index], label=phase, width=0.85)
+        for look in looks:
+            seconds = [_seconds(found, look.label) for found in known]
+            axes.bar(x, seconds, bottom=bottom, color=SERIES[look.series], width=0.85)
             bottom = [low + high for low, high in zip(bottom, seconds, strict=True)]
-        finish(axes, "seconds by phase", "round", legend=True)
+        finish(axes, "seconds by phase", "round")
 
-    return draw("phases", "time by phase", plot, height=2.8)
+    return Plot(draw("phases", "time by phase", plot), looks)
 
 
 def _seconds(found: Round, phase: str) -> float:
@@ -134,7 +141,7 @@ def _seconds(found: Round, phase: str) -> float:
     return found.throughput.phase_s.get(phase, 0.0)
 
 
-def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> str:
+def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot:
     """Accuracy of one host, and below it the stages of its slots' seeds."""
     slots = run.started.slots
     lane = 0.24
@@ -152,7 +159,7 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> str:
             left, width = span.first - 0.5, span.last - span.first + 1
             lower.barh(row, width, left=left, height=0.8, color=STAGES[span.stage])
             if span.stage == "GERMINATED":
-                lower.text(left + 0.1, row, span.blueprint, fontsize=7, va="center", clip_on=True)
+                lower.text(left + 0.3, row, span.blueprint, fontsize=7.5, va="center", clip_on=True)
         for mark in episode.marks:
             if mark.slot is not None:
                 _mark(lower, mark.epoch + 0.5, slots.index(mark.slot), mark.kind)
@@ -163,9 +170,8 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> str:
         lower.set_xlabel("epoch")
         lower.xaxis.get_major_locator().set_params(integer=True)
 
-    return draw(
-        f"env-{round_idx}-{env}", f"env {env} in round {round_idx}", plot, height=2.2 + lane * len(slots)
-    )
+    height = HEIGHT + lane * len(slots)
+    return Plot(draw(f"env-{round_idx}-{env}", f"env {env} in round {round_idx}", plot, height=height))
 
 
 _MARKS = {"grown": "|", "kept": "*", "pruned": "x"}
@@ -175,22 +181,21 @@ def _mark(axes: Axes, epoch: float, row: int, kind: str) -> None:
     axes.plot([epoch], [row], marker=_MARKS[kind], color=INK, markersize=7, clip_on=False)
 
 
-def contributions(run: RunData, round_idx: int, env: int, episode: Episode) -> str | None:
+def contributions(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot | None:
     """What each slot's seed added to an env's accuracy, epoch by epoch."""
     if not episode.contributions:
         return None
-    slots = run.started.slots
+    slots = [slot for slot in run.started.slots if episode.contributions.get(slot)]
+    looks = curves(slots)
     last = max(episode.epochs, default=1)
 
     def plot(figure: Figure) -> None:
         axes = figure.add_subplot()
         axes.axhline(0.0, color=INK, linewidth=0.8)
-        for index, slot in enumerate(slots):
-            points = episode.contributions.get(slot, [])
-            if points:
-                x, y = zip(*points, strict=True)
-                axes.plot(x, y, color=SERIES[index % 8], marker=".", markersize=4, label=slot)
+        for look in looks:
+            x, y = zip(*episode.contributions[look.label], strict=True)
+            trace(axes, look, x, y)
         axes.set_xlim(0.5, last + 0.9)
-        finish(axes, f"env {env}: accuracy with each seed minus without", "epoch", legend=True)
+        finish(axes, f"env {env}: accuracy, with less without", "epoch")
 
-    return draw(f"gain-{round_idx}-{env}", f"contributions in env {env}", plot)
+    return Plot(draw(f"gain-{round_idx}-{env}", f"contributions in env {env}", plot), looks)

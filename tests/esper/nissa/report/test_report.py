@@ -98,8 +98,20 @@ def test_the_page_shows_every_part_of_the_run(page: str) -> None:
     )
     for title in titles:
         assert f'aria-label="{title}' in page
-    for text in ("complete, 2 round(s)", "By blueprint", "Settings that decide the result", "seeds grown"):
+    for text in ("complete, 2 rounds", "By blueprint", "Settings that decide the result", "seeds grown"):
         assert text in page
+
+
+def test_legends_stand_in_the_type_of_the_page_and_name_what_is_not_drawn(page: str) -> None:
+    """No text of a legend is part of a drawing; a part of the reward that is never paid hides no other."""
+    drawn = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.S))
+    legends = re.findall(r'<p class="keys">(.*?)</p>', page, flags=re.S)
+    words = re.sub("<.*?>", " ", " ".join(legends))
+    for name in ("germinate", "mean of up to ten", "validate", "terminal"):
+        assert name in words
+        assert name not in re.sub("<[^>]*>", "", drawn)
+    assert re.search(r"0 throughout: [\w ,]+", words)
+    assert re.search(r"<dt>time</dt><dd>\d+\.\d s</dd>", page)
 
 
 def test_every_plot_is_well_formed(page: str) -> None:
@@ -134,10 +146,10 @@ def test_series_are_those_of_the_events(events: list[TelemetryEvent]) -> None:
 def test_a_run_that_was_cut_off_shows_what_there_is(events: list[TelemetryEvent]) -> None:
     ends = [index for index, event in enumerate(events) if event.event_type == "BATCH_COMPLETED"]
     stopped = page_of(events[: ends[0] + 40])
-    assert "stopped after 1 of 2 round(s)" in stopped
+    assert "stopped after 1 of 2 rounds" in stopped
     assert "env 0 in round 1" in stopped
     begun = page_of(events[:1])
-    assert "stopped after 0 of 2 round(s)" in begun
+    assert "stopped after 0 of 2 rounds" in begun
     assert "No round was finished." in begun
 
 
