@@ -11,6 +11,7 @@ from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, so
 from codemods.audit.references import Reference, Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.decide.decision import Decision, decide
+from codemods.decide.refusals import Refusal
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
@@ -178,10 +179,14 @@ def _decisions(
     helpers = [h for h in analysis.helpers if any(h.outer.inside(scope) for scope in chosen)]
     globals_ = Globals(analysis)
     foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
-    seen = {helper: refusal for helper in helpers if (refusal := seen_from_outside(around, helper))}
+
+    def seen(moves: bool) -> dict[Helper, Refusal]:
+        found = {helper: seen_from_outside(around, analysis.tree, helper, moves=moves) for helper in helpers}
+        return {helper: refusal for helper, refusal in found.items() if refusal is not None}
+
     return (
-        decide(analysis, helpers, refused=seen),
-        decide(analysis, helpers, foreign, seams, refused=seen),
+        decide(analysis, helpers, refused=seen(False)),
+        decide(analysis, helpers, foreign, seams, refused=seen(True)),
     )
 
 

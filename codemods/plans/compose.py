@@ -48,7 +48,9 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
     refused: dict[Helper, Refusal] = {}
     if request.surroundings is not None:
         for helper in request.wanted:
-            refusal = seen_from_outside(request.surroundings, helper)
+            refusal = seen_from_outside(
+                request.surroundings, analysis.tree, helper, moves=helper in request.targets
+            )
             if refusal is not None:
                 refused[helper] = refusal
     while True:

@@ -18,11 +18,23 @@ from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.handed import asks_by_name, is_handed
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.looks import (
+    is_code,
+    is_code_of_function,
+    is_lookup,
+    is_place,
+    is_read_only,
+    is_signature,
+    names_compared,
+    restores,
+    stays,
+)
 from codemods.facts.meanings import package_around
+from codemods.facts.named import line_asking, made_by
 from codemods.facts.names import dotted
 from codemods.facts.scopes import Scope, ScopeTree
 
-Reach = Literal["all", "moved", "closure", "function", "source", "inside"]
+Reach = Literal["all", "moved", "closure", "function", "source", "inside", "named"]
 
 # What gives a frame.
 _FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
@@ -46,8 +58,6 @@ _ASKS_FUNCTION = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 _BY_NAME = frozenset(["__getattribute__", "attrgetter", "getattr_static", "methodcaller"])
 # Packages that hold no function of the file.
 _ELSEWHERE = sys.stdlib_module_names | {"numpy", "torch"}
-# What may be handed a frame: it looks at the file and line alone, or prints a traceback.
-_TAKERS = ("builtins.bool", "inspect.getmodule", "traceback.")
 
 rule(
     "frame-introspection",
@@ -83,43 +93,30 @@ class Sight:
 
     ``reach`` says for which helpers: all; those that move to another file; those whose lift changes what a
     function that stays captures, the code of a function that the file hands around, or the text of something
-    that it does; those inside ``scope``.
+    that it does; those inside ``scope``; those that have one of some ``names``.
     """
 
     line: int
     what: str
     reach: Reach
     scope: Scope | None = None
+    names: frozenset[str] = frozenset()
 
 
 def not_looked_at(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Nothing in the file looks at what this helper's lift changes."""
     tree = lifting.tree
-    asked = {"__qualname__"} | ({"__module__"} if helper in lifting.foreign else set())
-    if makes_named(helper) or helper.lazy:
-        asked |= {"__name__"} if helper.lazy else set()
-        named = asked & (tree.attributes.keys() | tree.strings.keys() | _read_names(tree))
-        for name in sorted(named):
-            line = tree.attributes.get(name) or tree.strings.get(name) or helper.node.lineno
+    asked = {"__name__", "__qualname__"} | ({"__module__"} if helper in lifting.foreign else set())
+    made = made_by(tree, helper)
+    for name in sorted(asked):
+        line = line_asking(tree, name, made)
+        if line is not None:
             what = f"{name} is read here, which what {helper.name} makes has too"
             return refuse("frame-introspection", line, what)
     for sight in tree.once("sights", lambda: list(_sights(tree))):
         if _shows(lifting, helper, sight):
             return refuse("frame-introspection", sight.line, f"{sight.what} here")
     return None
-
-
-def makes_named(helper: Helper) -> bool:
-    """Whether a helper makes functions or classes, whose qualified names change with its own."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
-    return any(node is not helper.node and isinstance(node, kinds) for node in ast.walk(helper.node))
-
-
-def _read_names(tree: ScopeTree) -> frozenset[str]:
-    """Special names that class bodies of the file read as variables."""
-    return tree.once(
-        "special names", lambda: frozenset(name for _, name in tree.uses if name == "__qualname__")
-    )
 
 
 def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
@@ -137,6 +134,9 @@ def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
         case "inside":
             assert sight.scope is not None
             return _touches(lifting, helper, sight.scope)
+        case "named":
+            # What moves may be given another name there.
+            return helper.name in sight.names or helper in lifting.foreign
 
 
 def nothing_looks(lifting: Lifting, helper: Helper) -> Refusal | None:
@@ -235,7 +235,7 @@ def _sights(tree: ScopeTree) -> Iterator[Sight]:
         }
         if imported & {"inspect.currentframe", "sys._getframe"}:
             for use in uses:
-                if use.call is None or not _kept_harmless(tree, use.call, use.scope, frozenset()):
+                if use.call is None or not stays(tree, use.call, use.scope, frozenset()):
                     yield Sight(use.node.lineno, f"{name} is used", "all")
 
 
@@ -273,11 +273,26 @@ def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
             continue
         if node.attr in ("stack", "trace"):
             if dotted(tree, scopes.of(node), node.value) == "inspect":
-                yield Sight(node.lineno, f"inspect.{node.attr} is used", "all")
+                place = _is_place_of_entry(tree, node, scopes.of(node))
+                yield Sight(node.lineno, f"inspect.{node.attr} is used", "moved" if place else "all")
         elif node.attr in present:
             found = _judged(tree, node, scopes.of(node))
             if found is not None:
                 yield found
+
+
+def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
+    """Whether one entry of ``inspect.stack()`` is asked for its file or line."""
+    call = tree.parents[node]
+    entry = tree.parents[call]
+    return (
+        isinstance(call, ast.Call)
+        and call.func is node
+        and isinstance(entry, ast.Subscript)
+        and entry.value is call
+        and not isinstance(entry.slice, ast.Slice)
+        and is_place(tree, entry, scope)
+    )
 
 
 class _ScopeOf:
@@ -302,10 +317,14 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     above = parent.attr if isinstance(parent, ast.Attribute) else None
     sight = Sight(node.lineno, f"{name} is used", "all")
     if not isinstance(node.ctx, ast.Load):
-        return sight
-    if name == "__code__" and (above in _OF_FUNCTION or _is_signature(tree, parent)):
+        return None if is_read_only(tree, node) else sight
+    if name in ("setprofile", "settrace") and restores(tree, node, scope):
         return None
-    if _is_code(node.value) and (name == "co_name" or _is_signature(tree, node)):
+    if name == "co_name" and (names := names_compared(tree, node)) is not None:
+        return Sight(sight.line, sight.what, "named", names=names)
+    if name == "__code__" and (above in _OF_FUNCTION or is_signature(tree, parent)):
+        return None
+    if is_code(node.value) and (name == "co_name" or is_signature(tree, node)):
         return None
     asked = _asked(tree, node, scope)
     if asked is tree.module:
@@ -319,16 +338,23 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
         return Sight(sight.line, sight.what, "function")
     if name == "f_code":
+        if above == "co_name" and isinstance(parent, ast.Attribute):
+            names = names_compared(tree, parent)
+            return sight if names is None else Sight(sight.line, sight.what, "named", names=names)
+        if is_code_of_function(tree, node):
+            return None
         moved = Sight(sight.line, sight.what, "moved")
         return (moved if above == "co_filename" else None) if above in _OF_FRAME else sight
     if name == "f_globals":
-        return Sight(sight.line, sight.what, "moved") if _is_lookup(tree, node) else sight
+        return Sight(sight.line, sight.what, "moved") if is_lookup(tree, node) else sight
     if name == "f_builtins":
         return None
-    if name in _FRAMES and _kept_harmless(tree, node, scope, frozenset()):
+    if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:
+        return Sight(sight.line, sight.what, "moved") if is_place(tree, parent, scope) else sight
+    if name in _FRAMES and stays(tree, node, scope, frozenset()):
         return None
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
-        return None if _kept_harmless(tree, parent, scope, frozenset()) else sight
+        return None if stays(tree, parent, scope, frozenset()) else sight
     return sight
 
 
@@ -344,29 +370,6 @@ def _gives_code(tree: ScopeTree) -> bool:
     return bool({"ag_code", "cr_code", "f_code", "gi_code"} & (tree.attributes.keys() | tree.strings.keys()))
 
 
-def _is_code(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "__code__"
-
-
-def _is_signature(tree: ScopeTree, node: ast.AST) -> bool:
-    """Whether an expression is ``X.__code__.co_varnames[:X.__code__.co_argcount]`` up to the brackets."""
-    around = tree.parents.get(node)
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "co_varnames"
-        and _is_code(node.value)
-        and isinstance(around, ast.Subscript)
-        and around.value is node
-        and isinstance(around.slice, ast.Slice)
-        and around.slice.lower is None
-        and around.slice.step is None
-        and isinstance(around.slice.upper, ast.Attribute)
-        and around.slice.upper.attr == "co_argcount"
-        and isinstance(around.slice.upper.value, ast.Attribute)
-        and ast.dump(around.slice.upper.value) == ast.dump(node.value)
-    )
-
-
 def _asked(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Scope | None:
     """The function that is asked for its code, where the text says which; the module for one of another
     file.
@@ -378,7 +381,7 @@ def _asked(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Scope | None:
         call = tree.parents[node]
         plain = isinstance(call, ast.Call) and call.func is node and len(call.args) == 1
         subject = call.args[0] if plain and isinstance(call, ast.Call) else None
-    elif node.attr.startswith("co_") and _is_code(node.value) and isinstance(node.value, ast.Attribute):
+    elif node.attr.startswith("co_") and is_code(node.value) and isinstance(node.value, ast.Attribute):
         subject = node.value.value
     if subject is None:
         return None
@@ -390,56 +393,6 @@ def _asked(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Scope | None:
     first = (dotted(tree, scope, subject) or "").partition(".")[0]
     foreign = first in _ELSEWHERE and first != package_around(Path(tree.source.path))
     return tree.module if foreign else None
-
-
-def _is_lookup(tree: ScopeTree, node: ast.Attribute) -> bool:
-    """Whether a frame's globals are only asked for a name that the text gives."""
-    parent = tree.parents[node]
-    if isinstance(parent, ast.Subscript) and parent.value is node:
-        return isinstance(parent.ctx, ast.Load) and isinstance(parent.slice, ast.Constant)
-    if isinstance(parent, ast.Compare):
-        return all(isinstance(operator, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for operator in parent.ops)
-    call = tree.parents[parent]
-    return (
-        isinstance(parent, ast.Attribute)
-        and parent.attr == "get"
-        and isinstance(call, ast.Call)
-        and call.func is parent
-        and bool(call.args)
-        and isinstance(call.args[0], ast.Constant)
-    )
-
-
-def _kept_harmless(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
-    """Whether a frame stays in this function: it is asked for attributes, compared, kept in a variable."""
-    parent = tree.parents.get(node)
-    match parent:
-        case ast.Attribute() | ast.Compare() | ast.BoolOp() | ast.If() | ast.While() | ast.Assert():
-            return True
-        case ast.UnaryOp(ast.Not()) | ast.Expr() | ast.Delete():
-            return True
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return _variable_harmless(tree, name, scope, seen)
-        case ast.NamedExpr(target=ast.Name(id=name)):
-            return _variable_harmless(tree, name, scope, seen) and _kept_harmless(tree, parent, scope, seen)
-        case ast.Call():
-            path = dotted(tree, scope, parent.func) or ""
-            return parent.func is not node and path.startswith(_TAKERS)
-    return False
-
-
-def _variable_harmless(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[str]) -> bool:
-    """The same for every use of the variable that a frame is kept in."""
-    owner = tree.owner(scope, name)
-    if owner.kind not in ("function", "lambda"):
-        return False
-    if name in seen:
-        return True
-    return all(
-        use.call is None and _kept_harmless(tree, use.node, use.scope, seen | {name})
-        for use in tree.uses.get((owner, name), [])
-        if use.node in tree.parents
-    )
 
 
 def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
@@ -455,6 +408,8 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
         function = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
         asked = isinstance(call, ast.Call) and len(call.args) > 1 and call.args[1] is node
         if asked and function == "hasattr":
+            continue
+        if isinstance(call, ast.Subscript) and isinstance(call.ctx, ast.Store):
             continue
         if (
             dynamic

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse, rule
-from codemods.decide.rules.frames import makes_named
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
+from codemods.facts.named import made_by
+from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
 
 rule(
@@ -62,8 +63,10 @@ except ImportError:
 )
 
 
-def seen_from_outside(around: Surroundings, helper: Helper) -> Refusal | None:
-    """Why the module can't have a name more, whichever it is."""
+def seen_from_outside(
+    around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool
+) -> Refusal | None:
+    """Why the module can't have a name more, whichever it is; ``moves``: the helper leaves it."""
     look = around.look()
     if look is not None:
         return refuse("namespace-seen", helper.node.lineno, str(look))
@@ -71,8 +74,9 @@ def seen_from_outside(around: Surroundings, helper: Helper) -> Refusal | None:
     if line is not None:
         return refuse("late-star", line, "this star import may bring any names")
     asks = around.asks_names()
-    if asks is not None and makes_named(helper):
-        what = f"{helper.name} makes functions or classes, and {asks}"
+    made = made_by(tree, helper)
+    if asks is not None and (made if moves else made - {"called class"}):
+        what = f"{helper.name} makes what is called after it, and {asks}"
         return refuse("frame-introspection", helper.node.lineno, what)
     return None
 

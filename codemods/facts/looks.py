@@ -1,0 +1,172 @@
+"""What becomes of an expression that gives a frame, a code object or what is said of one."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, ScopeTree
+
+# What may be handed a frame: it looks at the file and line alone, or prints a traceback.
+_TAKERS = ("builtins.bool", "inspect.getframeinfo", "inspect.getmodule", "traceback.")
+_READ_ONLY = re.compile(
+    r"co_\w+|(ag|cr|gi)_(code|frame)|f_(back|builtins|code|globals|locals)|tb_frame|__closure__"
+)
+_SAVED = frozenset(["sys.getprofile", "sys.gettrace", "threading.getprofile", "threading.gettrace"])
+
+
+def is_code(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "__code__"
+
+
+def is_signature(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether an expression is ``X.__code__.co_varnames[:X.__code__.co_argcount]`` up to the brackets."""
+    around = tree.parents.get(node)
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "co_varnames"
+        and is_code(node.value)
+        and isinstance(around, ast.Subscript)
+        and around.value is node
+        and isinstance(around.slice, ast.Slice)
+        and around.slice.lower is None
+        and around.slice.step is None
+        and isinstance(around.slice.upper, ast.Attribute)
+        and around.slice.upper.attr == "co_argcount"
+        and isinstance(around.slice.upper.value, ast.Attribute)
+        and ast.dump(around.slice.upper.value) == ast.dump(node.value)
+    )
+
+
+def is_lookup(tree: ScopeTree, node: ast.Attribute) -> bool:
+    """Whether a frame's globals are only asked for a name that the text gives."""
+    parent = tree.parents[node]
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return isinstance(parent.ctx, ast.Load) and isinstance(parent.slice, ast.Constant)
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(operator, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for operator in parent.ops)
+    call = tree.parents[parent]
+    return (
+        isinstance(parent, ast.Attribute)
+        and parent.attr == "get"
+        and isinstance(call, ast.Call)
+        and call.func is parent
+        and bool(call.args)
+        and isinstance(call.args[0], ast.Constant)
+    )
+
+
+def stays(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
+    """Whether a frame stays in this function: it is asked for attributes, compared, kept in a variable."""
+    parent = tree.parents.get(node)
+    match parent:
+        case ast.Attribute() | ast.Compare() | ast.BoolOp() | ast.If() | ast.While() | ast.Assert():
+            return True
+        case ast.UnaryOp(ast.Not()) | ast.Expr() | ast.Delete():
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return _variable_stays(tree, name, scope, seen)
+        case ast.NamedExpr(target=ast.Name(id=name)):
+            return _variable_stays(tree, name, scope, seen) and stays(tree, parent, scope, seen)
+        case ast.Call() | ast.keyword():
+            call = tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+            if not isinstance(call, ast.Call) or call.func is node:
+                return False
+            path = dotted(tree, scope, call.func) or ""
+            return path.startswith(_TAKERS)
+    return False
+
+
+def _variable_stays(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[str]) -> bool:
+    """The same for every use of the variable that a frame is kept in."""
+    owner = tree.owner(scope, name)
+    if owner.kind not in ("function", "lambda"):
+        return False
+    if name in seen:
+        return True
+    return all(
+        use.call is None and stays(tree, use.node, use.scope, seen | {name})
+        for use in tree.uses.get((owner, name), [])
+        if use.node in tree.parents
+    )
+
+
+def is_read_only(tree: ScopeTree, node: ast.Attribute) -> bool:
+    """Whether an attribute is given a value that no frame, code object or generator can be given.
+
+    So it is another object's; an augmented assignment reads it first.
+    """
+    return (
+        not isinstance(node.ctx, ast.Load)
+        and _READ_ONLY.fullmatch(node.attr) is not None
+        and not isinstance(tree.parents[node], ast.AugAssign)
+    )
+
+
+def names_compared(tree: ScopeTree, node: ast.expr) -> frozenset[str] | None:
+    """The texts that a name is compared with as a whole; None if something else is done with it."""
+    around = tree.parents[node]
+    if not isinstance(around, ast.Compare) or len(around.ops) != 1:
+        return None
+    left, right = around.left, around.comparators[0]
+    if isinstance(around.ops[0], (ast.Eq, ast.NotEq)):
+        parts = [right if left is node else left]
+    elif isinstance(around.ops[0], (ast.In, ast.NotIn)) and isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+        parts = right.elts
+    else:
+        return None
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return frozenset(texts) if len(texts) == len(parts) else None
+
+
+def is_code_of_function(tree: ScopeTree, node: ast.expr) -> bool:
+    """Whether a frame's code is only compared with that of functions that the text gives."""
+    around = tree.parents[node]
+    return (
+        isinstance(around, ast.Compare)
+        and all(isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) for op in around.ops)
+        and all(other is node or is_code(other) for other in (around.left, *around.comparators))
+    )
+
+
+def restores(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
+    """Whether ``sys.settrace`` takes the tracer off, or puts back one that was there."""
+    call = tree.parents[node]
+    if not isinstance(call, ast.Call) or call.func is not node or len(call.args) != 1 or call.keywords:
+        return False
+    given = call.args[0]
+    if isinstance(given, ast.Constant) and given.value is None:
+        return True
+    if not isinstance(given, ast.Name):
+        return False
+    owner = tree.owner(scope, given.id)
+    binders = tree.binders.get((owner, given.id), [])
+    return owner.kind == "function" and bool(binders) and all(_saves(tree, b.node, owner) for b in binders)
+
+
+def _saves(tree: ScopeTree, node: ast.AST, scope: Scope) -> bool:
+    around = tree.parents.get(node)
+    return (
+        isinstance(around, ast.Assign)
+        and around.targets == [node]
+        and isinstance(around.value, ast.Call)
+        and dotted(tree, scope, around.value.func) in _SAVED
+    )
+
+
+def is_place(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether what ``getframeinfo`` gives, or an entry of ``stack()``, is asked for file and line."""
+    parent = tree.parents[node]
+    match parent:
+        case ast.Attribute(attr="filename" | "lineno"):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            owner = tree.owner(scope, name)
+            if owner.kind != "function" or name in seen:
+                return owner.kind == "function"
+            uses = tree.uses.get((owner, name), [])
+            return len(tree.binders.get((owner, name), ())) == 1 and all(
+                use.call is None and is_place(tree, use.node, use.scope, seen | {name}) for use in uses
+            )
+    return False
