@@ -30,12 +30,13 @@ from codemods.review.report import (
 )
 from codemods.review.side import QUIET, File, Side
 from codemods.review.statements import Statement, regrouped, statements_of, unaligned
-from codemods.review.trees import Tree, differing
+from codemods.review.trees import Tree, differing, narrowed
 from codemods.review.units import Unit
 
 
 def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     """What differs between two trees, below some paths or everywhere."""
+    paths = narrowed(paths, base, head)
     changed = [path for path in differing(base, head) if not paths or _below(path, paths)]
     python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
     before, after = Side(base, python), Side(head, python)
@@ -207,6 +208,8 @@ def _kind(path: str, base: Tree, head: Tree) -> str:
     identity = head.identities.get(path) or base.identities[path]
     if identity.startswith(("link ", "submodule ")):
         return "a " + identity.split()[0]
+    if identity.startswith("special "):
+        return "not a regular file"
     return "not Python"
 
 

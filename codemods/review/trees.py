@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,10 @@ class Tree:
         first = dotted.partition(".")[0]
         return any(first in path.removesuffix(".py").split("/") for path in self.identities)
 
+    def has(self, path: str) -> bool:
+        """Is there a file or folder of this name?"""
+        return path in self.identities or any(name.startswith(f"{path}/") for name in self.identities)
+
     def _module(self, dotted: str) -> str | None:
         stem = dotted.replace(".", "/")
         ends = (f"{stem}.py", f"{stem}/__init__.py")
@@ -46,6 +50,23 @@ def differing(base: Tree, head: Tree) -> tuple[str, ...]:
     """Paths that are on one side only, or whose content differs."""
     paths = {*base.identities, *head.identities}
     return tuple(sorted(path for path in paths if base.identities.get(path) != head.identities.get(path)))
+
+
+def narrowed(paths: Sequence[str], *trees: Tree) -> list[str]:
+    """Files and folders as trees spell them, which may be given as the terminal's folder sees them.
+
+    Raises:
+        SourceError: for one that no tree has.
+    """
+    found = []
+    for path in paths:
+        parts = Path(path).absolute().parts
+        spelled = [os.path.normpath(path), *("/".join(parts[at:]) for at in range(1, len(parts)))]
+        known = (name for name in spelled if name == "." or any(tree.has(name) for tree in trees))
+        if (name := next(known, None)) is None:
+            raise SourceError(f"{path}: neither side has such a file or folder")
+        found.append(name)
+    return found
 
 
 def tree_at(reference: str, root: Path) -> Tree:
@@ -74,18 +95,31 @@ def working_tree(root: Path) -> Tree:
     paths |= {entry.path: f"submodule {entry.blob}" for entry in staged if entry.kind == "submodule"}
     links = (name for name in names if (top / name).is_symlink())
     paths |= {name: f"link {_hashed(os.fsencode((top / name).readlink()))}" for name in links}
-    return Tree(paths, lambda path: (top / path).read_bytes())
+    return Tree(paths, lambda path: _read(top / path))
 
 
 def _folder(folder: Path) -> Tree:
     paths: dict[str, str] = {}
     for where, below, files in os.walk(folder):
+        linked = [name for name in below if Path(where, name).is_symlink()]
         below[:] = sorted(name for name in below if name not in _IGNORED)
-        for name in sorted(files):
+        for name in sorted((*files, *linked)):
             path = Path(where, name)
-            if path.is_file():
-                paths[path.relative_to(folder).as_posix()] = _hashed(path.read_bytes())
-    return Tree(paths, lambda path: (folder / path).read_bytes())
+            paths[path.relative_to(folder).as_posix()] = _identity(path)
+    return Tree(paths, lambda path: _read(folder / path))
+
+
+def _identity(path: Path) -> str:
+    if path.is_symlink():
+        return f"link {_hashed(os.fsencode(path.readlink()))}"
+    return _hashed(_read(path)) if path.is_file() else "special file"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{path}: can't be read: {error.strerror}") from None
 
 
 def _hashed(content: bytes) -> str:

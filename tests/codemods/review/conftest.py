@@ -15,8 +15,9 @@ Files = Mapping[str, str]
 class Reviewed:
     """The exit status, and the classes of definitions by name."""
 
-    def __init__(self, status: int, document: dict[str, Any]) -> None:
+    def __init__(self, status: int, document: dict[str, Any], folder: Path) -> None:
         self.status = status
+        self.folder = folder
         self.document = document
 
     def classes(self) -> dict[str, str]:
@@ -42,6 +43,7 @@ class Reviewed:
 def compare(tmp_path: Path) -> Callable[[Files, Files], Reviewed]:
     def compared(base: Files, head: Files) -> Reviewed:
         for side, files in (("base", base), ("head", head)):
+            (tmp_path / side).mkdir(exist_ok=True)
             for name, text in files.items():
                 path = tmp_path / side / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +51,6 @@ def compare(tmp_path: Path) -> Callable[[Files, Files], Reviewed]:
         output = tmp_path / "review.json"
         sides = ["--base", str(tmp_path / "base"), "--head", str(tmp_path / "head")]
         status = main([*sides, "--output-format", "json", "--output", str(output)])
-        return Reviewed(status, json.loads(output.read_text()))
+        return Reviewed(status, json.loads(output.read_text()), tmp_path)
 
     return compared
