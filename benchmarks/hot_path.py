@@ -4,8 +4,12 @@
 
 The two alternate epoch by epoch in one process, on one thread: whenever the trainer has finished an epoch of
 all hosts, its clock stops and the bare loop trains its hosts for one. Printed are the ratio of the two with
-its spread, env-steps/s, images/s, the trainer's time by phase, what a counterfactual evaluation costs, and
-how often the host reads from tensors.
+its spread, env-steps/s, images/s and multiply-adds/s beside what a matrix product reaches on this thread, the
+trainer's time by phase, what a counterfactual evaluation costs, and how often the host reads from tensors.
+
+Env-steps/s compare nothing but two loops over the same hosts and data: how many images a step holds and how
+large the host is are the user's choice. Multiply-adds are those of the bare loop's epoch, for both: what the
+trainer computes besides (comparisons of seeds, the policy) is overhead.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from esper.kasmina import CNNHost, MorphogeneticModel, build_seed
 from esper.leyline import HEAD_INDEX, AlphaCurve, BlendMode, LifecycleOp, SeedStage, SlotConfig
@@ -262,6 +267,7 @@ def compare(config: TrainingConfig, task: TaskSpec, data: TrainingData, clock: s
     """Print the trainer's time over the bare loop's."""
     first = GROWN_EPOCH if grown else 1
     alternation = Alternation(BareLoop(task, data, config.envs, grown=grown), config.envs, first)
+    work = multiply_adds(BareLoop(task, data, config.envs, grown=grown))
     train(config, task, alternation, SCRIPT if grown else ())
     ratios = sorted(getattr(ours, clock) / getattr(plain, clock) for ours, plain in alternation.pairs)
     low, middle, high = statistics.quantiles(ratios, n=4)
@@ -276,9 +282,33 @@ def compare(config: TrainingConfig, task: TaskSpec, data: TrainingData, clock: s
         print(f"  with policy updates    {whole:.3f}")
     print(f"  env-steps/s            {config.envs / seconds:.1f}   (bare {config.envs / bare_seconds:.1f})")
     print(f"  images/s               {images / seconds:,.0f}   (bare {images / bare_seconds:,.0f})")
+    peak = peak_multiply_adds(clock)
+    rates = [work / spent / 1e9 for spent in (seconds, bare_seconds)]
+    print(
+        f"  multiply-adds/image    {work / images:,.0f}, forward and backward, over training and validation"
+    )
+    print(f"  10^9 multiply-adds/s   {rates[0]:.2f}   (bare {rates[1]:.2f}; matrix product {peak:.1f})")
     total = sum(alternation.phases.values())
     shares = "  ".join(f"{name} {part / total:.1%}" for name, part in alternation.phases.items())
     print(f"  phases, whole rounds   {shares}")
+
+
+def multiply_adds(bare: BareLoop) -> int:
+    """Of convolutions and matrix products in an epoch, forward and backward."""
+    with FlopCounterMode(display=False) as counter:
+        bare.epoch()
+    return counter.get_total_flops() // 2
+
+
+def peak_multiply_adds(clock: str, side: int = 1024, repeats: int = 15) -> float:
+    """What a product of two square matrices of float32 reaches on this thread, in 10^9 multiply-adds/s."""
+    left, right = torch.rand(side, side), torch.rand(side, side)
+    watch = Stopwatch()
+    spent = []
+    for _ in range(repeats):
+        torch.mm(left, right)
+        spent.append(getattr(watch.lap(), clock))
+    return side**3 / statistics.median(spent) / 1e9
 
 
 def grow(task: TaskSpec) -> MorphogeneticModel:

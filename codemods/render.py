@@ -144,7 +144,8 @@ def _line_table(files: Sequence[FileChange]) -> object:
     table.add_column("lines before", justify="right")
     table.add_column("lines after", justify="right")
     for change in files:
-        table.add_row(change.shown, str(line_count(change.before)), str(line_count(change.after)))
+        before = "-" if change.before is None else str(line_count(change.before))
+        table.add_row(change.shown, before, str(line_count(change.after)))
     return table
 
 

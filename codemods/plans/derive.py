@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from codemods.facts.repository import is_project_folder
 from codemods.plans.chain import plans_before
 from codemods.plans.model import PlanError
-from codemods.plans.report import Report
+from codemods.plans.report import FileChange, Report
 from codemods.plans.run import root_of, run_plan
 from codemods.plans.write import WriteError, write_all
 
@@ -57,7 +58,7 @@ def derive_tree(path: Path, root: Path | None, into: Path) -> Report:
     """
     base = root_of(path, root)
     made = made_by(path, base)
-    report = run_plan(path, root, absent=made)
+    report = _beside_frozen(run_plan(path, root, absent=made), made, base)
     if report.refused:
         return report
     into = into.resolve()
@@ -77,6 +78,14 @@ def derive_tree(path: Path, root: Path | None, into: Path) -> Report:
     except OSError as error:
         raise WriteError(f"{into}: can't be written: {error.strerror or error}") from None
     return report
+
+
+def _beside_frozen(report: Report, made: frozenset[Path], base: Path) -> Report:
+    """The report with the frozen sources that files are made of, not what the tree has in their place."""
+    files = [replace(change, before=None) if change.path in made else change for change in report.files]
+    frozen = {path: path.read_bytes() for path in sorted(report.sources - made)}
+    same = [FileChange(path, path.relative_to(base).as_posix(), text, text) for path, text in frozen.items()]
+    return replace(report, files=(*same, *files))
 
 
 def project_files(root: Path) -> Iterator[Path]:

@@ -96,7 +96,10 @@ def test_a_derived_tree_is_what_the_plans_make_whatever_the_tree_has(
     by_hand = files(tree)
     derived = tmp_path_factory.mktemp("new") / "below" / "derived"
     assert main(["--plan", second, "--derive", str(derived)]) == 0
-    assert "steps.py" in capsys.readouterr().out
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    whole = str(len((tree / "mono.py").read_text().splitlines()))
+    assert ["mono.py", whole, whole] in lines, "what is frozen, beside its parts"
+    assert next(line for line in lines if line[0] == "steps.py")[1] == "-", "not what the tree has there"
     assert files(derived) == made
     assert files(tree) == by_hand
     assert made.keys() > given.keys()
