@@ -238,6 +238,9 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # To the oldest generation with them: they are no young objects to be searched at once.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 

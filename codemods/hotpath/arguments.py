@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from codemods.hotpath.kinds import Kind
+from codemods.hotpath.uses import NOTHING, Uses, path_of
+from codemods.hotpath.vocabulary import MODULE_NAMES
+
+CONSTANT = "a constant"
+_NO_KINDS: Mapping[str, Kind] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """The kinds of the arguments of a call.
 
     Attributes:
-        constants: what is passed by keyword as a constant.
-        words: how positional arguments are spelled, as by `spelled`.
-        device_word: the same of the keyword ``device``.
+        node: the call, for how they are written; None where it does not matter.
+        skipped: how many of those that are written are not among the positional ones.
         on_device: tensors that are made without a device are on it.
-        module: the text around says that the receiver is a module.
-        receiver: the last name of what a method is called on, in lower case.
+        uses: what the function around says of its names.
     """
 
     positional: tuple[Kind, ...] = ()
-    keywords: Mapping[str, Kind] = field(default_factory=dict)
-    constants: Mapping[str, object] = field(default_factory=dict)
-    words: tuple[str, ...] = ()
-    device_word: str = ""
-    receiver: str = ""
+    keywords: Mapping[str, Kind] = _NO_KINDS
+    node: ast.Call | None = None
+    skipped: int = 0
     on_device: bool = False
-    module: bool = False
+    uses: Uses = NOTHING
 
     def all(self) -> tuple[Kind, ...]:
         """All of them."""
-        return (*self.positional, *self.keywords.values())
+        return (*self.positional, *self.keywords.values()) if self.keywords else self.positional
 
     def first(self, keyword: str = "") -> Kind | None:
         """The first one, or the one of this keyword."""
@@ -41,10 +42,42 @@ class Arguments:
 
     def says(self, keyword: str, value: object) -> bool:
         """Whether a constant is passed by this keyword."""
-        return keyword in self.constants and self.constants[keyword] is value
+        if keyword not in self.keywords or self.node is None:
+            return False
+        return any(
+            item.arg == keyword and isinstance(item.value, ast.Constant) and item.value.value is value
+            for item in self.node.keywords
+        )
 
+    def word(self, position: int) -> str:
+        """How a positional argument is spelled, as by `spelled`."""
+        given = [] if self.node is None else self.node.args[: position + self.skipped + 1]
+        if len(given) <= position + self.skipped or any(isinstance(part, ast.Starred) for part in given):
+            return ""
+        return spelled(given[-1])
 
-CONSTANT = "a constant"
+    @property
+    def device_word(self) -> str:
+        """The same of the keyword ``device``."""
+        found = [] if self.node is None else [item for item in self.node.keywords if item.arg == "device"]
+        return spelled(found[0].value) if found else ""
+
+    @property
+    def receiver(self) -> str:
+        """The last name of what a method is called on, in lower case."""
+        owner: ast.expr | None = None if self.node is None or self.skipped else self.node.func
+        owner = owner.value if isinstance(owner, ast.Attribute) else owner
+        while isinstance(owner, (ast.Subscript, ast.Call)):
+            owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+        return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).lower()
+
+    @property
+    def module(self) -> bool:
+        """Whether the text around says that what a method is called on is a module."""
+        function = None if self.node is None or self.skipped else self.node.func
+        if not isinstance(function, ast.Attribute):
+            return False
+        return path_of(function.value) in self.uses.modules or spelled(function.value).lower() in MODULE_NAMES
 
 
 def spelled(node: ast.expr) -> str:
@@ -52,11 +85,3 @@ def spelled(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return "None" if node.value is None else CONSTANT
     return str(getattr(node, "attr", None) or getattr(node, "id", "") or "")
-
-
-def receiver_of(node: ast.Call) -> str:
-    """The last name of what a method is called on, in lower case."""
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-    while isinstance(owner, (ast.Subscript, ast.Call)):
-        owner = owner.value if isinstance(owner, ast.Subscript) else owner.func
-    return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).lower()

@@ -6,7 +6,7 @@ import ast
 import sys
 
 from codemods.hotpath.applied import apply_external, run_arguments
-from codemods.hotpath.arguments import Arguments, receiver_of, spelled
+from codemods.hotpath.arguments import Arguments, spelled
 from codemods.hotpath.expressions import EXPRESSIONS, attribute, expression
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter, Tables
@@ -49,13 +49,16 @@ def _call(it: Interpreter, frame: Frame, node: ast.Call) -> Kind:
             if owner.tag == "obj" and callee.tag == "unknown":
                 return _undefined(it, frame, node, owner, function.attr)
         else:
-            with loop(it, frame, node, it.rules.mapped(node)):
+            if not it.written.mapped(node):
+                return call_method(it, frame, node, owner, function.attr, evaluate_arguments(it, frame, node))
+            with loop(it, frame, node, per_env=True):
                 arguments = evaluate_arguments(it, frame, node)
                 return call_method(it, frame, node, owner, function.attr, arguments)
     else:
         callee = it.evaluate(frame, function)
-    per_env = it.rules.mapped(node)
-    with loop(it, frame, node, per_env):
+    if not it.written.mapped(node):
+        return call_kind(it, frame, node, callee, evaluate_arguments(it, frame, node))
+    with loop(it, frame, node, per_env=True):
         return call_kind(it, frame, node, callee, evaluate_arguments(it, frame, node))
 
 
@@ -280,47 +283,23 @@ def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name:
 
 def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate what a call passes, in order."""
-    positional: list[Kind] = []
-    words: list[str] = []
-    for argument in node.args:
-        kind = it.evaluate(frame, argument)
-        if isinstance(argument, ast.Starred):
-            several = kind.of if kind.tag == "tup" else [element(kind)] * 2
-            positional += several
-            words += [""] * len(several)
-        else:
-            positional.append(kind)
-            words.append(spelled(argument))
+    if any(argument.__class__ is ast.Starred for argument in node.args):
+        several: list[Kind] = []
+        for argument in node.args:
+            kind = it.evaluate(frame, argument)
+            if not isinstance(argument, ast.Starred):
+                several.append(kind)
+            else:
+                several += kind.of if kind.tag == "tup" else [element(kind)] * 2
+        positional = tuple(several)
+    else:
+        positional = it.each(frame, node.args)
     keywords: dict[str, Kind] = {}
-    constants: dict[str, object] = {}
-    device = ""
     for keyword in node.keywords:
         kind = it.evaluate(frame, keyword.value)
         if keyword.arg is not None:
             keywords[keyword.arg] = kind
-            if isinstance(keyword.value, ast.Constant):
-                constants[keyword.arg] = keyword.value.value
-            if keyword.arg == "device":
-                device = spelled(keyword.value)
-    return Arguments(
-        tuple(positional),
-        keywords,
-        constants,
-        tuple(words),
-        device,
-        receiver_of(node),
-        frame.on_device or it.on_device,
-        _is_module(frame, node),
-    )
-
-
-def _is_module(frame: Frame, node: ast.Call) -> bool:
-    """Whether the text around says that what a method is called on is a module."""
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if owner is None:
-        return False
-    name = ast.unparse(owner)
-    return name in frame.uses.modules or spelled(owner).lower() in MODULE_NAMES
+    return Arguments(positional, keywords, node, 0, frame.on_device or it.on_device, frame.uses)
 
 
 def _take(it: Interpreter, frame: Frame, node: ast.Call, outcome: Outcome) -> Kind:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from codemods.facts.source import SourceError, no_collection, room_for_nesting
 from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
+from codemods.hotpath.effects import Effects, Gathered
 from codemods.hotpath.heat import Heats
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.loops import LoopRules
@@ -44,13 +45,13 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         run = _Run(modules, config, pragmas)
     findings = [
         Finding(code, text, place, function, loop, steps, rare)
-        for (loop, (code, text, place, function, steps)), rare in run.it.findings.items()
+        for (loop, (code, text, place, function, steps)), rare in run.found.findings.items()
     ]
     kept, allowed = apply_pragmas(findings, pragmas, run.heeded)
     kept = [finding for finding in kept if finding.heat is None or finding.heat in config.heat]
-    kept += [*wrong, *run.wrong]
+    kept += [*wrong, *run.wrong.values()]
     reported = config.reported
-    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.it.hot}
+    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.found.hot}
     return Report(
         findings=tuple(sorted((f for f in kept if f.code in reported), key=lambda finding: finding.order)),
         allowed=tuple(sorted(allowed, key=lambda item: item.finding.order)),
@@ -60,10 +61,10 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         files=len(files),
         lines=sum(module.text.count("\n") for module in modules),
         reached=tuple(sorted(reached)),
-        truncated=tuple(sorted(run.it.truncated)),
-        functions=len(run.it.hot),
-        followed=len(run.it.followed),
-        unfollowed=tuple(Counter(run.it.unfollowed.values()).most_common()),
+        truncated=tuple(sorted(run.found.truncated)),
+        functions=len(run.found.hot),
+        followed=len(run.found.followed),
+        unfollowed=tuple(Counter(run.found.unfollowed.values()).most_common()),
         tests=sum(module.is_test for module in modules),
     )
 
@@ -81,6 +82,7 @@ class _Run:
 
     Attributes:
         it: what was learnt.
+        found: what it brought to light.
         heeded: lines of loops and functions at which a comment says whether they are hot.
         wrong: functions that could not be gone through.
     """
@@ -97,28 +99,40 @@ class _Run:
         self.it.heats = self.heats.found
         self.heeded = self.heats.heeded
         self.it.cold = self.heats.cold
-        self.wrong: list[Finding] = []
+        self.wrong: dict[Function | Module, Finding] = {}
         entries = self._entries()
+        passes: dict[Function | Module, Effects] = {}
         for _ in range(_ROUNDS):
-            self.it.forget()
-            self.wrong = []
+            self.found = Gathered()
+            self.it.asides.clear()
             for place in entries:
-                self._enter(place)
-            if not self.it.dirty:
+                if place in self.found.entered:
+                    continue
+                if place not in passes:
+                    passes[place] = self._enter(place)
+                self.found.take(passes[place])
+            for aside in self.it.asides:
+                self.found.take(aside)
+            stale = self.it.refresh(passes.values())
+            if not stale:
                 break
+            for place in [place for place, effects in passes.items() if effects in stale]:
+                del passes[place]
+                self.wrong.pop(place, None)
 
-    def _enter(self, place: Function | Module) -> None:
+    def _enter(self, place: Function | Module) -> Effects:
+        effects = Effects()
         try:
-            if isinstance(place, Module):
-                self.it.enter_module(place)
-            elif place not in self.it.entered:
-                self.it.enter(place)
+            return self.it.enter(place)
         except RecursionError:
             module = place if isinstance(place, Module) else place.module
             line = 1 if isinstance(place, Module) else place.node.lineno
             text = "the module" if isinstance(place, Module) else place.qualname
             where = Place(module.path, line, 1, line, 1)
-            self.wrong.append(Finding("HP903", f"{text}: nested too deeply to be looked at", where, "", None))
+            self.wrong[place] = Finding(
+                "HP903", f"{text}: nested too deeply to be looked at", where, "", None
+            )
+        return effects
 
     def _entries(self) -> list[Function | Module]:
         """Functions that may have a hot loop, each after those that may call it."""

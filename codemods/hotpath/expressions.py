@@ -358,7 +358,7 @@ def _clauses(it: Interpreter, frame: Frame, generators: list[ast.comprehension],
         return it.evaluate(frame, result)
     first = generators[0]
     item = element(it.evaluate(frame, first.iter))
-    per_env = it.rules.over_envs(first.target, first.iter) or elements_are_envs(it, frame, item)
+    per_env = it.written.over_envs(first) or elements_are_envs(it, frame, item)
     with loop(it, frame, first, per_env):
         assign(it, frame, first.target, item)
         for test in first.ifs:

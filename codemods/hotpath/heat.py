@@ -16,6 +16,7 @@ from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.places import Places
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Heat
+from codemods.hotpath.tree import children, inside
 
 LoopNode = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -272,7 +273,7 @@ class _Walk:
             return
         elif isinstance(node, ast.Assign) and _is_env_step(node):
             self.work(at)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.node(child, at)
 
     def comprehension(
@@ -368,7 +369,7 @@ def _works(node: LoopNode) -> bool:
     return any(
         isinstance(part, ast.Call) and _WORKS.search((_last(part.func) + " " + _receiver(part)).lower())
         for statement in getattr(node, "body", ())
-        for part in ast.walk(statement)
+        for part in inside(statement)
     )
 
 

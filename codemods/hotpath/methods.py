@@ -102,7 +102,7 @@ def place_of(arguments: Arguments, position: int | None = 0) -> str | None:
     word = arguments.device_word
     if kind is None and position is not None and position < len(arguments.positional):
         kind = arguments.positional[position]
-        word = arguments.words[position] if position < len(arguments.words) else ""
+        word = arguments.word(position)
     if kind is None:
         return None
     if kind.tag in ("text", "device"):

@@ -14,6 +14,7 @@ from codemods.hotpath.uses import Uses
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _CODING = re.compile(rb"coding[:=]")
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +36,14 @@ class Function:
     decorators: tuple[str, ...] = ()
     names: frozenset[str] | None = None
     uses: Uses | None = None
+
+    @property
+    def text(self) -> str:
+        """Its lines in the file."""
+        starts = self.module.starts
+        last = self.node.end_lineno or self.node.lineno
+        end = starts[last] if last < len(starts) else None
+        return self.module.text[starts[self.node.lineno - 1] : end]
 
     @property
     def name(self) -> str:
@@ -68,12 +77,12 @@ class Module:
     """One file: its text, its tree, and what its names mean."""
 
     __slots__ = (
+        "_starts",
         "body",
         "classes",
         "functions",
         "imports",
         "is_test",
-        "lines",
         "name",
         "package",
         "path",
@@ -99,16 +108,25 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.values: dict[str, tuple[ast.expr | None, ast.expr | None]] = {}
         self.rebound: dict[str, list[ast.expr]] = {}
-        self.lines: list[str] | None = None
+        self._starts: list[int] | None = None
         tree, self.text = parse(data, path)
         self.body = tree.body
         self._index(tree.body, "", None)
 
+    @property
+    def starts(self) -> list[int]:
+        """Where its lines begin, as the parser counts them."""
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
+        return self._starts
+
     def line(self, number: int) -> str:
         """A line of the file, without its end."""
-        if self.lines is None:
-            self.lines = self.text.splitlines()
-        return self.lines[number - 1] if number <= len(self.lines) else ""
+        starts = self.starts
+        if number > len(starts):
+            return ""
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
 
     def all_functions(self) -> Iterator[Function]:
         """Functions and methods, in the order of the text within each class."""

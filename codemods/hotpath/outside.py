@@ -184,9 +184,7 @@ def _torch(dotted: str, arguments: Arguments) -> Outcome:
     head, _, name = dotted.rpartition(".")
     first = arguments.first("input")
     if dotted.startswith(("torch.Tensor.", "torch.nn.Parameter.")) and first is not None:
-        rest = Arguments(
-            arguments.positional[1:], arguments.keywords, arguments.constants, arguments.words[1:]
-        )
+        rest = Arguments(arguments.positional[1:], arguments.keywords, arguments.node, skipped=1)
         if name in READS and first.tag == "unknown":
             return unknown_method(first, name, rest) or Outcome(UNKNOWN)
         return tensor_method(first if first.tag == "cpu" else TENSOR, name, rest)

@@ -10,9 +10,7 @@ from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Function, Module
 
 _MOST_CALLERS = 6
-# So many searches through all files cost as much as an index of all calls.
-_MANY_NAMES = 150
-_CALL = re.compile(r"\b(\w+)\s*\(")
+_CALL = re.compile(r"\b(\w++)\s*+\(")
 _DEFINED = ("def ", "class ")
 _LOOPS = re.compile(r"\b(?:for|while|map|imap|starmap)\b")
 
@@ -23,14 +21,12 @@ class Places:
     def __init__(self, modules: list[Module]) -> None:
         self.modules = modules
         self._functions: dict[Module, tuple[list[int], list[Function]]] = {}
-        self._starts: dict[Module, list[int]] = {}
-        self._asked = 0
         self._index: dict[str, list[tuple[Module, int]]] | None = None
         self._callers: dict[Function, list[Function | Module]] = {}
 
     def at(self, module: Module, offset: int) -> Function | Module:
         """The function around an offset in a module's text, or the module."""
-        return self.on_line(module, bisect.bisect_right(self._lines(module), offset))
+        return self.on_line(module, bisect.bisect_right(module.starts, offset))
 
     def on_line(self, module: Module, line: int) -> Function | Module:
         """The function around a line, or the module."""
@@ -43,12 +39,6 @@ class Places:
             return functions[index]
         return module
 
-    def _lines(self, module: Module) -> list[int]:
-        """Where a module's lines begin."""
-        if module not in self._starts:
-            self._starts[module] = [0, *(match.end() for match in re.finditer(r"\n", module.text))]
-        return self._starts[module]
-
     def mentioning(self, module: Module, rules: LoopRules) -> dict[Function | Module, None]:
         """Functions with a loop and a word that may make it one over environments."""
         found = {self.at(module, offset): None for offset in rules.mentions(module.text)}
@@ -59,7 +49,7 @@ class Places:
         }
 
     def _span(self, function: Function) -> tuple[int, int]:
-        starts = self._lines(function.module)
+        starts = function.module.starts
         end = function.node.end_lineno or 0
         return starts[function.node.lineno - 1], starts[end] if end < len(starts) else len(
             function.module.text
@@ -83,22 +73,11 @@ class Places:
 
     def _calls(self, name: str) -> Iterator[tuple[Module, int]]:
         """Where a name stands before a parenthesis, outside of tests."""
-        self._asked += 1
-        if self._asked > _MANY_NAMES and self._index is None:
+        if self._index is None:
             self._index = {}
             for module in self.modules:
                 for match in () if module.is_test else _CALL.finditer(module.text):
                     self._index.setdefault(match[1], []).append((module, match.start()))
-        if self._index is not None:
-            for module, offset in self._index.get(name, ()):
-                if not module.text.endswith(_DEFINED, max(0, offset - 6), offset):
-                    yield module, offset
-            return
-        pattern = re.compile(rf"\b{re.escape(name)}\s*\(")
-        for module in self.modules:
-            text = module.text
-            at = -1 if module.is_test else text.find(name)
-            while at >= 0:
-                if pattern.match(text, at) and not text.endswith(_DEFINED, max(0, at - 6), at):
-                    yield module, at
-                at = text.find(name, at + 1)
+        for module, offset in self._index.get(name, ()):
+            if not module.text.endswith(_DEFINED, max(0, offset - 6), offset):
+                yield module, offset

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from codemods.hotpath.branches import narrows
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
-    BOTTOM,
     EVERY,
     HOST,
     TENSOR,
@@ -24,12 +24,16 @@ from codemods.hotpath.kinds import (
     put,
     seq,
 )
-from codemods.hotpath.loops import asks_for_device, header, only_fences
+from codemods.hotpath.loops import header, only_fences
 from codemods.hotpath.modules import Class, imported
-from codemods.hotpath.results import Loop
+from codemods.hotpath.narrowing import narrowed
+from codemods.hotpath.results import Heat, Loop
+from codemods.hotpath.uses import path_of
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Interpreter, Frame, Any], bool]] = {}
 _MOST_ROUNDS = 3
+_COLD = nullcontext()
+_NOTHING: tuple[Env, Env] = ({}, {})
 
 
 def statement(*types: type[ast.stmt]) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
@@ -139,8 +143,7 @@ def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
 
 def _by_use(frame: Frame, target: ast.expr) -> Kind:
     """A tensor, if that is how a field of ``self`` is used in this function."""
-    attribute = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-    return TENSOR if attribute and ast.unparse(target) in frame.uses.tensors else UNKNOWN
+    return TENSOR if isinstance(target, ast.Attribute) and path_of(target) in frame.uses.tensors else UNKNOWN
 
 
 @statement(ast.AnnAssign)
@@ -196,7 +199,8 @@ def _exit(it: Interpreter, frame: Frame, node: ast.stmt) -> bool:
 @statement(ast.Assert)
 def _assert(it: Interpreter, frame: Frame, node: ast.Assert) -> bool:
     condition(it, frame, node.test)
-    frame.env.update(_narrowed(it, frame, node.test)[0])
+    if narrows(node.test):
+        frame.env.update(narrowed(it, frame, node.test)[0])
     return True
 
 
@@ -232,15 +236,16 @@ def _function(it: Interpreter, frame: Frame, node: ast.FunctionDef | ast.AsyncFu
 def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     condition(it, frame, node.test)
     before, fenced = frame.env, frame.fenced
-    if only_fences([node]):
+    said = it.written.branch(node)
+    if said.fences:
         it.run_block(frame, node.body)
         frame.env, frame.fenced = before, True
         return True
-    inside, outside = _narrowed(it, frame, node.test)
-    every, rare = _every(it, frame, node.test), frame.rare
+    inside, outside = narrowed(it, frame, node.test) if said.narrows else _NOTHING
+    every, rare = _every(it, frame, node.test) if said.rare else None, frame.rare
     frame.env = {**before, **inside}
     frame.rare = rare or every is True
-    without, quiet = _without_device(node.test), frame.quiet
+    without, quiet = said.without, frame.quiet
     frame.quiet = quiet or without is True
     first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
@@ -252,7 +257,7 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     # `if step % 100: continue`: what follows runs every so many rounds.
     frame.rare = rare or (every is False and not first)
     if first and second:
-        if asks_for_device(node.test) and not node.orelse:
+        if said.asks and not node.orelse:
             fenced = idle
         else:
             fenced = idle and frame.fenced
@@ -260,24 +265,6 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     elif first:
         frame.env, frame.fenced = env, idle
     return first or second
-
-
-def _without_device(test: ast.expr) -> bool | None:
-    """Whether a test holds only where there is no device (True), or only where there is one (False)."""
-    match test:
-        case ast.UnaryOp(ast.Not(), operand):
-            inner = _without_device(operand)
-            return None if inner is None else not inner
-        case ast.Compare(ast.Attribute(attr="type"), [op], [ast.Constant(value)]) if value in ("cpu", "cuda"):
-            if isinstance(op, (ast.Eq, ast.NotEq)):
-                return (value == "cpu") == isinstance(op, ast.Eq)
-        case ast.Attribute(attr="is_cuda"):
-            return False
-        case ast.Attribute(attr="is_cpu"):
-            return True
-        case ast.Call(ast.Attribute(ast.Attribute(attr="cuda"), "is_available")):
-            return False
-    return None
 
 
 def _every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
@@ -305,52 +292,12 @@ def _every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
     return None
 
 
-def _narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
-    """What a test of a type says about a variable, where it holds and where it does not."""
-    match test:
-        case ast.UnaryOp(ast.Not(), operand):
-            inside, outside = _narrowed(it, frame, operand)
-            return outside, inside
-        case ast.BoolOp(ast.And(), [*values]):
-            inside = {}
-            for value in values:
-                inside.update(_narrowed(it, frame, value)[0])
-            return inside, {}
-        case ast.Call(ast.Name("isinstance"), [ast.Name(name), types]):
-            now = it.lookup(frame, name)
-            kind = _tested(it, frame, types)
-            if is_tensor(kind):
-                return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
-            return ({name: kind} if now.tag == "unknown" or is_tensor(now) else {}), {}
-        case ast.Call(ast.Attribute(attr="is_tensor"), [ast.Name(name)]):
-            now = it.lookup(frame, name)
-            return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
-        case ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]):
-            return {name: HOST}, {}
-    return {}, {}
-
-
-def _not_tensor(name: str, now: Kind) -> Env:
-    return {name: HOST} if now.tag == "unknown" or is_tensor(now) else {}
-
-
-def _tested(it: Interpreter, frame: Frame, types: ast.expr) -> Kind:
-    """The kind of what passes an ``isinstance`` test."""
-    kinds = [
-        it.annotated(item, frame.module) for item in (types.elts if isinstance(types, ast.Tuple) else [types])
-    ]
-    result = BOTTOM
-    for kind in kinds:
-        result = join(result, kind)
-    return UNKNOWN if result.tag == "bottom" else result
-
-
 @statement(ast.For, ast.AsyncFor)
 def _for(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
     iterable = it.evaluate(frame, node.iter)
     item = element(iterable)
     assign(it, frame, node.target, item)
-    per_env = it.rules.over_envs(node.target, node.iter) or elements_are_envs(it, frame, item)
+    per_env = it.written.over_envs(node) or elements_are_envs(it, frame, item)
     if only_fences(node.body):
         # Waiting for each stream in turn takes as long as the slowest: this is the fence itself.
         before, frame.draining = frame.draining, per_env and not frame.in_loop
@@ -359,7 +306,7 @@ def _for(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
         frame.draining, frame.fenced = before, True
         return True
     with loop(it, frame, node, per_env):
-        _repeat(it, frame, lambda: _round(it, frame, node, item))
+        _repeat(it, frame, node, lambda: _round(it, frame, node, item))
     return it.run_block(frame, node.orelse)
 
 
@@ -375,12 +322,14 @@ def _while(it: Interpreter, frame: Frame, node: ast.While) -> bool:
         return it.run_block(frame, node.body)
 
     with loop(it, frame, node, it.rules.while_envs(node.test)):
-        exits = _repeat(it, frame, once)
+        exits = _repeat(it, frame, node, once)
     forever = isinstance(node.test, ast.Constant) and node.test.value is True
     return it.run_block(frame, node.orelse) and (exits or not forever)
 
 
-def _repeat(it: Interpreter, frame: Frame, once: Callable[[], bool]) -> bool:
+def _repeat(
+    it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor | ast.While, once: Callable[[], bool]
+) -> bool:
     """Run a loop's body until nothing changes any more; whether it was left by a jump."""
     exits, frame.exits = frame.exits, []
     start, fenced = frame.env, frame.fenced
@@ -394,28 +343,43 @@ def _repeat(it: Interpreter, frame: Frame, once: Callable[[], bool]) -> bool:
             jumped = True
         frame.exits = []
         joined, still = join_env(start, after), fenced and idle
-        if joined == start and still == fenced:
+        if still == fenced and not _matters(it, frame, node, start, joined):
+            start = joined
             break
         start, fenced = joined, still
     frame.env, frame.fenced, frame.exits = dict(start), fenced, exits
     return jumped
 
 
-@contextmanager
-def loop(
-    it: Interpreter,
-    frame: Frame,
-    node: ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call,
-    per_env: bool,
-) -> Iterator[None]:
+def _matters(
+    it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor | ast.While, before: Env, after: Env
+) -> bool:
+    """Whether another round may give something else, now that variables are what one has made of them."""
+    changed = [name for name, kind in after.items() if before.get(name) != kind]
+    if not changed:
+        return False
+    carried = it.written.carried(frame.function, node)
+    return any(name in carried for name in changed)
+
+
+LoopNode = ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call
+
+
+def loop(it: Interpreter, frame: Frame, node: LoopNode, per_env: bool) -> AbstractContextManager[None]:
     """Be in a loop, if it is a hot one."""
     heat = it.heat_of(frame, node, per_env)
-    if heat is None:
-        yield
-        return
+    return _COLD if heat is None else _hot(it, frame, node, heat)
+
+
+@contextmanager
+def _hot(it: Interpreter, frame: Frame, node: LoopNode, heat: Heat) -> Iterator[None]:
     last = node.iter if isinstance(node, ast.comprehension) else node
     found = Loop(
-        it.place(frame.module, node), header(node), frame.qualname, last.end_lineno or last.lineno, heat
+        it.written.place(frame.module, node),
+        header(node),
+        frame.qualname,
+        last.end_lineno or last.lineno,
+        heat,
     )
     it.loops[found] = None
     frame.loops.append(found)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import NamedTuple
 
+from codemods.hotpath.tree import inside
 from codemods.hotpath.vocabulary import (
     CONSTRUCTORS,
     FROM_HOST,
@@ -28,16 +30,20 @@ class Uses(NamedTuple):
 
 NOTHING = Uses(frozenset(), frozenset())
 _FUNCTIONAL = ("F", "torch", "functional")
+# Without one of these words nothing is a tensor by its use, nor is it asked what a module is.
+_TOLD = re.compile(rf"\b(?:{'|'.join((*_FUNCTIONAL, 'to', *TENSOR_EVIDENCE, *MODULE_EVIDENCE))})\b")
 _NO_TENSORS = CONSTRUCTORS | FROM_HOST | TORCH_HOST | {
     "save", "load", "device", "compile", "from_numpy", "no_grad", "Generator", "typename", "seed",
 }  # fmt: skip
 
 
-def uses_of(node: ast.AST) -> Uses:
-    """Look through a function once."""
+def uses_of(node: ast.AST, text: str) -> Uses:
+    """Look through a function, of this text, once."""
+    if not _TOLD.search(text):
+        return NOTHING
     tensors: set[str] = set()
     modules: set[str] = set()
-    for part in ast.walk(node):
+    for part in inside(node):
         if not isinstance(part, ast.Call):
             continue
         function = part.func
@@ -45,12 +51,14 @@ def uses_of(node: ast.AST) -> Uses:
             if isinstance(function, ast.Name):
                 modules.add(function.id)
             continue
-        owner = _path(function.value)
+        owner = path_of(function.value)
         if owner in _FUNCTIONAL:
             if function.attr not in _NO_TENSORS and not function.attr.startswith(
                 ("is_", "set_", "get_", "use_")
             ):
-                tensors.update(filter(None, map(_path, part.args[:2] if owner != "torch" else part.args[:1])))
+                tensors.update(
+                    filter(None, map(path_of, part.args[:2] if owner != "torch" else part.args[:1]))
+                )
         elif function.attr in TENSOR_EVIDENCE and owner:
             tensors.add(owner)
         elif function.attr in MODULE_EVIDENCE and owner:
@@ -60,7 +68,7 @@ def uses_of(node: ast.AST) -> Uses:
     return Uses(frozenset(tensors - modules), frozenset(modules))
 
 
-def _path(node: ast.expr) -> str:
+def path_of(node: ast.expr) -> str:
     """``x`` or ``self.x``; nothing for all else."""
     if isinstance(node, ast.Name):
         return node.id

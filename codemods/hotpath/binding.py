@@ -1,0 +1,143 @@
+"""What the parameters of a function are in a call of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, join, mapping, seq
+from codemods.hotpath.modules import Class, Function, Module
+from codemods.hotpath.program import Program
+from codemods.hotpath.uses import Uses, uses_of
+
+# Parameters of a module's `forward` that are no tensors.
+_NO_INPUT = re.compile(
+    r"(?:args|batch_idx|cfg|config|deterministic|device|dim|dtype|epoch|i|key|kwargs|layer|mode|n|name|options|"
+    r"state_dict|step|temperature|training|verbose|fn|envs?)$|(?:is|has|n|num|return|use)_|.*_(?:size|dim|fn|flag|name)$",
+)
+Annotated = Callable[[ast.expr | None, Module, Class | None], Kind]
+
+
+class _Parameter(NamedTuple):
+    """One parameter: its name, and what it is where nothing known is passed."""
+
+    name: str
+    stated: Kind
+    used: Kind | None
+    absent: Kind
+    guessed: Kind
+
+
+class Parameters:
+    """The parameters of one function, looked at once.
+
+    Attributes:
+        first: the name that a method gives to its object, or its class.
+        positional: in order.
+        named: by keyword only.
+        rest: name and element of ``*args``.
+        others: name of ``**kwargs``.
+    """
+
+    __slots__ = ("first", "named", "names", "others", "positional", "rest")
+
+    def __init__(self, function: Function, annotated: Annotated, program: Program) -> None:
+        spec = function.node.args
+        arguments = [*spec.posonlyargs, *spec.args]
+        defaults: list[ast.expr | None] = [None] * (len(arguments) - len(spec.defaults))
+        pairs = list(zip(arguments, [*defaults, *spec.defaults], strict=True))
+        self.first: str | None = None
+        if function.cls is not None and "staticmethod" not in function.decorators and pairs:
+            self.first = pairs.pop(0)[0].arg
+
+        def of(pair: tuple[ast.arg, ast.expr | None]) -> _Parameter:
+            return _parameter(function, *pair, annotated, program)
+
+        self.positional = list(map(of, pairs))
+        self.named = list(map(of, zip(spec.kwonlyargs, spec.kw_defaults, strict=True)))
+        self.rest: tuple[str, Kind] | None = None
+        if spec.vararg is not None:
+            self.rest = spec.vararg.arg, annotated(spec.vararg.annotation, function.module, None)
+        self.others = None if spec.kwarg is None else spec.kwarg.arg
+        self.names = {parameter.name for parameter in (*self.positional, *self.named)}
+
+    def bind(
+        self, this: Kind | None, args: tuple[Kind, ...], kwargs: Mapping[str, Kind], *, known: bool
+    ) -> Iterator[tuple[str, Kind]]:
+        """Names and kinds: what is passed, if that is known, else what their annotations say."""
+        if self.first is not None:
+            yield self.first, UNKNOWN if this is None else this
+        given = len(args)
+        for at, parameter in enumerate(self.positional):
+            passed = args[at] if at < given else kwargs.get(parameter.name)
+            yield parameter.name, _kind(parameter, passed, known)
+        for parameter in self.named:
+            yield parameter.name, _kind(parameter, kwargs.get(parameter.name), known)
+        if self.rest is not None:
+            name, stated = self.rest
+            rest = BOTTOM
+            for kind in args[len(self.positional) :] if known else ():
+                rest = join(rest, kind)
+            yield name, seq(stated if rest.tag == "bottom" else rest)
+        if self.others is not None:
+            rest = BOTTOM
+            for name, kind in kwargs.items() if known else ():
+                if name not in self.names:
+                    rest = join(rest, kind)
+            yield self.others, mapping(UNKNOWN if rest.tag == "bottom" else rest)
+
+
+def _kind(parameter: _Parameter, passed: Kind | None, known: bool) -> Kind:
+    if passed is not None and known and not vague(passed):
+        return passed
+    if parameter.used is not None:
+        return parameter.used
+    if passed is not None:
+        return parameter.stated
+    return parameter.absent if known else parameter.guessed
+
+
+def _parameter(
+    function: Function,
+    parameter: ast.arg,
+    default: ast.expr | None,
+    annotated: Annotated,
+    program: Program,
+) -> _Parameter:
+    stated = annotated(parameter.annotation, function.module, function.cls)
+    used = _by_use(function, parameter.arg, default, program) if stated.tag == "unknown" else None
+    absent = guessed = stated
+    if stated.tag == "unknown" and default is not None:
+        constant = isinstance(default, ast.Constant) and parameter.arg not in uses(function).tensors
+        absent = HOST if constant else UNKNOWN
+        nothing = isinstance(default, ast.Constant) and default.value is None
+        guessed = UNKNOWN if nothing else absent
+    return _Parameter(parameter.arg, stated, used, absent, guessed)
+
+
+def _by_use(function: Function, name: str, default: ast.expr | None, program: Program) -> Kind | None:
+    """What a parameter is by how it is used, or because a module's ``forward`` gets it."""
+    if name in uses(function).tensors:
+        return TENSOR
+    given = function.name == "forward" and function.cls is not None and default is None
+    if not given or _NO_INPUT.match(name) or function.cls is None:
+        return None
+    return TENSOR if program.external_base(function.cls, "torch.nn.") else None
+
+
+def uses(function: Function) -> Uses:
+    """What a function's text says of its names, looked through once."""
+    if function.uses is None:
+        function.uses = uses_of(function.node, function.text)
+    return function.uses
+
+
+def vague(kind: Kind) -> bool:
+    """Whether a kind says nothing, or only that something is a container."""
+    if kind.tag in ("seq", "map"):
+        return vague(kind.of)
+    if kind.tag == "tup":
+        return not kind.of or any(map(vague, kind.of))
+    return kind.tag in ("unknown", "bottom")

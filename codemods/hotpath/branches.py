@@ -1,0 +1,79 @@
+"""What an ``if`` says by how it is written, whatever its values are."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from codemods.hotpath.loops import asks_for_device, only_fences
+
+
+class Branch(NamedTuple):
+    """One ``if``.
+
+    Attributes:
+        fences: it does nothing but wait.
+        asks: its test asks if there is a device.
+        without: its test holds only where there is no device (True), or only where there is one (False).
+        rare: its test may hold every so many rounds only, or almost always.
+        narrows: its test may say something about the type of a variable.
+    """
+
+    fences: bool
+    asks: bool
+    without: bool | None
+    rare: bool
+    narrows: bool
+
+
+def branch_of(node: ast.If) -> Branch:
+    """What one says."""
+    test = node.test
+    return Branch(
+        only_fences([node]), asks_for_device(test), _without_device(test), _counts(test), narrows(test)
+    )
+
+
+def _counts(test: ast.expr) -> bool:
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return _counts(operand)
+        case ast.BoolOp(values=values):
+            return any(map(_counts, values))
+        case ast.BinOp(_, ast.Mod(), _) | ast.Compare(ast.BinOp(_, ast.Mod(), _)) | ast.Name():
+            return True
+        case ast.Compare(ast.Name(), [ast.Eq()]):
+            return True
+    return False
+
+
+def narrows(test: ast.expr) -> bool:
+    """Whether a test may say something about the type of a variable."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return narrows(operand)
+        case ast.BoolOp(ast.And(), values):
+            return any(map(narrows, values))
+        case ast.Call(ast.Name("isinstance")) | ast.Call(ast.Attribute(attr="is_tensor")):
+            return True
+        case ast.Compare(ast.Name(), [ast.Is()], [ast.Constant(None)]):
+            return True
+    return False
+
+
+def _without_device(test: ast.expr) -> bool | None:
+    """Whether a test holds only where there is no device (True), or only where there is one (False)."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            inner = _without_device(operand)
+            return None if inner is None else not inner
+        case ast.Compare(ast.Attribute(attr="type"), [op], [ast.Constant(value)]) if value in ("cpu", "cuda"):
+            if isinstance(op, (ast.Eq, ast.NotEq)):
+                return (value == "cpu") == isinstance(op, ast.Eq)
+        case ast.Attribute(attr="is_cuda"):
+            return False
+        case ast.Attribute(attr="is_cpu"):
+            return True
+        case ast.Call(ast.Attribute(ast.Attribute(attr="cuda"), "is_available")):
+            return False
+    return None
