@@ -1,76 +1,65 @@
-"""The command line: a thin shell over functions that return values."""
+"""The command line's outside: what needs torch is only loaded by the command that is run."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
-
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from golden.check import AbResult, Failed, Judged, Property, Side, ab, doctor, unused, update, verify
-from golden.check.fixtures import write_whole
-from golden.check.git import share, uncommitted, worktree
-from golden.check.localize import localize
-from golden.check.notes import notes
-from golden.check.results import Result, Results, write_results
-from golden.check.shard import parse_shard, read_durations, shard
-from golden.check.signals import Ended, ending_programs
-from golden.check.suggest import suggest_env
-from golden.compare import Different, compare
-from golden.compare.outcome import by_tolerance
-from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_localized, render_reads, render_verdict
-from golden.report.command import report_command
-from golden.report.pairs import trace_pairs
-from golden.report.plain import visible
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
-from golden.trace.reads import as_table, by_site
-from golden.trace.trace import load_trace
-from golden.trace.unknown_keys import hint
+from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
-_root = click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tree under test; by default the nearest folder upwards with golden/runs.",
-)
-_data = click.option(
-    "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
-)
-_workers = click.option(
-    "-n", "--jobs", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
-)
-_device = click.option(
-    "--device",
-    metavar="DEVICE",
-    help="Run on cpu, cuda or cuda:N instead; for runs whose command has {device}.",
-)
-_shard = click.option(
-    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
-)
-_out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
+_SUMMARIES = {
+    "list": "The runs of this repository, and what each costs.",
+    "doctor": "Run it twice: is it deterministic at all, and if not, what differs first?",
+    "record": "Run and keep the trace, or renew the golden.",
+    "verify": "Compare runs, all by default, with their goldens.",
+    "ab": "Compare two versions on this machine, now.",
+    "diff": "Compare two traces, or two folders of traces by run.",
+    "reads": "Where the program of a trace reads tensors to the host, and how often.",
+    "report": "Write up how two traces compare, or what shards of a suite came to.",
+}
 
 
 class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _SUMMARIES:
+            return None
+        from golden.commands import COMMANDS
+
+        return COMMANDS[cmd_name]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_SUMMARIES.items()))
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # Older versions of click suggest nothing.
-        if args[0] not in self.commands and not ctx.resilient_parsing:
-            ctx.fail(f"unknown command {args[0]}{hint(args[0], list(self.commands))}")
+        if args[0] not in _SUMMARIES and not ctx.resilient_parsing:
+            from golden.trace.unknown_keys import hint
+
+            ctx.fail(f"unknown command {args[0]}{hint(args[0], list(_SUMMARIES))}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        from golden.check.progress import progress
+        from golden.check.signals import Ended, ending_programs
+
+        try:
+            with ending_programs(), progress.shown(quiet=ctx.params.get("quiet", False)):
+                return int(super().invoke(ctx) or 0)
+        except Ended as error:
+            click.echo(f"golden: ended by {error}; its programs too", err=True)
+            return error.code
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-q", "--quiet", is_flag=True, help="Print verdicts and errors only, no progress.")
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
-def cli() -> None:
+def cli(quiet: bool) -> None:
     """Record seeded training runs, compare them bit for bit, name the first divergence.
 
     Exit status: 0 identical, 1 different, 2 unusable input, 3 a run crashed or timed out,
@@ -78,337 +67,13 @@ def cli() -> None:
     """
 
 
-@cli.command("list")
-@_root
-def list_command(root: Path | None) -> int:
-    """The runs of this repository, and what each costs."""
-    root = root or find_root(Path.cwd())
-    files = run_files(root)
-    if not files:
-        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
-    runs = [load_run(path) for path in files]
-    table = Table(box=None)
-    for column in ("run", "profile", "device", "budget", "what"):
-        table.add_column(column)
-    for run in runs:
-        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", Text(visible(run.description)))
-    Console().print(table)
-    Console().print(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
-    return ExitCode.IDENTICAL
-
-
-@cli.command()
-@click.argument("names", nargs=-1, required=True, metavar="RUN...")
-@_root
-@_data
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The trace goes to OUT/RUN.")
-@click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
-@click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
-def record(
-    names: tuple[str, ...],
-    root: Path | None,
-    data: Path | None,
-    out: Path | None,
-    dense: str | None,
-    renew: bool,
-) -> int:
-    """Run and keep the trace, or renew the golden."""
-    root = root or find_root(Path.cwd())
-    runs = [find_run(name, root) for name in names]
-    if renew:
-        if data or dense:
-            raise UnusableInput("--update records a run as it stands: leave out --data and --dense")
-        return _update(runs, root, out)
-    if out is None:
-        raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
-    steps = _range(dense) if dense else None
-    for run in runs:
-        _notify(f"{run.name}: running")
-        folder = out / run.name
-        trace = record_run(
-            run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
-        )
-        steps_taken = sum(len(p.steps) for p in trace.processes)
-        click.echo(f"{run.name}: {len(trace.events)} events, {steps_taken} optimizer steps -> {trace.folder}")
-    return ExitCode.IDENTICAL
-
-
-def _update(runs: list[Run], root: Path, out: Path | None) -> int:
-    codes = []
-    with _kept(out) as folder:
-        for run in runs:
-            found = update(run, root=root, out=folder / run.name, notify=_notify)
-            codes.append(int(found.code))
-            if isinstance(found, Failed):
-                click.echo(f"golden: {found.message}", err=True)
-                continue
-            for path, change in found.changes:
-                click.echo(f"{change:9} {path.relative_to(root)}")
-    for path in unused(root):
-        click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")
-    return worst(codes)
-
-
-@cli.command("verify")
-@click.argument("names", nargs=-1, metavar="[RUN...]")
-@_root
-@_workers
-@_shard
-@_device
-@_out
-def verify_command(
-    names: tuple[str, ...],
-    root: Path | None,
-    workers: int,
-    part: str | None,
-    device: str | None,
-    out: Path | None,
-) -> int:
-    """Compare runs, all by default, with their goldens, and their variants by their properties.
-
-    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
-    """
-    root = root or find_root(Path.cwd())
-    suite = _suite(names, root, device)
-    runs = _of_shard(suite, part, root)
-    with _kept(out) as folder:
-        found = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
-    results = []
-    for run, verdicts in zip(runs, found, strict=True):
-        text = "\n".join(map(render_verdict, verdicts))
-        click.echo(text)
-        right = run.name if out and (out / run.name / "trace.json").exists() else None
-        results.append(
-            Result(
-                run=run.name,
-                code=ExitCode(worst([verdict.code for verdict in verdicts])),
-                text=text,
-                tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
-                seconds=sum(verdict.seconds for verdict in verdicts),
-                budget=run.budget,
-                right=right,
-            )
-        )
-    return _finish("verify", suite, part, results, out)
-
-
-def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
-    """The runs that are named, or all; on another device, all that can go there."""
-    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
-    if not runs:
-        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
-    if device is None:
-        return runs
-    staying = [run.name for run in runs if not run.moves]
-    if staying and not names:
-        _notify(f"left out, since their command has no {{device}}: {', '.join(staying)}")
-        runs = [run for run in runs if run.moves]
-    return [run.on(device) for run in runs]
-
-
-def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
-    return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
-
-
-def _finish(command: str, suite: list[Run], part: str | None, results: list[Result], out: Path | None) -> int:
-    """Print planned against spent, keep the results where the traces are, and give the exit status."""
-    planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
-    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
-    if out is not None:
-        names = tuple(run.name for run in suite)
-        index = parse_shard(part) if part else (1, 1)
-        write_results(out, Results(command=command, shard=index, suite=names, results=tuple(results)))
-    return worst([int(result.code) for result in results])
-
-
-def _range(text: str) -> range:
-    first, _, last = text.partition(":")
-    try:
-        return range(int(first), int(last) if last else int(first) + 1)
-    except ValueError:
-        raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20") from None
-
-
-@cli.command("doctor")
-@click.argument("name", metavar="RUN")
-@_root
-@_data
-@_out
-@click.option("--suggest", is_flag=True, help="Run it once, and print the [env] table that seems to fit.")
-def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None, suggest: bool) -> int:
-    """Run it twice: is it deterministic at all, and if not, what differs first?"""
-    root = root or find_root(Path.cwd())
-    run = find_run(name, root)
-    with _kept(out) as folder:
-        if suggest:
-            _notify(f"{run.name}: running")
-            trace = record_run(run, root=root, out=folder / "run", data=run.data_folder(data))
-            table = suggest_env(trace) or ["# nothing in its events or models looks like an env"]
-            click.echo("\n".join(map(visible, table)))
-            return ExitCode.IDENTICAL
-        result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
-        for note in notes(result.left):
-            click.echo(f"note: {note}", err=True)
-        click.echo(_text(result))
-        return int(result.comparison.code)
-
-
-@cli.command("ab")
-@click.argument("names", nargs=-1, metavar="[RUN...]")
-@_root
-@click.option(
-    "--base", metavar="REF", help="The git ref to compare with; by default the run's own variant `base`."
-)
-@click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
-@click.option(
-    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
-)
-@_data
-@_workers
-@_shard
-@_device
-@_out
-def ab_command(
-    names: tuple[str, ...],
-    root: Path | None,
-    base: str | None,
-    head: str | None,
-    closely: bool,
-    data: Path | None,
-    workers: int,
-    part: str | None,
-    device: str | None,
-    out: Path | None,
-) -> int:
-    """Compare two versions on this machine, now: of some runs, or with --base of all.
-
-    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
-    """
-    root = root or find_root(Path.cwd())
-    if head is not None and base is None:
-        raise UnusableInput("--head REF needs --base REF")
-    if not names and base is None:
-        raise UnusableInput("name a run, or compare all of them with another version with --base REF")
-    suite = _suite(names, root, device)
-    results = []
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(_kept(out))
-        base_root = stack.enter_context(worktree(root, base)) if base else root
-        head_root = stack.enter_context(worktree(root, head)) if head else root
-        if base and not head and (edits := uncommitted(root)):
-            _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
-        for run in _of_shard(suite, part, root):
-            begun = time.monotonic()
-            here = f"{run.name} at {head}" if head else f"{run.name} here"
-            try:
-                if base:
-                    left = Side(f"{run.name} at {base}", run, base_root)
-                else:
-                    left = Side(f"{run.name}.base", _base(run), root)
-                right = Side(here, run, head_root)
-                place, given = folder / run.name, run.data_folder(data)
-                for tree in (base_root, head_root):
-                    share(run.data.paths if run.data else (), root, tree)
-                result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
-                code, text = result.comparison.code, _text(result)
-                tolerated = by_tolerance(result.comparison)
-                click.echo(text)
-                if closely and isinstance(result.comparison, Different):
-                    _localize(result, left, right, place, given)
-            except GoldenError as error:
-                code, text, tolerated = error.code, f"golden: {error}", False
-                click.echo(text, err=True)
-            traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
-            kept = out is not None and all((out / path / "trace.json").exists() for path in traces.values())
-            results.append(
-                Result(
-                    run=run.name,
-                    code=code,
-                    text=text,
-                    tolerated=tolerated,
-                    seconds=time.monotonic() - begun,
-                    budget=3 * run.budget,
-                    **(traces if kept else {}),
-                )
-            )
-    if len(suite) > 1 or out is not None:
-        return _finish("ab", suite, part, results, out)
-    return worst([int(result.code) for result in results])
-
-
-def _base(run: Run) -> Run:
-    if "base" not in run.variants:
-        raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
-    return run.variant("base")
-
-
-def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
-    found = localize(result, base, head, out=out, data=data, notify=_notify)
-    if found is None:
-        click.echo(
-            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
-        )
-    else:
-        click.echo(render_localized(found))
-
-
-@cli.command()
-@click.argument("left", type=click.Path(path_type=Path))
-@click.argument("right", type=click.Path(path_type=Path))
-def diff(left: Path, right: Path) -> int:
-    """Compare two traces, or two folders of traces by run."""
-    codes = []
-    for a, b in trace_pairs(left, right):
-        x, y = load_trace(a), load_trace(b)
-        found = compare(x, y)
-        click.echo(render(found, left=str(a), right=str(b)))
-        codes.append(int(found.code))
-    return worst(codes)
-
-
-@cli.command("reads")
-@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option(
-    "--json", "file", type=click.Path(path_type=Path), help="Write them to a file, for other tools."
-)
-def reads_command(folder: Path, file: Path | None) -> int:
-    """Where the program of a trace reads tensors to the host, and how often."""
-    trace = load_trace(folder)
-    click.echo(render_reads(by_site(trace)))
-    if file is not None:
-        write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
-    return ExitCode.IDENTICAL
-
-
-cli.add_command(report_command)
-
-
-def _text(result: AbResult) -> str:
-    return render(result.comparison, left=result.left.title, right=result.right.title)
-
-
-def _notify(message: str) -> None:
-    click.echo(message, err=True)
-
-
-@contextlib.contextmanager
-def _kept(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
-        yield Path(scratch)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
     try:
-        with ending_programs():
-            status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
-    except Ended as error:
-        click.echo(f"golden: ended by {error}; its programs too", err=True)
-        return error.code
+        status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
     except GoldenError as error:
+        from golden.report.plain import visible
+
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
     except click.ClickException as error:

@@ -15,6 +15,7 @@ from golden.compare.outcome import (
     FinalState,
     Identical,
     KindChange,
+    LivingState,
     NotComparable,
     OutputChange,
     ProcessCount,
@@ -70,7 +71,7 @@ def judge(
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
-    compared += amount
+    compared += amount + Compared(uncompared=_without_looks(left, right))
     divergences += written
     changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -79,6 +80,17 @@ def judge(
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
         return other_machine(unequal, found) if unequal else found
     return Identical(compared, envs, tolerated)
+
+
+def _without_looks(left: Trace, right: Trace) -> tuple[str, ...]:
+    """The trace of two that is of a time when nothing looked at what lives."""
+    sides = [any(process.looks for process in trace.processes) for trace in (left, right)]
+    if sides[0] == sides[1]:
+        return ()
+    old, new = (right, left) if sides[0] else (left, right)
+    if {"modules", "generators"} <= {*old.about.without, *new.about.without}:
+        return ()
+    return (f"modules and own generators ({old.title} was recorded without them)",)
 
 
 def other_machine(unequal: str, found: Different) -> NotComparable:
@@ -116,6 +128,14 @@ def _place(found: Divergence) -> tuple[float, float, int]:
             return (-1, 0, 0)
         case EventChange(moment=(number, point)):
             return (number, point, 0)
+        case LivingState(number=int(number), after=False):
+            # Seen since the step before, so before the backward passes of this one.
+            return (number, 0, 1)
+        case LivingState(number=int(number)):
+            return (number, _END, 6)
+        case LivingState():
+            # The final states of optimizers tell more.
+            return (_END, _END, 9)
         case StepOrder(number=number):
             return (number, 0, 1)
         case StepDivergence(number=number, point=point, kinds=(KindChange(kind="loss" | "buffers"), *_)):
@@ -123,6 +143,8 @@ def _place(found: Divergence) -> tuple[float, float, int]:
             return (number, point, 2)
         case StepDivergence(number=number, point=point):
             return (number, point, 3)
+        case StepCount(number=number, between=True):
+            return (number, 0, 1)
         case StepCount(number=number):
             return (number, _END, 4)
         case RandomState(number=number):
@@ -131,11 +153,13 @@ def _place(found: Divergence) -> tuple[float, float, int]:
             return (_END, _END, 7)
         case ReadValue(number=number):
             return (number if number is not None else _END, _END, 4)
-        case FinalState() | Rows() | OutputChange():
+        case FinalState():
             return (_END, _END, 8)
+        case Rows() | OutputChange():
+            return (_END, _END, 10)
         case ReadCount():
             # How often the host waits changes no bit: whatever does is said first.
-            return (_END, _END, 9)
+            return (_END, _END, 11)
 
 
 def env_verdicts(

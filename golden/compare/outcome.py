@@ -15,7 +15,8 @@ from golden.trace.tolerance import Tolerance
 class Compared:
     """How much was compared, pair by pair; ``left_out`` counts final states that could not be.
 
-    ``outputs`` counts lines and fields of what was printed and written; ``uncompared`` names what was not.
+    ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
+    the program's own generators; ``uncompared`` names what was not.
     """
 
     events: int = 0
@@ -27,6 +28,7 @@ class Compared:
     reads: int = 0
     left_out: int = 0
     outputs: int = 0
+    living: int = 0
     uncompared: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
@@ -40,6 +42,7 @@ class Compared:
             self.reads + other.reads,
             self.left_out + other.left_out,
             self.outputs + other.outputs,
+            self.living + other.living,
             tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
         )
 
@@ -95,12 +98,18 @@ class StepDivergence:
 
 @dataclass(frozen=True, slots=True)
 class StepCount:
-    """A stream took more steps on one side; a stream that is missing took none."""
+    """A stream took more steps on one side; a stream that is missing took none.
+
+    The first one that is more is ``step`` of the stream, at step ``number`` of the run; with ``between``,
+    both sides go on after it.
+    """
 
     stream: Stream
     left: int
     right: int
     number: int
+    step: int = 0
+    between: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +239,29 @@ class ReadValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """A module, or a generator of the program's own, in another state; ``title`` names it."""
+
+    title: str
+    kinds: tuple[KindChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LivingState:
+    """The first look at which something that lives differs: before the step ``number`` or ``after`` it.
+
+    ``number`` is None for the end of the run.
+    """
+
+    process: str
+    look: str
+    number: int | None
+    after: bool
+    changes: tuple[ModuleChange, ...]
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessCount:
     """Another number of processes took steps."""
 
@@ -248,6 +280,7 @@ Divergence = (
     | Rows
     | ReadCount
     | ReadValue
+    | LivingState
     | ProcessCount
 )
 

@@ -15,7 +15,7 @@ from golden.trace.events import Event, lookup
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
-Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules"]
 Overlap = Literal["start", "end"]
 
 
@@ -69,6 +69,7 @@ _TITLES: Mapping[Part, str] = {
     "reads": "no counted host read",
     "values": "no value of a host read",
     "outputs": "no output",
+    "modules": "no module or own generator",
 }
 
 
@@ -82,6 +83,8 @@ def _has(trace: Trace, part: Part) -> bool:
             return any(process.rng or any(step.rng for step in process.steps) for process in trace.processes)
         case "outputs":
             return any(output.rows for output in trace.outputs or ())
+        case "modules":
+            return any(process.looks for process in trace.processes)
         case "values":
             return any(p.values is not None for p in trace.processes)
         case "reads":
@@ -152,6 +155,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
         reads=process.reads if reads and scope.overlap != "start" else None,
         values=process.values if values and scope.overlap != "start" else {},
         final_files={o: path for o, path in process.final_files.items() if o in kept},
+        looks=process.looks if "modules" in scope.parts else (),
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
+from golden.compare.align import align
 from golden.compare.hostvalues import compare_values
+from golden.compare.living import compare_living
 from golden.compare.outcome import (
     Compared,
     FinalState,
     KindChange,
+    LivingState,
     RandomState,
     ReadCount,
     ReadValue,
@@ -37,7 +40,9 @@ _SIZES = {
 }
 
 
-Found = StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount | ReadValue
+Found = (
+    StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount | ReadValue | LivingState
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +59,26 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
 
     ``tolerances`` are of the final state.
     """
+    aligned = align(left, right)
+    taken = {stream: len(steps) for stream, steps in (by_stream(left) | by_stream(right)).items()}
+    counts = {count.stream: count for count in aligned.more}
+    whole = left, right
+    left, right = replace(left, steps=aligned.left), replace(right, steps=aligned.right)
     of_left, of_right = by_stream(left), by_stream(right)
     compared = Compared()
-    divergences: list[Found] = []
+    divergences: list[Found] = [*aligned.more]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
-    for stream in dict.fromkeys([*of_left, *of_right]):
+    for stream in taken:
         a, b = of_left.get(stream, []), of_right.get(stream, [])
         first, amount = _compare_stream(stream, a, b, left, right)
         compared += amount
         if first is not None:
             divergences.append(first)
-        if len(a) != len(b):
-            longer = a if len(a) > len(b) else b
-            number = longer[min(len(a), len(b))].number
-            divergences.append(StepCount(stream, len(a), len(b), number))
-        shortest = min(len(a), len(b))
-        steps_of[stream] = (
-            max(len(a), len(b)),
-            first.step if first is not None else (shortest if len(a) != len(b) else None),
-        )
-    order = _compare_order(left, right)
+        more = counts.get(stream)
+        firsts = [found.step for found in (first, more) if found is not None]
+        total = max(more.left, more.right) if more is not None else taken[stream]
+        steps_of[stream] = (total, min(firsts, default=None))
+    order = _compare_order(*whole)
     if order is not None:
         divergences.append(order)
     rng = _compare_rng(left, right)
@@ -82,10 +87,17 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     reads, count = compare_reads(left, right, of_left, of_right)
     if reads is not None:
         divergences.append(reads)
+    loaders = max(left.loader_processes, right.loader_processes)
+    if loaders and (left.reads is not None or right.reads is not None):
+        compared += Compared(uncompared=("what loader processes read to the host",))
     values, uncompared = compare_values(left, right, of_left, of_right)
     divergences += values
     compared += Compared(uncompared=uncompared)
-    finals, amount = _compare_finals(left, right, tolerances)
+    until = min((count.number for count in aligned.more if count.between), default=None)
+    living = compare_living(left, right, tolerances, until)
+    divergences += living.divergences
+    compared += Compared(living=living.compared, uncompared=living.uncompared)
+    finals, amount = _compare_finals(*whole, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
     compared += amount + Compared(rng_states=states, reads=count)

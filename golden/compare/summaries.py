@@ -70,6 +70,10 @@ def compare_summaries(
     outputs = compared.outputs if golden.outputs is not None else 0
     compared = replace(compared, outputs=outputs, uncompared=(*compared.uncompared, *uncompared))
     written += _values(golden.values, now.values)
+    of_looks, alone = _living(golden.living, now.living)
+    written += of_looks
+    living = compared.living if golden.living is not None else 0
+    compared = replace(compared, living=living, uncompared=(*compared.uncompared, *alone))
     if golden.values is None and now.values is not None:
         compared = replace(compared, uncompared=(*compared.uncompared, "values that the host reads"))
     if golden.whole == now.whole and not beyond and not written:
@@ -160,6 +164,20 @@ def _values(golden: Sequence[str] | None, now: Sequence[str] | None) -> list[Row
         return []
     where = "after the last step" if first == len(golden) - 1 else f"before step {first} overall"
     return [Rows(f"values that the host reads {where}", golden[first], now[first])]
+
+
+def _living(golden: Sequence[str] | None, now: Sequence[str] | None) -> tuple[list[Rows], tuple[str, ...]]:
+    """The first look at which modules or own generators differ, and what could not be compared."""
+    if golden is None or now is None:
+        told = now is not None
+        return [], ("modules and own generators (the golden was recorded without them)",) if told else ()
+    a, b = (dict(row.rpartition(" | ")[::2] for row in side) for side in (golden, now))
+    first = next((key for key in a if key in b and a[key] != b[key]), None)
+    alone = () if a.keys() == b.keys() else ("what lived on one side only",)
+    if first is None:
+        return [], alone
+    look, _, what = first.partition(" | ")
+    return [Rows(f"{what} at {look}", a[first], b[first])], alone
 
 
 def _bits(row: tuple[int, str]) -> str:

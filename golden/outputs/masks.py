@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from golden.trace.events import is_unstable
+from golden.trace.paths import is_unstable
 
 # A field whose name has one of these words is a time or a rate.
 _WORDS = {
@@ -66,6 +66,8 @@ class Masks:
     places: Mapping[str, str]
     unstable: Sequence[str] = ()
     expressions: Sequence[re.Pattern[str]] = ()
+    # The patterns that matched so far.
+    seen: set[str] = field(default_factory=set, compare=False)
 
     def text(self, text: str) -> str:
         """One line, or one value, with placeholders for what can't repeat."""
@@ -86,7 +88,9 @@ class Masks:
         name = path.rpartition(".")[2].rpartition("/")[2]
         words = {word.lower() for word in _SPLIT.split(name)}
         timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_COUNTS)
-        return is_unstable(path, self.unstable) or timed or name.lower().endswith(_ENDINGS)
+        matching = [pattern for pattern in self.unstable if is_unstable(path, (pattern,))]
+        self.seen.update(matching)
+        return bool(matching) or timed or name.lower().endswith(_ENDINGS)
 
     def lines(self, text: str) -> Iterator[str]:
         """The lines of a text that can repeat; of what was drawn over, only what remained."""

@@ -66,7 +66,7 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
     """Names of the parameters of one optimizer and of the buffers of the models they belong to."""
     places = [registry.place(parameter) for parameter in params]
     roots = list({id(p.root): p.root for p in places if p is not None}.values())
-    labels = {id(r): f"{type(r).__name__}#{registry.creation_index(r)}" for r in roots}
+    labels = {id(r): registry.label(r) for r in roots}
     several = len(roots) > 1
 
     def full(root: nn.Module, name: str) -> str:

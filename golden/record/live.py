@@ -7,27 +7,64 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from golden.trace.errors import RunFailed
 
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A run that is under way; ``folder`` takes its record, ``budget`` is how many seconds it should take."""
+
+    name: str
+    folder: Path
+    budget: float
+    begun: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float:
+        """How long it has run."""
+        return time.monotonic() - self.begun
+
+    def steps(self) -> int:
+        """How many optimizer steps its busiest process has taken."""
+        # The record may be gone by now.
+        with contextlib.suppress(OSError):
+            return count_steps(self.folder)
+        return 0
+
+
 _lock = threading.Lock()
-_live: set[subprocess.Popen[bytes]] = set()
+_live: dict[subprocess.Popen[bytes], Program] = {}
 _stopped = threading.Event()
 
 
 @contextlib.contextmanager
-def registered(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def registered(process: subprocess.Popen[bytes], program: Program) -> Iterator[None]:
     """Note a program while it runs; `RunFailed` if all are to end."""
     with _lock:
-        _live.add(process)
+        _live[process] = program
     try:
         if _stopped.is_set():
             raise RunFailed("stopped")
         yield
     finally:
         with _lock:
-            _live.discard(process)
+            _live.pop(process, None)
+
+
+def programs() -> list[Program]:
+    """What runs now."""
+    with _lock:
+        return list(_live.values())
+
+
+def count_steps(folder: Path) -> int:
+    """How many optimizer steps the record of a run has, of the process with the most."""
+    counts = [path.read_text().count('{"step":') for path in folder.glob("process-*/steps.jsonl")]
+    return max(counts, default=0)
 
 
 def stop_all() -> None:

@@ -61,6 +61,10 @@ class ModuleRegistry:
         # The same by outermost module, and for modules that have none.
         self._versions: Counter[int] = Counter()
         self._rootless = 0
+        # Grows with every registration: then another module may be an outermost one.
+        self._registrations = 0
+        self._outermost: list[weakref.ref[nn.Module]] = []
+        self._outermost_for = -1
 
     def install(self) -> None:
         """Listen to registrations, and to modules that are copied or unpickled past them."""
@@ -84,6 +88,7 @@ class ModuleRegistry:
         return hook
 
     def _on_module(self, module: nn.Module, name: str, child: Any) -> None:
+        self._registrations += 1
         self.note(module)
         if isinstance(child, nn.Module):
             self.note(child)
@@ -112,6 +117,7 @@ class ModuleRegistry:
         reference = self._known.get(key)
         if reference is not None and reference() is module:
             return
+        self._registrations += 1
         name = type(module).__name__
         self._known[key] = weakref.ref(module)
         self._created[key] = self._count[name]
@@ -121,6 +127,22 @@ class ModuleRegistry:
         """How many modules of its class were created before it."""
         self.note(module)
         return self._created[id(module)]
+
+    def roots(self) -> list[nn.Module]:
+        """Every module alive that no other one holds, in order of creation; wrappers are looked through."""
+        if self._outermost_for == self._registrations:
+            found = [module for reference in self._outermost if (module := reference()) is not None]
+            # What a module that is gone held may be an outermost one now.
+            if len(found) == len(self._outermost):
+                return found
+        self._outermost_for = self._registrations
+        found = _outermost(list(self._live()))
+        self._outermost = list(map(weakref.ref, found))
+        return found
+
+    def label(self, root: nn.Module) -> str:
+        """What a root is called: its class, and its number among those of the class."""
+        return f"{type(root).__name__}#{self.creation_index(root)}"
 
     def place(self, parameter: torch.Tensor) -> Place | None:
         """Where a parameter lives, or None if no module holds it."""
@@ -143,14 +165,7 @@ class ModuleRegistry:
 
     def _index(self) -> None:
         modules = list(self._live())
-        children = {
-            id(child)
-            for module in modules
-            if type(module).__name__ not in _TRANSPARENT
-            for child in module._modules.values()
-            if child is not None
-        }
-        roots = [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
+        roots = _outermost(modules)
         self._places = {}
         self._places_version = self._version
         self._indexed = set(map(id, modules))
@@ -178,3 +193,32 @@ class ModuleRegistry:
             if child is not None:
                 step = "" if type(module).__name__ in _TRANSPARENT else f"{name}."
                 self._walk(root, child, chain, prefix + step, seen)
+
+
+def _outermost(modules: list[nn.Module]) -> list[nn.Module]:
+    children = {
+        id(child)
+        for module in modules
+        if type(module).__name__ not in _TRANSPARENT
+        for child in module._modules.values()
+        if child is not None
+    }
+    return [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
+
+
+def walk(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Every module below and with a root, once, with what the names of its tensors begin with."""
+    stack: list[tuple[str, nn.Module]] = [("", root)]
+    seen: set[int] = set()
+    while stack:
+        prefix, module = stack.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        yield prefix, module
+        transparent = type(module).__name__ in _TRANSPARENT
+        stack += [
+            (prefix if transparent else f"{prefix}{name}.", child)
+            for name, child in reversed(module._modules.items())
+            if child is not None
+        ]

@@ -6,6 +6,7 @@ It is loaded under a private package name (see `inject/sitecustomize.py`) and dr
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import threading
@@ -28,10 +29,14 @@ from ..trace.kernels import families
 from ..trace.numbers import exact
 from . import layout as layouts
 from .handmade import Handmade
+from .living import Living
 from .naming import ModuleRegistry
+from .occasions import Occasions, is_due
+from .own_generators import OwnGenerators
 from .plan import Plan
 from .randomness import Generators
-from .reads import ReadCounter
+from .reads import ReadCounter, place_of
+from .seeds import Seeds
 from .tensorfile import writable, write_tensors
 from .written import EventLines
 
@@ -67,6 +72,7 @@ class Observer:
         self._state_left = int(spec["state_bytes"])
         self._registry = ModuleRegistry()
         self._generators = Generators()
+        self._seeds = Seeds(self._generators)
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._reads = (
@@ -74,6 +80,17 @@ class Observer:
             if spec["syncs"]
             else None
         )
+        without = spec["without"]
+        self._own_generators = OwnGenerators(place_of) if "generators" not in without else None
+        self._living: Living | None = None
+        if "modules" not in without or self._own_generators is not None:
+            self._living = Living(
+                self._registry if "modules" not in without else None,
+                self._own_generators,
+                self._write,
+                self._reads.muted if self._reads is not None else contextlib.nullcontext,
+                spec["unstable"],
+            )
         # Until the program makes an optimizer, backward passes are the clock.
         self._handmade: Handmade | None = Handmade(self._on_hand)
         self._lock = threading.RLock()
@@ -96,6 +113,8 @@ class Observer:
         self._begun, self._cpu = time.perf_counter(), time.process_time()
         if self._reads is not None:
             self._reads.reset()
+        if self._living is not None:
+            self._living.reset()
 
     def install(self) -> None:
         """Register every hook."""
@@ -116,6 +135,11 @@ class Observer:
         torch.autograd.backward = observed
         assert self._handmade is not None
         self._handmade.install(self._made_optimizer)
+        self._occasions = Occasions(Path(self._spec["outputs"]), self._on_occasion)
+        self._occasions.install()
+        self._seeds.install()
+        if self._own_generators is not None:
+            self._own_generators.install()
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self._finish)
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
@@ -180,7 +204,18 @@ class Observer:
         self._stop_log()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
+            if self._living is not None and is_due(self._steps - 1):
+                self._living.look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
+        self._seconds += time.thread_time() - begun
+
+    def _on_occasion(self, name: str) -> None:
+        # Every operation is logged now, and there is nothing to look for any more.
+        if self._living is None or self._finished or self._log is not None or os.getpid() != self._pid:
+            return
+        begun = time.thread_time()
+        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+            self._living.look(f"{name}, before step {self._steps}", self._steps)
         self._seconds += time.thread_time() - begun
 
     def _start_log(self) -> None:
@@ -343,6 +378,9 @@ class Observer:
         if os.getpid() != self._pid or self._finished:
             return
         self._stop_log()
+        if self._living is not None:
+            with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+                self._living.last()
         for number in sorted(self._finals):
             # Saving one may set off a collection in which the next one dies, and is saved.
             self._on_death(number, self._pid)
@@ -352,6 +390,8 @@ class Observer:
             "end": self._steps,
             "rng": self._generators.digests(complete=True),
             "left_out": sorted(self._left_out),
+            "only_golden_seeds": self._seeds.never_given(),
+            "loader_processes": self._occasions.loader_processes,
             **self._take_reads(),
             **_canary(self._spec),
         }

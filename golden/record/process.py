@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
-from golden.record.live import registered
+from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
 from golden.trace.errors import RunFailed, UnusableInput
@@ -155,7 +155,7 @@ def execute(
         except OSError as error:
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
-            with registered(process):
+            with registered(process, Program(run.name, folder, run.budget)):
                 status = _wait(process, run, folder, outputs)
         finally:
             _kill(process, folder)
@@ -163,7 +163,7 @@ def execute(
         return
     last = _last_line(stderr_file)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
-    if status == NO_SUCH_ENTRY or (missing and status == 1 and _count_steps(folder) == 0):
+    if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
         raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
@@ -219,13 +219,8 @@ def _last_line(path: Path) -> str:
     return lines[-1][:500] if lines else ""
 
 
-def _count_steps(folder: Path) -> int:
-    counts = [path.read_text().count('{"step":') for path in folder.glob("process-*/steps.jsonl")]
-    return max(counts, default=0)
-
-
 def _reached(folder: Path) -> str:
-    count = _count_steps(folder)
+    count = count_steps(folder)
     return (
         f"after {count} optimizer step{'' if count == 1 else 's'}"
         if count

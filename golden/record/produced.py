@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -40,9 +41,19 @@ class Declared:
 
 
 def gather(
-    run: Run, *, root: Path, folder: Path, outputs: Path, declared: Declared, processes: int
+    run: Run,
+    *,
+    root: Path,
+    folder: Path,
+    outputs: Path,
+    declared: Declared,
+    processes: int,
+    seen: set[str],
 ) -> list[Output]:
-    """Everything that the run printed and wrote, but for its events and what it says to leave out."""
+    """Everything that the run printed and wrote, but for its events and what it says to leave out.
+
+    Patterns of unstable fields that matched are added to ``seen``.
+    """
     without = run.observe.without
     events = set(outputs.glob(run.events.files)) if run.events else set()
     files: list[tuple[str, Path]] = []
@@ -55,7 +66,7 @@ def gather(
         None if "stdout" in without else folder / "stdout.txt",
         None if "stderr" in without else folder / "stderr.txt",
         kept,
-        masks(run, root=root, outputs=outputs),
+        replace(masks(run, root=root, outputs=outputs), seen=seen),
         ordered=processes <= 1,
     )
 

@@ -6,6 +6,7 @@ of CPU tensors, which become waits when the same program runs on a GPU.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import marshal
 import os
@@ -13,6 +14,7 @@ import sys
 import sysconfig
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -147,6 +149,15 @@ class ReadCounter:
 
         return keep
 
+    @contextlib.contextmanager
+    def muted(self) -> Iterator[None]:
+        """Count nothing that this thread reads meanwhile."""
+        before, self._local.inside = self._local.inside, True
+        try:
+            yield
+        finally:
+            self._local.inside = before
+
     def _listen(self) -> None:
         """Count torch's warnings of synchronising operations, and keep them from the program's output."""
         warnings.filterwarnings("always", message=_SYNC_WARNING)
@@ -232,6 +243,17 @@ def _digest(value: Any) -> str:
         return xxhash.xxh3_64_hexdigest(marshal.dumps(value, 2))
     except ValueError:
         return type(value).__name__
+
+
+def place_of(frame: FrameType | None) -> str:
+    """The file, line and function of the nearest frame that is the program's own; empty if there is none."""
+    here = Path.cwd()
+    while frame is not None:
+        code = frame.f_code
+        if _kind_of(code.co_filename) == _PROGRAM:
+            return f"{_shown(Path(code.co_filename), here)}:{frame.f_lineno} {code.co_qualname}"
+        frame = frame.f_back
+    return ""
 
 
 def _kind_of(file: str) -> int:

@@ -101,6 +101,8 @@ def _record(
             "syncs": run.observe.syncs,
             "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
             "without": list(run.observe.without),
+            "outputs": str(outputs.resolve()),
+            "unstable": _unstable(run),
             **closely,
         }
         variables = environment(run, root=root, observe=observe)
@@ -112,9 +114,16 @@ def _record(
             execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
             seconds = time.monotonic() - begun
         processes = _processes(folder)
-        events, event_files = _events(run, outputs)
+        seen: set[str] = set()
+        events, event_files = _events(run, outputs, seen)
         produced = gather(
-            run, root=root, folder=folder, outputs=outputs, declared=declared, processes=len(processes)
+            run,
+            root=root,
+            folder=folder,
+            outputs=outputs,
+            declared=declared,
+            processes=len(processes),
+            seen=seen,
         )
     write_outputs(folder, produced)
     if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
@@ -141,7 +150,13 @@ def _record(
         env_path=run.env.path if run.env else None,
         event_files=event_files,
         without=list(run.observe.without),
+        unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
     )
+
+
+def _unstable(run: Run) -> list[str]:
+    """The patterns of all fields that can't repeat."""
+    return [*run.outputs.unstable, *(run.events.unstable if run.events else ())]
 
 
 def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path | None) -> None:
@@ -182,7 +197,7 @@ def _readable(part: str, outputs: Path, root: Path) -> str:
     return part.replace(str(outputs), "{out}").replace(str(root), "{root}")
 
 
-def _events(run: Run, outputs: Path) -> tuple[list[Event], dict[str, int]]:
+def _events(run: Run, outputs: Path, seen: set[str]) -> tuple[list[Event], dict[str, int]]:
     """All events in order, and the first one of each file."""
     if run.events is None:
         return [], {}
@@ -196,6 +211,7 @@ def _events(run: Run, outputs: Path) -> tuple[list[Event], dict[str, int]]:
             type_field=run.events.type,
             env_field=run.env.field if run.env else None,
             unstable=run.events.unstable,
+            seen=seen,
         )
     if not events:
         what = f"wrote no file that matches {run.events.files}" if not files else "wrote no event"

@@ -47,7 +47,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules"]
 
 
 class Events(_Table):
@@ -65,7 +65,7 @@ class Events(_Table):
 
 
 # What can be left unobserved, by name.
-Produced = Literal["stdout", "stderr", "files", "values"]
+Produced = Literal["stdout", "stderr", "files", "values", "modules", "generators"]
 
 
 class Outputs(_Table):
@@ -161,8 +161,9 @@ class Observe(_Table):
         syncs: whether host reads are counted.
         state_mib: how much of the final state is kept, in MiB; the verdict says how many optimizers'
             states were too much for it, or of a type that safetensors can't hold.
-        without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads.
-            The verdict names them.
+        without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads,
+            ``modules`` beside what optimizers step, ``generators`` of the program's own. The verdict
+            names them.
     """
 
     steps: bool = True

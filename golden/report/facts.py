@@ -10,6 +10,7 @@ from golden.compare.outcome import (
     EventChange,
     FinalState,
     KindChange,
+    LivingState,
     OutputChange,
     ProcessCount,
     RandomState,
@@ -80,7 +81,7 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
         case OutputChange():
             said, *details = describe(found)
             return (("Output", found.output), ("What", said), *(("Place", line) for line in details))
-        case ReadCount() | ReadValue():
+        case ReadCount() | ReadValue() | LivingState():
             said, *details = describe(found)
             return (("What", said), *(("Place", line) for line in details))
         case ProcessCount():

@@ -17,6 +17,7 @@ from golden.compare.outcome import (
     FinalState,
     Identical,
     KindChange,
+    LivingState,
     NotComparable,
     OutputChange,
     ProcessCount,
@@ -42,6 +43,9 @@ KIND_TITLES = {
     "params": "parameter",
     "state": "optimizer state",
     "rng": "random state",
+    "training": "training flag",
+    "requires_grad": "requires_grad",
+    "extra": "extra state",
 }
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
@@ -108,6 +112,8 @@ def amounts(compared: Compared) -> str:
     ]
     if compared.outputs:
         parts.append(_many(compared.outputs, "value") + " of output")
+    if compared.living:
+        parts.append(_many(compared.living, "state") + " of modules and own generators")
     text = ", ".join(parts)
     return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
 
@@ -211,6 +217,10 @@ def _described(divergence: Divergence) -> list[str]:
             place = f"step {step} of {stream.title} (step {number} overall{optimizer})"
             head = f"{place}: {_kind(kinds[0])}"
             return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
+        case StepCount(stream=stream, left=left, right=right) if divergence.between:
+            side, apart = ("left", left - right) if left > right else ("right", right - left)
+            where = f"{_many(apart, 'step')} more of {stream.title} on the {side}"
+            return [f"{where}, at step {divergence.number} overall: {left} on the left, {right} on the right"]
         case StepCount(stream=stream, left=left, right=right):
             return [f"number of steps of {stream.title}: {left} on the left, {right} on the right"]
         case StepOrder(number=number, left=a, right=b):
@@ -232,6 +242,8 @@ def _described(divergence: Divergence) -> list[str]:
             return _reads(divergence)
         case ReadValue():
             return _read_values(divergence)
+        case LivingState():
+            return _living(divergence)
         case ProcessCount(left=left, right=right):
             return [f"processes that took steps: {left} on the left, {right} on the right"]
         case Rows(part=part, left=left, right=right):
@@ -302,6 +314,21 @@ def _reads(found: ReadCount) -> list[str]:
     if found.steps:
         lines.append(f"another number of reads before {found.steps:,} of {_many(found.total, 'step')}")
     return lines
+
+
+def _living(found: LivingState) -> list[str]:
+    process = "" if found.process == "rank-0" else f" of {found.process.replace('-', ' ')}"
+    first, *more = found.changes
+    if found.number is None:
+        where = "at the end"
+    else:
+        where = f"after step {found.number} overall" if found.after else f"at {found.look} overall"
+    others = f" and {_many(len(more), 'other')}" if more else ""
+    lines = [f"{first.title}{process} {where}{others}: {_kind(first.kinds[0])}"]
+    lines += [line for line in _tensors(first.kinds) if not line.endswith("differs")]
+    lines += [f"{change.title}: {_kind(change.kinds[0])}" for change in more[:_SHOWN]]
+    before = found.before.replace(", before", ": before")
+    return [*lines, f"last identical: {before}"]
 
 
 def _read_values(found: ReadValue) -> list[str]:

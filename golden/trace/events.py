@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from golden.trace.errors import RunFailed
 from golden.trace.moments import Moment
+from golden.trace.paths import is_unstable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,12 @@ class Event:
 
 
 def read_events(
-    path: Path, *, type_field: str, env_field: str | None, unstable: Sequence[str]
+    path: Path, *, type_field: str, env_field: str | None, unstable: Sequence[str], seen: set[str]
 ) -> list[Event]:
-    """The events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`."""
+    """The events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`.
+
+    Patterns of ``unstable`` that matched are added to ``seen``.
+    """
     events = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if not line.strip():
@@ -48,14 +51,16 @@ def read_events(
                 f"{path.name} line {number}: not a JSON object: {line[:60]!r}; "
                 "the script stopped while writing it, or `events.files` matches another kind of file"
             ) from None
-        events.append(_event(record, type_field, env_field, unstable))
+        events.append(_event(record, type_field, env_field, unstable, seen))
     return events
 
 
-def _event(record: dict[str, Any], type_field: str, env_field: str | None, unstable: Sequence[str]) -> Event:
+def _event(
+    record: dict[str, Any], type_field: str, env_field: str | None, unstable: Sequence[str], seen: set[str]
+) -> Event:
     env = lookup(record, env_field) if env_field else None
     kind = lookup(record, type_field)
-    payload = _stable(record, unstable, "")
+    payload = _stable(record, unstable, "", seen)
     return Event(
         kind=_well_formed(kind) if kind is not None else "(no type)",
         env=env if isinstance(env, int) and not isinstance(env, bool) else None,
@@ -75,19 +80,16 @@ def lookup(record: Any, dotted: str) -> Any:
     return record
 
 
-def _stable(value: Any, unstable: Sequence[str], path: str) -> Any:
+def _stable(value: Any, unstable: Sequence[str], path: str, seen: set[str]) -> Any:
     if isinstance(value, dict):
-        return {
-            key: _stable(item, unstable, f"{path}.{key}" if path else key)
-            for key, item in value.items()
-            if not is_unstable(f"{path}.{key}" if path else key, unstable)
-        }
+        kept = {}
+        for key, item in value.items():
+            below = f"{path}.{key}" if path else key
+            matching = [pattern for pattern in unstable if is_unstable(below, (pattern,))]
+            seen.update(matching)
+            if not matching:
+                kept[key] = _stable(item, unstable, below, seen)
+        return kept
     if isinstance(value, list):
-        return [_stable(item, unstable, f"{path}.{index}") for index, item in enumerate(value)]
+        return [_stable(item, unstable, f"{path}.{index}", seen) for index, item in enumerate(value)]
     return value
-
-
-def is_unstable(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a field is named unstable: with a dot a pattern matches the path, else any name."""
-    name = path.rpartition(".")[2]
-    return any(fnmatchcase(path if "." in pattern else name, pattern) for pattern in patterns)

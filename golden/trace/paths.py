@@ -1,8 +1,10 @@
-"""Names that say which env they belong to."""
+"""Names that say which env they belong to, and names of fields that can't repeat."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 PLACEHOLDER = "{env}"
@@ -21,3 +23,9 @@ def env_of(name: str, path: str) -> int | None:
 def _pattern(path: str) -> re.Pattern[str]:
     before, _, after = path.partition(PLACEHOLDER)
     return re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}")
+
+
+def is_unstable(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a field is named unstable: with a dot a pattern matches the path, else any name."""
+    name = path.rpartition(".")[2]
+    return any(fnmatchcase(path if "." in pattern else name, pattern) for pattern in patterns)

@@ -12,6 +12,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict
 
 from golden.trace.events import Event, lookup
+from golden.trace.living import END
 from golden.trace.outputs import Output, leaves
 from golden.trace.reads import totals
 from golden.trace.streams import streams
@@ -56,6 +57,8 @@ class Summary(_Table):
     outputs: dict[str, OutputRows] | None = None
     # A row per step: what the host has read since the one before it; then what it read after the last one.
     values: list[str] | None = None
+    # A row per look and module, or kind of own generator: the look, what, a short digest. None as above.
+    living: list[str] | None = None
 
 
 class Common(_Table):
@@ -105,6 +108,7 @@ def summarise(trace: Trace) -> Summary:
         tolerated=tolerated,
         whole=whole.hexdigest(),
         values=_values(trace),
+        living=_living(trace),
         outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
     )
 
@@ -118,6 +122,30 @@ def _values(trace: Trace) -> list[str] | None:
             # Not by place: a read that moved is the same read.
             found.append(_short(sorted(values.values())) if values else "-")
     return fold(found)
+
+
+def _living(trace: Trace) -> list[str] | None:
+    if not any(process.looks for process in trace.processes):
+        return None
+    rows = []
+    for process in trace.processes:
+        of = "" if process.name == "rank-0" else f" of {process.name}"
+        for look in process.looks:
+            groups: dict[str, list[Any]] = {}
+            for module in look.modules:
+                groups.setdefault(module.group, []).append(module.content)
+            for generator in look.generators or ():
+                groups.setdefault(f"{generator.kind} generators", []).append(generator.state)
+            rows += [f"{look.name}{of} | {len(g)} {name} | {_short(g)}" for name, g in groups.items()]
+    return _thinned(rows)
+
+
+def _thinned(rows: list[str]) -> list[str]:
+    """At most `ROWS_AT_MOST` rows, not folded: only looks that both sides took are compared."""
+    last = [row for row in rows if row.startswith(END)][:ROWS_AT_MOST]
+    rest = [row for row in rows if not row.startswith(END)]
+    room = max(1, ROWS_AT_MOST - len(last))
+    return [*rest[:: max(1, -(-len(rest) // room))], *last]
 
 
 def _output_rows(output: Output) -> OutputRows:

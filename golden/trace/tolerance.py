@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from golden.trace.events import is_unstable
+from golden.trace.paths import is_unstable
 
 Kind = Literal["events", "loss", "buffers", "grads", "params", "state"]
 _NEVER = ("counts", "settings", "rng", "syncs", "reads", "steps")

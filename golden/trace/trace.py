@@ -12,13 +12,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
+from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
 from golden.trace.outputs import Output, load_outputs
 from golden.trace.tolerance import Tolerance
 
-FORMAT = 3
-# Those that are read: one of format 2 holds no outputs.
-_READABLE = (2, FORMAT)
+FORMAT = 4
+# Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns.
+_READABLE = (2, 3, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -41,6 +42,8 @@ class About(BaseModel):
     env_path: str | None = None
     event_files: dict[str, int] = {}
     without: list[str] = []
+    # Patterns of unstable fields that matched none of events and outputs.
+    unmatched: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ class Process:
     """What one process of a run did: its steps and its last random-number states.
 
     ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
-    ``final_files`` are the safetensors files of the final state, by optimizer.
+    ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
+    nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
+    a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
+    patterns that left out extra state.
     """
 
     name: str
@@ -130,6 +136,10 @@ class Process:
     reads: Mapping[Site, int] | None
     final_files: Mapping[int, Path]
     values: Mapping[Site, str] | None = None
+    looks: tuple[Look, ...] = ()
+    only_golden_seeds: tuple[str, ...] = ()
+    loader_processes: int = 0
+    unstable_seen: tuple[str, ...] = ()
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -207,7 +217,10 @@ def _load_process(folder: Path) -> Process:
     steps: list[Step] = []
     sites: dict[int, Site] = {}
     end: dict[str, Any] = {}
+    looks = Looks()
     for record in map(json.loads, lines):
+        if looks.read(record):
+            continue
         if "step" in record:
             current = settings.setdefault(record["optimizer"], {})
             if record["settings"]:
@@ -246,6 +259,10 @@ def _load_process(folder: Path) -> Process:
         observing=end.get("observing", 0.0),
         reads=_reads(end.get("reads"), sites),
         values=_values(end.get("values"), sites),
+        looks=tuple(looks.found),
+        only_golden_seeds=tuple(end.get("only_golden_seeds", ())),
+        loader_processes=end.get("loader_processes", 0),
+        unstable_seen=tuple(looks.unstable_seen),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 

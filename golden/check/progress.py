@@ -1,0 +1,77 @@
+"""How far programs under test are: a line that is drawn over on a terminal, else one every ten seconds."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+import click
+
+from golden.record.live import Program, programs
+
+_ON_TERMINAL_S, _ELSEWHERE_S = 1.0, 10.0
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Says on stderr what is done now, unless it is to be quiet."""
+
+    def __init__(self) -> None:
+        self._quiet = False
+        self._drawn = False
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def shown(self, *, quiet: bool, every: float | None = None) -> Iterator[None]:
+        """Within it a thread tells how far the programs are, every ``every`` seconds."""
+        before, self._quiet = self._quiet, quiet
+        ended = threading.Event()
+        terminal = sys.stderr.isatty()
+        seconds = every or (_ON_TERMINAL_S if terminal else _ELSEWHERE_S)
+        thread = threading.Thread(target=self._tell, args=(ended, seconds, terminal), daemon=True)
+        if not quiet:
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if not quiet:
+                thread.join()
+            self._clear()
+            self._quiet = before
+
+    def say(self, message: str) -> None:
+        """One line."""
+        if not self._quiet:
+            self._clear()
+            click.echo(message, err=True)
+
+    def _tell(self, ended: threading.Event, seconds: float, terminal: bool) -> None:
+        while not ended.wait(seconds):
+            told = [_told(program) for program in programs()]
+            if not told:
+                continue
+            if terminal:
+                with self._lock:
+                    self._drawn = True
+                    click.echo(f"{_CLEAR}{'; '.join(told)}", err=True, nl=False)
+            else:
+                for line in told:
+                    click.echo(line, err=True)
+
+    def _clear(self) -> None:
+        with self._lock:
+            if self._drawn:
+                click.echo(_CLEAR, err=True, nl=False)
+                self._drawn = False
+
+
+def _told(program: Program) -> str:
+    steps = program.steps()
+    done = f", {steps:,} optimizer step{'' if steps == 1 else 's'}" if steps else ""
+    return f"{program.name}: {program.seconds():.0f} s of about {program.budget:g} s{done}"
+
+
+progress = Progress()

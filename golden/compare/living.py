@@ -1,0 +1,199 @@
+"""Modules and own generators of two processes: the first look at which any of them differs.
+
+Only looks that both sides took are compared, and at each only what lived on both: how long something lives is
+no part of what a program computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from golden.compare.outcome import KindChange, LivingState, ModuleChange, TensorChange
+from golden.trace.living import MODULE_KINDS, Look, ModuleState, OwnGenerator
+from golden.trace.tolerance import Tolerance, find
+from golden.trace.trace import Process
+
+_HEX = 32
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LivingResult:
+    """The first look that differs, how many states were compared, and what could not be."""
+
+    divergences: tuple[LivingState, ...]
+    compared: int
+    uncompared: tuple[str, ...]
+
+
+def compare_living(
+    left: Process, right: Process, tolerances: Sequence[Tolerance] = (), until: int | None = None
+) -> LivingResult:
+    """Compare what lived in one process on both sides.
+
+    From the step ``until`` on, the sides are not at the same step any more: then only the end is compared.
+    """
+    if not left.looks or not right.looks:
+        return LivingResult((), 0, ())
+    others = {look.name: look for look in right.looks}
+    found: list[LivingState] = []
+    compared = 0
+    alone: dict[str, None] = {}
+    before = "the start"
+    for look in left.looks:
+        other = others.get(look.name)
+        if other is None or (until is not None and look.number is not None and look.number >= until):
+            continue
+        result = _compare_look(look, other, tolerances)
+        compared += result.compared
+        alone |= dict.fromkeys(result.alone)
+        if result.changes and not found:
+            found.append(
+                LivingState(left.name, look.name, look.number, look.after, tuple(result.changes), before)
+            )
+        before = look.name
+    return LivingResult(tuple(found), compared, (*_unlooked(left, right), *_alone(alone)))
+
+
+def _unlooked(left: Process, right: Process) -> Iterator[str]:
+    sides = [process.looks for process in (left, right)]
+    if any(look.generators is None for looks in sides for look in looks):
+        yield "own generators while threads may draw from them"
+    unseeded = max(looks[-1].unseeded for looks in sides)
+    if unseeded:
+        yield f"{unseeded} generator{'' if unseeded == 1 else 's'} made without a seed"
+    beyond = max(looks[-1].beyond for looks in sides)
+    if beyond:
+        yield f"{beyond} more modules"
+
+
+def _alone(labels: Mapping[str, None]) -> Iterator[str]:
+    if labels:
+        shown = ", ".join(list(labels)[:3]) + (" …" if len(labels) > 3 else "")
+        yield f"what lived on one side only ({shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    changes: list[ModuleChange]
+    compared: int
+    alone: list[str]
+
+
+def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _Result:
+    changes, alone = [], []
+    pairs, one_side = paired(
+        left.modules, right.modules, lambda m: m.group, lambda m: _content(m, tolerances)
+    )
+    alone += [module.label for module in one_side]
+    for a, b in pairs:
+        kinds = _kinds(a, b, tolerances)
+        if kinds:
+            changes.append(ModuleChange(f"module {a.label}", kinds))
+    compared = min(len(left.modules), len(right.modules))
+    if left.generators is not None and right.generators is not None:
+        unequal, lonely = paired(left.generators, right.generators, lambda g: g.kind, lambda g: g.state)
+        alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
+        compared += min(len(left.generators), len(right.generators))
+        changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in unequal]
+    return _Result(changes, compared, alone)
+
+
+def _title(generator: OwnGenerator) -> str:
+    kind = "Python" if generator.kind == "python" else generator.kind
+    return f"{kind} generator made at {generator.place}"
+
+
+def paired(
+    left: Sequence[T], right: Sequence[T], group: Callable[[T], str], content: Callable[[T], Hashable]
+) -> tuple[list[tuple[T, T]], list[T]]:
+    """Of two sides the pairs that differ, and what only one side has, group by group.
+
+    What has equal content belongs together; of what is left, the first to the first, and so on.
+    """
+    unequal: list[tuple[T, T]] = []
+    alone: list[T] = []
+    for name in dict.fromkeys([*map(group, left), *map(group, right)]):
+        a, b = [x for x in left if group(x) == name], [y for y in right if group(y) == name]
+        if len(a) == len(b):
+            # In order of creation: two that took each other's place differ.
+            unequal += [(x, y) for x, y in zip(a, b, strict=True) if content(x) != content(y)]
+            continue
+        rest = list(b)
+        lonely = []
+        for x in a:
+            equal = next((y for y in rest if content(y) == content(x)), None)
+            if equal is None:
+                lonely.append(x)
+            else:
+                rest.remove(equal)
+        unequal += zip(lonely, rest, strict=False)
+        alone += [*lonely[len(rest) :], *rest[len(lonely) :]]
+    return unequal, alone
+
+
+def _content(state: ModuleState, tolerances: Sequence[Tolerance]) -> Hashable:
+    form, digests, *rest = state.content
+    if tolerances:
+        digests = tuple(tuple(_tensors(state, kind, tolerances).items()) for kind in MODULE_KINDS)
+    return (form, digests, *rest)
+
+
+def _tensors(state: ModuleState, kind: str, tolerances: Sequence[Tolerance]) -> dict[str, str]:
+    """The digests of one kind by name, without what has a tolerance: that is judged at the end of the run."""
+    text = state.digests[kind]
+    return {
+        name: text[index * _HEX : (index + 1) * _HEX]
+        for index, (name, _, _) in enumerate(state.form.tensors[kind])
+        if find(tolerances, kind, name) is None
+    }
+
+
+def _kinds(a: ModuleState, b: ModuleState, tolerances: Sequence[Tolerance]) -> tuple[KindChange, ...]:
+    """In what two modules differ."""
+    found = []
+    for kind in MODULE_KINDS:
+        x, y = _tensors(a, kind, tolerances), _tensors(b, kind, tolerances)
+        changes = tuple(
+            TensorChange(name, None, _absent(name, x, y))
+            for name in dict.fromkeys([*x, *y])
+            if x.get(name) != y.get(name)
+        )
+        if changes:
+            found.append(KindChange(kind, len(x.keys() | y.keys()), changes))
+    if a.form.tensors != b.form.tensors and not found:
+        found.append(KindChange("layout", 0, ()))
+    parameters = [name for name, _, _ in a.form.tensors["params"]]
+    for flag, names, before, now in (
+        ("training", a.form.modules, a.training, b.training),
+        ("requires_grad", parameters, a.requires_grad, b.requires_grad),
+    ):
+        if before != now:
+            found.append(KindChange(flag, len(before), _flags(names, before, now)))
+    if a.extra != b.extra:
+        changes = tuple(
+            TensorChange(path, None, f"{a.extra.get(path, 'absent')} -> {b.extra.get(path, 'absent')}")
+            for path in dict.fromkeys([*a.extra, *b.extra])
+            if a.extra.get(path) != b.extra.get(path)
+        )
+        if changes:
+            found.append(KindChange("extra", len(a.extra.keys() | b.extra.keys()), changes))
+    return tuple(found)
+
+
+def _absent(name: str, x: Mapping[str, str], y: Mapping[str, str]) -> str:
+    return "" if name in x and name in y else f"absent on the {'right' if name in x else 'left'}"
+
+
+def _flags(names: Sequence[str], x: str, y: str) -> tuple[TensorChange, ...]:
+    if len(x) != len(y):
+        return (TensorChange("(all)", None, f"{len(x)} -> {len(y)}"),)
+    told = names if len(names) == len(x) else [str(index) for index in range(len(x))]
+    words = {"0": "False", "1": "True"}
+    return tuple(
+        TensorChange(name or "(the whole)", None, f"{words[a]} -> {words[b]}")
+        for name, a, b in zip(told, x, y, strict=True)
+        if a != b
+    )

@@ -1,0 +1,51 @@
+"""What a module's `get_extra_state` gives, as text by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+import xxhash
+
+from ..trace.digest import digests, plain
+from ..trace.paths import is_unstable
+
+_DEEPEST = 8
+_PLAIN = (int, float, complex, str, bool, type(None))
+
+
+def describe(
+    value: Any, unstable: Sequence[str], seen: set[str], path: str = "extra_state", depth: int = 0
+) -> Iterator[tuple[str, str]]:
+    """Its leaves: numbers and text as they are, bytes and tensors by digest, of other objects their class.
+
+    Patterns of ``unstable`` that matched are added to ``seen``.
+    """
+    matching = [pattern for pattern in unstable if is_unstable(path, (pattern,))]
+    if matching:
+        seen.update(matching)
+        return
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        for key, item in value.items():
+            yield from describe(item, unstable, seen, f"{path}.{key}", depth + 1)
+    elif isinstance(value, (list, tuple)) and depth < _DEEPEST:
+        for index, item in enumerate(value):
+            yield from describe(item, unstable, seen, f"{path}.{index}", depth + 1)
+    else:
+        yield path, _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, torch.Tensor) and value.device.type != "meta":
+        raw = digests([part.contiguous() for part in plain(value.detach())])
+        return f"{str(value.dtype)[6:]}{list(value.shape)} {xxhash.xxh3_64_hexdigest(raw)}"
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, (bytes, bytearray)):
+        return f"{len(value)} bytes {xxhash.xxh3_64_hexdigest(value)}"
+    if hasattr(value, "tobytes"):
+        return f"{type(value).__name__} {xxhash.xxh3_64_hexdigest(value.tobytes())}"
+    if hasattr(value, "getvalue"):
+        return _text(value.getvalue())
+    return f"({type(value).__name__})"

@@ -1,0 +1,192 @@
+"""Everything that lives in a process, looked at on some occasions: modules, and generators of its own.
+
+Of every module that no other one holds: its parameters and buffers, which modules are in training, which
+parameters want gradients, and extra state. A module that goes before the end is looked at as it goes.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+from ..trace.living import END, MODULE_KINDS
+from .extra_state import describe
+from .naming import ModuleRegistry, walk
+from .own_generators import OwnGenerators, Row, other_threads
+from .plan import Plan
+
+_AT_MOST = 256
+_NO_EXTRA = nn.Module.get_extra_state
+_Tables = list[tuple[str, dict[str, Any], dict[str, Any]]]
+
+
+@dataclass
+class _Followed:
+    """What is known about one root."""
+
+    label: str
+    # What holds its tensors, which outlives it by a moment: never the tensors, which it may replace.
+    tables: _Tables = field(default_factory=list)
+    plan: Plan | None = None
+    named_for: list[tuple[str, str]] = field(default_factory=list)
+    form: int = -1
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+class Living:
+    """Looks at what lives, and writes what is another than at the look before.
+
+    ``write`` takes a record; ``quietly`` is a context in which the host's reads aren't counted.
+    """
+
+    def __init__(
+        self,
+        registry: ModuleRegistry | None,
+        generators: OwnGenerators | None,
+        write: Callable[[dict[str, Any]], None],
+        quietly: Callable[[], AbstractContextManager[Any]],
+        unstable: Sequence[str],
+    ) -> None:
+        self._registry, self._generators = registry, generators
+        self._write, self._quietly, self._unstable = write, quietly, unstable
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen, as a forked process must."""
+        self._pid = os.getpid()
+        self._followed: weakref.WeakKeyDictionary[nn.Module, _Followed] = weakref.WeakKeyDictionary()
+        self._by_number: dict[int, _Followed] = {}
+        self._gone: list[dict[str, Any]] = []
+        self._forms = self._numbered = self._beyond = 0
+        self._rows: list[Row] | None = []
+        self._unstable_seen: set[str] = set()
+
+    def look(self, name: str, number: int | None, *, after: bool = False) -> None:
+        """Write what changed since the last look; ``number`` is the step before or ``after`` which it is."""
+        roots: dict[str, dict[str, Any]] = {}
+        beyond = 0
+        for root in self._registry.roots() if self._registry is not None else ():
+            followed = self._follow(root)
+            if followed is None:
+                beyond += 1
+                continue
+            state = self._state(root, followed)
+            if state and state != followed.state:
+                roots[followed.label] = followed.state = state
+        self._beyond = max(self._beyond, beyond)
+        gone, self._gone = self._gone, []
+        record: dict[str, Any] = {
+            "look": name,
+            "number": number,
+            "after": after,
+            "roots": roots,
+            "gone": gone,
+        }
+        if self._generators is not None:
+            rows = None if other_threads() else self._generators.rows()
+            if rows != self._rows:
+                record["generators"] = self._rows = rows
+            if number is None:
+                record["unseeded"] = self._generators.unseeded
+        if number is None:
+            record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable_seen)}
+        self._write(record)
+
+    def last(self) -> None:
+        """Look for the last time."""
+        self.look(END, None)
+
+    def _follow(self, root: nn.Module) -> _Followed | None:
+        assert self._registry is not None
+        found = self._followed.get(root)
+        if found is None:
+            if len(self._by_number) >= _AT_MOST:
+                return None
+            found = self._followed[root] = _Followed(self._registry.label(root))
+            number, self._numbered = self._numbered, self._numbered + 1
+            self._by_number[number] = found
+            weakref.finalize(root, self._on_death, number, self._pid).atexit = False
+        return found
+
+    def _state(self, root: nn.Module, followed: _Followed) -> dict[str, Any]:
+        modules = list(walk(root))
+        followed.tables = [(prefix, m._parameters, m._buffers) for prefix, m in modules]
+        state = self._digests(followed)
+        if not state and not any(map(_has_extra, (m for _, m in modules))):
+            followed.tables = []
+            return {}
+        state["training"] = "".join("01"[m.training] for _, m in modules)
+        wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
+        state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
+        if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
+            # It would live as long as its tensors are held here.
+            followed.tables = []
+        extra = {f"{prefix}{path}": text for prefix, m in modules for path, text in self._extra(m)}
+        return {**state, "extra": extra} if extra else state
+
+    def _extra(self, module: nn.Module) -> Iterator[tuple[str, str]]:
+        if not _has_extra(module):
+            return
+        with self._quietly(), torch.no_grad():
+            try:
+                yield from describe(module.get_extra_state(), self._unstable, self._unstable_seen)
+            except Exception as error:
+                yield "", f"({type(error).__name__})"
+
+    def _digests(self, followed: _Followed) -> dict[str, Any]:
+        """The form and the digests of what a root's tables hold now; empty for none."""
+        names: list[tuple[str, str]] = []
+        entries: list[torch.Tensor] = []
+        # Buffers first, as a plan has them.
+        for number, kind in enumerate(("buffers", "params")):
+            for prefix, *tables in followed.tables:
+                for name, tensor in tables[1 - number].items():
+                    if tensor is not None and not _unreadable(tensor):
+                        names.append((kind, f"{prefix}{name}"))
+                        entries.append(tensor)
+        if not entries:
+            return {}
+        plan = followed.plan
+        tensors = plan.tensors(entries) if plan is not None and names == followed.named_for else None
+        if plan is None or tensors is None:
+            plan = followed.plan = Plan(entries, names)
+            tensors = plan.dense(entries)
+            followed.named_for = names
+            followed.form, self._forms = self._forms, self._forms + 1
+            described = {kind: plan.described[kind] for kind in MODULE_KINDS}
+            modules = [prefix.rstrip(".") for prefix, _, _ in followed.tables]
+            self._write({"form": followed.form, "tensors": described, "modules": modules})
+        found = plan.digests(tensors)
+        return {"form": followed.form, **{kind: found[kind] for kind in MODULE_KINDS}}
+
+    def _on_death(self, number: int, pid: int) -> None:
+        followed = self._by_number.pop(number, None)
+        if followed is None or pid != os.getpid() or not followed.state:
+            return
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            now = self._digests(followed)
+        state = {**followed.state, **now} if now else followed.state
+        followed.tables = []
+        self._gone.append({"label": followed.label, **state})
+
+
+def _has_extra(module: nn.Module) -> bool:
+    return type(module).get_extra_state is not _NO_EXTRA
+
+
+def _may_hold_a_module(parameter: Any) -> bool:
+    return parameter is not None and bool(
+        parameter._backward_hooks or parameter._post_accumulate_grad_hooks or parameter.__dict__
+    )
+
+
+def _unreadable(tensor: torch.Tensor) -> bool:
+    return bool(is_lazy(tensor)) or tensor.device.type == "meta"

@@ -1,0 +1,80 @@
+"""When to look at everything that lives: after optimizer steps, at ends of epochs, when a file is written.
+
+Each kind of occasion is taken at first every time, then ever less often: 8 times for each doubling of its
+number, so that a long run costs no more of its time than a short one. What is taken depends on
+numbers only, never on time, so that two runs look at the same places.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+_ALWAYS_AT_FIRST = 16
+_WRITING = frozenset("wax+")
+
+
+def is_due(number: int) -> bool:
+    """Whether to look at the occasion with this number, which counts from 0."""
+    return number < _ALWAYS_AT_FIRST or not number & ((1 << (number.bit_length() - 4)) - 1)
+
+
+class Occasions:
+    """Calls ``look`` with the name of an occasion in the thread that runs the program."""
+
+    def __init__(self, folder: Path, look: Callable[[str], None]) -> None:
+        self._folder, self._look = f"{folder.resolve()}{os.sep}", look
+        self._seen: Counter[str] = Counter()
+        self._inside = False
+        # What these read to the host is nowhere counted.
+        self.loader_processes = 0
+
+    def install(self) -> None:
+        """Listen to files that are opened for writing, to torch.save, and to loaders that are iterated."""
+        # Reports what any way of opening a file in Python does, and leaves `open` as it is.
+        sys.addaudithook(self._on_audit)
+        save, iterate = torch.save, DataLoader.__iter__
+
+        @functools.wraps(save)
+        def observed(*args: Any, **kwargs: Any) -> Any:
+            self._on("torch.save")
+            return save(*args, **kwargs)
+
+        @functools.wraps(iterate)
+        def iterated(loader: Any) -> Any:
+            self.loader_processes = max(self.loader_processes, loader.num_workers)
+            self._on("loader")
+            return iterate(loader)
+
+        torch.save = observed
+        DataLoader.__iter__ = iterated  # type: ignore[method-assign]
+
+    def _on_audit(self, event: str, arguments: Any) -> None:
+        if event != "open":
+            return
+        path, mode, _ = arguments
+        if type(path) is str and mode and not _WRITING.isdisjoint(mode):
+            full = os.path.abspath(path)  # noqa: PTH100 - quicker, and every file that is written comes here
+            if full.startswith(self._folder):
+                self._on(f"file {full[len(self._folder) :]}")
+
+    def _on(self, what: str) -> None:
+        if self._inside or threading.current_thread() is not threading.main_thread():
+            return
+        number = self._seen[what]
+        self._seen[what] += 1
+        if is_due(number):
+            self._inside = True
+            try:
+                self._look(f"{what}, time {number + 1}")
+            finally:
+                self._inside = False

@@ -1,0 +1,191 @@
+"""Random generators that a program makes itself: torch's, numpy's and Python's, and the place that did.
+
+Those made without a seed begin somewhere else in every run: they are counted, never compared.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+import xxhash
+
+from ..trace.digest import hex_digest
+
+_AT_MOST = 512
+# Threads that draw nothing for the program, by the package of what they run.
+_HARMLESS = frozenset(("tqdm", "tensorboard", "torch", "wandb", "mlflow", "multiprocessing", "tensorboardX"))
+Place = Callable[[FrameType | None], str]
+Row = tuple[str, str, str]
+
+
+class OwnGenerators:
+    """Remembers every generator that is made from now on; ``place`` names what a frame belongs to."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        # Those of numpy have no weak references: what nothing else holds is dropped at the next look.
+        self._made: list[tuple[str, str, Callable[[], Any]]] = []
+        self._numpy: ModuleType | None = None
+        self.unseeded = 0
+        self.beyond = 0
+
+    def install(self) -> None:
+        """Listen to makers of generators. ``isinstance`` with a class that is listened to is as before."""
+        made = self._made_torch
+        torch.Generator = _listening(torch.Generator, made)  # type: ignore[misc]
+        begin: Any = random.Random.__init__
+
+        @functools.wraps(begin)
+        def init(generator: Any, *args: Any, **kwargs: Any) -> None:
+            begin(generator, *args, **kwargs)
+            if not isinstance(generator, random.SystemRandom):
+                self._made_python(generator, bool(args or kwargs))
+
+        random.Random.__init__ = init  # type: ignore[method-assign, assignment]
+        self._find_numpy()
+
+    def _find_numpy(self) -> None:
+        numpy = sys.modules.get("numpy.random")
+        if numpy is None or self._numpy is not None:
+            return
+        self._numpy = numpy
+        default: Any = numpy.default_rng
+
+        @functools.wraps(default)
+        def default_rng(*args: Any, **kwargs: Any) -> Any:
+            found = default(*args, **kwargs)
+            given = next(iter((*args, *kwargs.values())), None)
+            # A generator that is handed in comes out again, and is known.
+            if found is not given:
+                self._made_numpy(found, _is_seeded(args, kwargs))
+            return found
+
+        numpy.default_rng = default_rng  # type: ignore[attr-defined]
+        for name in ("Generator", "RandomState"):
+            setattr(numpy, name, _listening(getattr(numpy, name), self._made_numpy))
+
+    def _made_torch(self, generator: torch.Generator, seeded: bool) -> None:
+        # Without a seed it begins with torch's own, the same in every run.
+        self._note("torch", weakref.ref(generator))
+
+    def _made_python(self, generator: random.Random, seeded: bool) -> None:
+        if seeded:
+            self._note("python", weakref.ref(generator))
+        else:
+            self.unseeded += 1
+
+    def _made_numpy(self, generator: Any, seeded: bool) -> None:
+        if seeded:
+            self._note("numpy", _Held(generator))
+        else:
+            self.unseeded += 1
+
+    def _note(self, kind: str, generator: Callable[[], Any]) -> None:
+        place = self._place(sys._getframe(2))
+        if not place:
+            return
+        if len(self._made) >= _AT_MOST:
+            self._made = [made for made in self._made if made[2]() is not None]
+        if len(self._made) >= _AT_MOST:
+            self.beyond += 1
+        else:
+            self._made.append((kind, place, generator))
+
+    def rows(self) -> list[Row]:
+        """Kind, place and digest of the state of every one that lives, in the order of their making."""
+        self._find_numpy()
+        alive = [(kind, place, made, made()) for kind, place, made in self._made]
+        self._made = [(kind, place, made) for kind, place, made, found in alive if found is not None]
+        return [(kind, place, _digest(kind, found)) for kind, place, _, found in alive if found is not None]
+
+
+class _Held:
+    """A strong reference that says None once nobody else holds its object."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __call__(self) -> Any:
+        # This attribute, and the argument of getrefcount.
+        return None if sys.getrefcount(self._held) <= 2 else self._held
+
+
+def _digest(kind: str, generator: Any) -> str:
+    if kind == "torch":
+        state = generator.get_state()
+        return hex_digest(state)[:16]
+    if kind == "python":
+        return _text_digest(generator.getstate())
+    state = (
+        generator.get_state(legacy=False)
+        if hasattr(generator, "get_state")
+        else generator.bit_generator.state
+    )
+    return _text_digest(_plain(state))
+
+
+def _text_digest(state: Any) -> str:
+    return xxhash.xxh3_64_hexdigest(repr(state).encode())
+
+
+def _plain(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _plain(value) for key, value in state.items()}
+    return state.tobytes() if hasattr(state, "tobytes") else state
+
+
+def _listening(kind: Any, made: Callable[[Any, bool], None]) -> Any:
+    """A class that makes objects of ``kind`` and says so; of it are all objects of ``kind``."""
+
+    class Listening(type(kind)):  # type: ignore[misc]
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            # One that a program derives is made as it says.
+            found = kind(*args, **kwargs) if cls is proxy else super().__call__(*args, **kwargs)
+            made(found, _is_seeded(args, kwargs))
+            return found
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, kind) if cls is proxy else super().__instancecheck__(instance)
+
+        def __subclasscheck__(cls, other: Any) -> bool:
+            return issubclass(other, kind) if cls is proxy else super().__subclasscheck__(other)
+
+    proxy = Listening(
+        kind.__name__,
+        (kind,),
+        {"__doc__": kind.__doc__, "__module__": kind.__module__, "__qualname__": kind.__qualname__},
+    )
+    return proxy
+
+
+def _is_seeded(args: Any, kwargs: Any) -> bool:
+    first = next(iter((*args, *kwargs.values())), None)
+    if first is None:
+        return False
+    sequence = first if hasattr(first, "entropy") else getattr(first, "seed_seq", None)
+    entropy = getattr(sequence, "entropy", None)
+    # What the system gives has 128 bits, a seed that a person gives has fewer.
+    return not isinstance(entropy, int) or entropy.bit_length() < 96
+
+
+def other_threads() -> bool:
+    """Whether threads of the program run beside the main one: they may draw at any time."""
+    return any(True for _ in _program_threads())
+
+
+def _program_threads() -> Iterator[threading.Thread]:
+    for thread in threading.enumerate():
+        if thread is threading.main_thread():
+            continue
+        target = getattr(thread, "_target", None)
+        module = getattr(target, "__module__", None) or type(thread).__module__
+        if str(module).partition(".")[0] not in _HARMLESS:
+            yield thread

@@ -1,0 +1,130 @@
+"""What lives in a process besides what optimizers step: modules, and generators of the program's own.
+
+Loaded by the program under test under a private name, so it imports only the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MODULE_KINDS = ("params", "buffers")
+# The look at the end of the process; what went before is in it, too, as it went.
+END = "the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The names of a module's tensors by kind, with dtype and shape, and of the modules below it."""
+
+    tensors: Mapping[str, tuple[tuple[str, str, tuple[int, ...]], ...]]
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleState:
+    """One module that no other one holds. ``digests`` has, by kind, 32 hex digits per tensor of its form.
+
+    ``training`` has a digit for each of its modules, ``requires_grad`` one for each parameter, ``extra`` what
+    `get_extra_state` gives, by path.
+    """
+
+    label: str
+    form: Form
+    digests: Mapping[str, str]
+    training: str
+    requires_grad: str
+    extra: Mapping[str, str]
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """All that is compared of it."""
+        digests, extra = tuple(self.digests.items()), tuple(self.extra.items())
+        return (tuple(self.form.tensors.items()), digests, self.training, self.requires_grad, extra)
+
+    @property
+    def group(self) -> str:
+        """What it is compared with: those of its class."""
+        return self.label.partition("#")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnGenerator:
+    """A random generator that the program made itself, and a digest of its state."""
+
+    kind: str
+    place: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What lived on one occasion: before the step ``number``, or ``after`` it; None for the end.
+
+    ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
+    ``unseeded`` counts generators that were made without a seed, ``beyond`` modules that were too many.
+    """
+
+    name: str
+    number: int | None
+    after: bool
+    modules: tuple[ModuleState, ...]
+    generators: tuple[OwnGenerator, ...] | None
+    unseeded: int = 0
+    beyond: int = 0
+
+
+@dataclass
+class Looks:
+    """Reads the looks of one process from its records, in order: each says what is another than before."""
+
+    found: list[Look] = field(default_factory=list)
+    unstable_seen: list[str] = field(default_factory=list)
+    _forms: dict[int, Form] = field(default_factory=dict)
+    _alive: dict[str, ModuleState] = field(default_factory=dict)
+    _gone: list[ModuleState] = field(default_factory=list)
+    _generators: tuple[OwnGenerator, ...] | None = ()
+
+    def read(self, record: Mapping[str, Any]) -> bool:
+        """Take in one record; false if it is none of this kind."""
+        if "form" in record:
+            tensors = {
+                kind: tuple((name, dtype, tuple(shape)) for name, dtype, shape in found)
+                for kind, found in record["tensors"].items()
+            }
+            self._forms[record["form"]] = Form(tensors, tuple(record["modules"]))
+            return True
+        if "look" not in record:
+            return False
+        for gone in record["gone"]:
+            self._alive.pop(gone["label"], None)
+            self._gone.append(self._state(gone["label"], gone))
+        for label, state in record["roots"].items():
+            self._alive[label] = self._state(label, state)
+        if "generators" in record:
+            rows = record["generators"]
+            self._generators = None if rows is None else tuple(OwnGenerator(*row) for row in rows)
+        last = record["number"] is None
+        self.unstable_seen = record.get("unstable_seen", [])
+        every = (*self._gone, *self._alive.values()) if last else self._alive.values()
+        modules = tuple(sorted(every, key=lambda module: int(module.label.rpartition("#")[2])))
+        self.found.append(
+            Look(
+                record["look"],
+                record["number"],
+                record["after"],
+                modules,
+                self._generators,
+                record.get("unseeded", 0),
+                record.get("beyond", 0),
+            )
+        )
+        return True
+
+    def _state(self, label: str, state: Mapping[str, Any]) -> ModuleState:
+        form = self._forms[state["form"]] if "form" in state else Form(dict.fromkeys(MODULE_KINDS, ()), ())
+        digests = {kind: state.get(kind, "") for kind in MODULE_KINDS}
+        return ModuleState(
+            label, form, digests, state["training"], state["requires_grad"], state.get("extra", {})
+        )

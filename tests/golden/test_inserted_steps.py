@@ -1,0 +1,33 @@
+"""One step more on one side: it is named, and what follows it is compared with what it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from golden.compare import Different, compare
+from golden.compare.outcome import RandomState, StepCount, StepDivergence
+from golden.trace.trace import load_trace
+from tests.golden.project import Project
+
+
+def test_the_headline_is_one_step_more(project: Project, reference: Callable[[], Path]) -> None:
+    project.edit("BEFORE STEP", "random.random()\n            if step == 2 and env == 1: optimizer.step()")
+    text = (project.root / "train.py").read_text()
+    project.script(text.replace("import json,", "import random, json,"))
+    right = project.record("right")
+    project.script(text.replace("import json,", "import random, json,").replace("env == 1:", "env == 9:"))
+    left = project.record("left")
+    found = compare(load_trace(left), load_trace(right))
+    assert isinstance(found, Different)
+    first = found.first
+    assert isinstance(first, StepCount)
+    assert (first.stream.env, first.left, first.right, first.number, first.between) == (1, 6, 7, 8, True)
+    # The draws before each step are those of the step that it belongs to.
+    assert not any(isinstance(d, RandomState) for d in found.rest)
+    assert {d.stream.env for d in found.rest if isinstance(d, StepDivergence)} == {1}
+    assert [(e.env, e.first_step) for e in found.envs if not e.identical] == [(1, 3)]
+    out = project.golden("diff", left, right).out
+    assert "first divergence: 1 step more of env 1, Sequential on the right, at step 8 overall" in out
+    back = project.golden("diff", right, left).out
+    assert "first divergence: 1 step more of env 1, Sequential on the left, at step 8 overall" in back

@@ -1,0 +1,188 @@
+"""Modules that no optimizer owns, generators of the program's own, flags: seen wherever they differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.compare import Different, Identical, compare
+from golden.compare.living import paired
+from golden.compare.outcome import LivingState
+from golden.record.occasions import is_due
+from golden.trace.trace import Trace, load_trace
+from tests.golden.project import Project
+
+PROGRAM = """
+import copy, random, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import numpy as np, torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+class Scaled(nn.Linear):
+    amax = 1.0
+    def get_extra_state(self):
+        scales = torch.ones(2) * self.amax
+        return {"amax": self.amax, "scales": scales, "made_at": time.time(), "who": object()}
+    def set_extra_state(self, state):
+        self.amax = state["amax"]
+
+def main(out):
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    target = copy.deepcopy(model)
+    head = nn.Module()
+    head.inner = Scaled(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    own = torch.Generator().manual_seed(3), np.random.default_rng(4), random.Random(5)
+    own = *own, np.random.RandomState(6)
+    unseeded = random.Random(), np.random.default_rng()
+    assert isinstance(own[0], torch.Generator) and isinstance(torch.default_generator, torch.Generator)
+    assert isinstance(own[1], np.random.Generator) and not isinstance(own[1], np.random.RandomState)
+    for step in range(3):
+        model(torch.ones(2, 4) * step).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    # BEFORE FILE
+    (out / "a.txt").write_text("done")
+    del optimizer
+    for x in DataLoader([1.0, 2.0], 2, generator=own[0]):
+        pass
+    # LAST
+main(Path(sys.argv[1]))
+"""
+RUN = """
+command = ["python", "train.py", "{out}"]
+budget = 3
+[outputs]
+unstable = ["made_*"]
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Trace]:
+    from golden.record import find_run, record_run
+
+    folder = tmp_path_factory.mktemp("living")
+    (folder / "golden" / "runs").mkdir(parents=True)
+    known: dict[tuple[str, ...], Trace] = {}
+
+    def record(before_file: str = "", last: str = "", run: str = RUN) -> Trace:
+        key = (before_file, last, run)
+        if key not in known:
+            (folder / "golden" / "runs" / "train.toml").write_text(run)
+            text = PROGRAM.replace("# BEFORE FILE", before_file).replace("# LAST", last)
+            (folder / "train.py").write_text(text)
+            known[key] = record_run(find_run("train", folder), root=folder, out=folder / str(len(known)))
+        return known[key]
+
+    return record
+
+
+def _living(found: object) -> LivingState:
+    assert isinstance(found, Different), found
+    (state,) = [d for d in (found.first, *found.rest) if isinstance(d, LivingState)]
+    return state
+
+
+def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> None:
+    changed = recorded(
+        "target[0].weight.data.mul_(2); target[1].running_mean.add_(1); target.eval(); "
+        "head.inner.bias.requires_grad_(False); head.inner.amax = 2.0; "
+        "own[0].seed; torch.rand(1, generator=own[0]); own[1].random(); own[2].random(); own[3].rand()"
+    )
+    found = compare(recorded(), changed)
+    state = _living(found)
+    assert isinstance(found, Different)
+    assert found.first is state
+    assert (state.look, state.number, state.before) == ("file a.txt, time 1, before step 3", 3, "step 2")
+    titles = [change.title for change in state.changes]
+    told = {
+        change.title: {kind.kind: [(t.name, t.note) for t in kind.tensors] for kind in change.kinds}
+        for change in state.changes
+    }
+    assert told["module Sequential#1"] == {
+        "params": [("0.weight", "")],
+        "buffers": [("1.running_mean", "")],
+        "training": [("(the whole)", "True -> False"), ("0", "True -> False"), ("1", "True -> False")],
+    }
+    assert set(told["module Module#0"]) == {"requires_grad", "extra"}
+    assert told["module Module#0"]["requires_grad"] == [("inner.bias", "True -> False")]
+    extra = dict(told["module Module#0"]["extra"])
+    assert extra["inner.extra_state.amax"] == "1.0 -> 2.0"
+    assert "inner.extra_state.scales" in extra
+    assert not any("made" in name for name in extra)
+    made = [title.partition(" made at train.py:")[0] for title in titles if "generator" in title]
+    assert sorted(made) == ["Python generator", "numpy generator", "numpy generator", "torch generator"]
+
+
+def test_weights_changed_when_their_optimizer_is_gone(recorded: Callable[..., Trace]) -> None:
+    state = _living(compare(recorded(), recorded(last="model[0].bias.data.add_(1); own[1].random()")))
+    assert (state.number, state.changes[0].title) == (None, "module Sequential#0")
+    assert [t.name for t in state.changes[0].kinds[0].tensors] == ["0.bias"]
+
+
+def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace]) -> None:
+    longer = recorded(
+        "kept = copy.deepcopy(target), np.random.default_rng(8)",
+        "pool = ThreadPoolExecutor(1); pool.submit(int).result(); (out / 'a.txt').write_text('done')",
+    )
+    found = compare(recorded(), longer)
+    # The pool that is left behind ends when the interpreter does, and no value or file differs.
+    assert isinstance(found, Identical)
+    told = " ".join(found.compared.uncompared)
+    assert "what lived on one side only (Sequential#2, numpy generator made at" in told
+    assert "own generators while threads may draw from them" in told
+    assert "2 generators made without a seed" in told
+
+
+def test_a_run_repeats_and_kinds_are_switched_off_by_name(recorded: Callable[..., Trace]) -> None:
+    again = load_trace(recorded().folder)
+    assert compare(recorded(), again).code == 0
+    off = RUN + '[observe]\nwithout = ["modules", "generators"]\n'
+    found = compare(recorded(run=off), recorded(last="target[0].bias.data.add_(1)", run=off))
+    assert isinstance(found, Identical)
+    assert found.compared.living == 0
+    assert {"modules", "generators"} <= {*found.compared.uncompared}
+
+
+def test_a_golden_knows_what_lives(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    from golden.check.fixtures import _seal
+
+    monkeypatch.setenv("CI", "")
+    project.script(PROGRAM)
+    project.run_file(RUN)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    project.script(PROGRAM.replace("# LAST", "target[0].weight.data.mul_(2)"))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "first divergence: 2 Sequential at the end: " in result.out) == (1, True), result
+    (path,) = (project.root / "golden" / "fixtures" / "train").glob("exact-*.json")
+    table = json.loads(path.read_text())
+    del table["seal"], table["summary"]["living"]
+    path.write_text(json.dumps({"seal": _seal(table), **table}))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "own generators (the golden was recorded without them)" in result.out) == (0, True)
+
+
+def test_occasions_grow_rare(tmp_path: Path) -> None:
+    taken = [number for number in range(100_000) if is_due(number)]
+    assert taken[:18] == [*range(17), 18]
+    assert all(later <= earlier * 1.2 for earlier, later in pairwise(taken[16:]))
+    assert len(taken) < 130
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_pairs_lose_nothing_and_equal_ones_are_none(left: list[int], right: list[int]) -> None:
+    pairs, alone = paired(left, right, lambda x: "", lambda x: x)
+    assert all(a != b for a, b in pairs)
+    assert len(alone) == abs(len(left) - len(right))
+    if sorted(left) == sorted(right) and left != right:
+        assert pairs
+    if len(left) != len(right) and set(left) <= set(right) and len(set(left)) == len(left):
+        assert not pairs
