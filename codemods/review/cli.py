@@ -11,6 +11,8 @@ import click
 
 from codemods.facts.source import SourceError, no_collection
 
+_FORMATS = ["text", "json", "markdown", "sarif", "accept"]
+
 
 class Exit(enum.IntEnum):
     """Exit statuses."""
@@ -51,7 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option("--base", required=True, metavar="REF|DIR", help="The side before: a commit or a folder.")
 @click.option("--head", metavar="REF|DIR", help="The side after; the working tree unless told.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="A folder of the repository.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output-format", type=click.Choice(_FORMATS), default="text")
+@click.option(
+    "--accept",
+    type=click.Path(path_type=Path),
+    help="A file of what was read and accepted, each with a reason; --output-format accept writes one.",
+)
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
 )
@@ -62,16 +69,28 @@ def command(
     head: str | None,
     root: Path,
     output_format: str,
+    accept: Path | None,
     output: Path | None,
     exit_zero: bool,
 ) -> int:
     """Compare, print, exit."""
+    from codemods.review import accept as accepting
+    from codemods.review.markdown import as_markdown
     from codemods.review.render import as_json, as_text
     from codemods.review.review import review
+    from codemods.review.sarif import as_sarif
     from codemods.review.trees import tree_at, working_tree
 
     found = review(tree_at(base, root), working_tree(root) if head is None else tree_at(head, root), paths)
-    text = as_json(found) if output_format == "json" else as_text(found)
+    if accept is not None:
+        found = accepting.accept(found, accepting.read_accepted(accept))
+    renderers = {
+        "json": as_json,
+        "markdown": as_markdown,
+        "sarif": as_sarif,
+        "accept": accepting.as_entries,
+    }
+    text = renderers.get(output_format, as_text)(found)
     if output is None:
         click.echo(text, nl=False)
     else:

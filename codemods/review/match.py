@@ -20,6 +20,7 @@ class Renaming:
     name: str
     before: str
     after: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

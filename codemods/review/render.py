@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from codemods.review.report import (
+    Accepted,
     Changed,
     Gone,
     Left,
@@ -29,11 +30,12 @@ _CLASSES: dict[type[Outcome], str] = {
     Changed: "changed",
     New: "new",
     Gone: "gone",
+    Accepted: "accepted",
 }
 
 
-def as_text(review: Review) -> str:
-    """Counts first, then all that is left to read, place by place."""
+def headline(review: Review) -> list[str]:
+    """What is proven, and how much is left to read."""
     counts = Counter(_CLASSES[type(outcome)] for outcome in review.outcomes)
     proven = counts["same"] + counts["renamed"] + counts["lifted"]
     shares = ", ".join(f"{counts[name]} {name}" for name in _CLASSES.values() if counts[name])
@@ -42,9 +44,15 @@ def as_text(review: Review) -> str:
         + (f" ({shares})" if shares else ""),
         f"left to read: {review.left[0]} of {review.statements[0]} statements before, {review.left[1]} of "
         f"{review.statements[1]} after; comments, annotations and docstrings are not compared",
-        *_details(review),
     ]
-    return "\n".join(lines) + "\n"
+    if review.accepted:
+        lines.append(f"{len(review.accepted)} places were read and accepted")
+    return lines
+
+
+def as_text(review: Review) -> str:
+    """Counts first, then all that is left to read, place by place."""
+    return "\n".join([*headline(review), *_details(review)]) + "\n"
 
 
 def _details(review: Review) -> Iterator[str]:
@@ -83,6 +91,7 @@ def _details(review: Review) -> Iterator[str]:
         f"met      {met.name} of {met.path} is new, and {', '.join(met.users)} gets it by a star import"
         for met in review.met
     )
+    yield from (f"stale    {name} is accepted, and is not there" for name in review.stale)
     yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
 
 
@@ -124,6 +133,8 @@ def as_json(review: Review) -> str:
         "early": [dataclasses.asdict(early) for early in review.early],
         "lost": [dataclasses.asdict(lost) for lost in review.lost],
         "met": [dataclasses.asdict(met) for met in review.met],
+        "accepted": review.accepted,
+        "stale": review.stale,
         "not_lifted": [dataclasses.asdict(one) for one in review.not_lifted],
         "not_judged": [dataclasses.asdict(file) for file in review.not_judged],
     }

@@ -18,11 +18,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Lines that are neither proven nor aligned, first and last."""
+    """Lines that are neither proven nor aligned, first and last.
+
+    `id` stays when what they say moves; `text` is that, in one line.
+    """
 
     path: str
     first: int
     last: int
+    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Regrouped:
 
     base: Place | None
     head: Place | None
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Lost:
     path: str
     name: str
     users: tuple[str, ...]
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +130,19 @@ class NotJudged:
 
     path: str
     why: str
+    id: str
 
 
-Outcome = Same | Renamed | Lifted | Regrouped | Changed | New | Gone
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A unit, or what is told beside units, of which all that was left has been read and accepted."""
+
+    base: Place | None
+    head: Place | None
+    reasons: tuple[str, ...]
+
+
+Outcome = Same | Renamed | Lifted | Regrouped | Changed | New | Gone | Accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +159,29 @@ class Review:
     not_judged: tuple[NotJudged, ...]
     files: int
     statements: tuple[int, int]
-    left: tuple[int, int]
+    accepted: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
     def of(self, *kinds: type[Outcome]) -> list[Outcome]:
         """Outcomes of some kinds."""
         return [outcome for outcome in self.outcomes if isinstance(outcome, kinds)]
 
     @property
+    def left(self) -> tuple[int, int]:
+        """How many statements are left to read, on the base's side and the head's."""
+        gone = [
+            o.gone if isinstance(o, Changed) else o.left
+            for o in self.outcomes
+            if isinstance(o, Changed | Gone)
+        ]
+        new = [
+            o.new if isinstance(o, Changed) else o.left for o in self.outcomes if isinstance(o, Changed | New)
+        ]
+        return sum(map(len, gone)), sum(map(len, new))
+
+    @property
     def clean(self) -> bool:
         """Is nothing left to read, and nothing that could not be judged?"""
-        proven = all(isinstance(outcome, Same | Renamed | Lifted) for outcome in self.outcomes)
-        besides = (self.imports, self.order, self.early, self.lost, self.met, self.not_judged)
+        proven = all(isinstance(outcome, Same | Renamed | Lifted | Accepted) for outcome in self.outcomes)
+        besides = (self.imports, self.order, self.early, self.lost, self.met, self.not_judged, self.stale)
         return proven and not any(besides)

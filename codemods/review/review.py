@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from codemods.review.lifts import Lifts
-from codemods.review.loading import out_of_order
+from codemods.review.loading import Step, TooEarly, out_of_order
 from codemods.review.loops import Loops
 from codemods.review.match import Matching, Pair
 from codemods.review.namespace import star_importers
@@ -29,7 +30,7 @@ from codemods.review.report import (
     Same,
 )
 from codemods.review.side import QUIET, File, Side
-from codemods.review.statements import Statement, regrouped, statements_of, unaligned
+from codemods.review.statements import Statement, identities, identity, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing, narrowed
 from codemods.review.units import Unit
 
@@ -48,21 +49,21 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     loops = Loops(before, after, matching)
     if loops.pairs:
         matching = Matching(before, after, [*lifts.pairs, *loops.pairs], loops.holders)
-    not_judged = [*_unreadable(before, "base"), *_unreadable(after, "head")]
-    not_judged += [NotJudged(path, _kind(path, base, head)) for path in changed if path not in python]
+    told = [*_unreadable(before, "base"), *_unreadable(after, "head")]
+    told += [(path, _kind(path, base, head)) for path in changed if path not in python]
+    not_judged = [NotJudged(path, why, _content(path, base, head)) for path, why in told]
     residue = _Residue(matching, lifts.units | loops.units)
     return Review(
         outcomes=tuple(residue.outcomes()),
         imports=tuple(_imports(before, after)),
-        order=tuple(Left(step.path, step.first, step.last) for step in moved),
-        early=tuple(Early(e.read_in, e.first, e.last, e.path, e.name) for e in early),
+        order=tuple(_step(step) for step in moved),
+        early=tuple(_early(found) for found in early),
         lost=tuple(_lost(before, after, matching)),
         met=tuple(_met(before, after)),
         not_lifted=(*lifts.refused, *loops.refused),
         not_judged=tuple(not_judged),
         files=len(python),
         statements=residue.statements,
-        left=(len(residue.gone), len(residue.new)),
     )
 
 
@@ -88,18 +89,16 @@ class _Residue:
             counts[1] += len(self._new[id(unit)])
         self.statements = (counts[0], counts[1])
         self._aligned = regrouped(list(self._gone.values()), list(self._new.values()))
-        self.gone = [s for side in self._gone.values() for s in side if s not in self._aligned[0]]
-        self.new = [s for side in self._new.values() for s in side if s not in self._aligned[1]]
 
     def outcomes(self) -> Iterable[Outcome]:
         for pair in self._matching.pairs:
             yield self._pair(pair)
         for unit in self._matching.gone:
-            left = self._left(self._gone[id(unit)], self._aligned[0])
-            yield Gone(_place(unit), left) if left else Regrouped(_place(unit), None)
+            left = self._left(unit, "gone")
+            yield Gone(_place(unit), left) if left else Regrouped(_place(unit), None, _unit_id(unit))
         for unit in self._matching.new:
-            left = self._left(self._new[id(unit)], self._aligned[1])
-            yield New(_place(unit), left) if left else Regrouped(None, _place(unit))
+            left = self._left(unit, "new")
+            yield New(_place(unit), left) if left else Regrouped(None, _place(unit), _unit_id(unit))
 
     def _pair(self, pair: Pair) -> Outcome:
         base, head = _place(pair.base), _place(pair.head)
@@ -107,15 +106,25 @@ class _Residue:
             return Lifted(base, head)
         if pair.equal:
             return Same(base, head) if base.qualname == head.qualname else Renamed(base, head)
-        gone = self._left(self._gone[id(pair.base)], self._aligned[0])
-        new = self._left(self._new[id(pair.head)], self._aligned[1])
+        gone, new = self._left(pair.base, "gone"), self._left(pair.head, "new")
         if not gone and not new and not pair.other_names:
-            return Regrouped(base, head)
-        return Changed(base, head, gone, new, pair.other_names)
+            return Regrouped(base, head, _unit_id(pair.base, pair.head))
+        names = (
+            replace(n, id=identity("name", pair.head.name, n.name, n.before, n.after))
+            for n in pair.other_names
+        )
+        return Changed(base, head, gone, new, tuple(names))
 
-    @staticmethod
-    def _left(statements: Iterable[Statement], aligned: set[Statement]) -> tuple[Left, ...]:
-        return tuple(Left(s.path, s.first, s.last) for s in statements if s not in aligned)
+    def _left(self, unit: Unit, side: str) -> tuple[Left, ...]:
+        """What is left of a unit of the base (gone) or the head (new)."""
+        statements = (self._gone if side == "gone" else self._new)[id(unit)]
+        aligned = self._aligned[side == "new"]
+        names = identities(unit)
+        return tuple(
+            Left(s.path, s.first, s.last, identity(side, names[s]), s.text)
+            for s in statements
+            if s not in aligned
+        )
 
 
 def _named(
@@ -129,6 +138,21 @@ def _named(
         [s for s in statements_of(pair.base) if any(f"id={name!r}" in s.exact for name in names)],
         [s for s in statements_of(pair.head) if any(f"id={name!r}" in s.exact for name in names)],
     )
+
+
+def _unit_id(*units: Unit) -> str:
+    return identity("unit", *(part for unit in units for part in (unit.kind, unit.name, unit.text)))
+
+
+def _step(step: Step) -> Left:
+    text = f"{step.label} runs in another order"
+    return Left(step.path, step.first, step.last, identity("order", step.label), text)
+
+
+def _early(found: TooEarly) -> Early:
+    text = f"{found.name} of {found.path} may be read before it is there"
+    name = identity("early", found.path, found.name)
+    return Early(found.read_in, found.first, found.last, name, text, found.path, found.name)
 
 
 def _place(unit: Unit) -> Place:
@@ -146,7 +170,9 @@ def _imports(base: Side, head: Side) -> Iterable[Left]:
         for node in file.imports:
             fresh = [n for n in _modules(head, file, node) if n not in known and not _is_quiet(n, head)]
             if any(head.tree.module(name) not in head.changed for name in fresh):
-                yield Left(file.path, node.lineno, node.end_lineno or node.lineno)
+                text = ast.unparse(node)
+                name = identity("import", text)
+                yield Left(file.path, node.lineno, node.end_lineno or node.lineno, name, text)
 
 
 def _is_quiet(name: str, side: Side) -> bool:
@@ -180,15 +206,18 @@ def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
     ]
     users: dict[tuple[str, str], list[str]] = {}
     for path in base.tree.identities if wanted else ():
-        identity = base.tree.identities[path]
-        if identity != head.tree.identities.get(path) or " " in identity or not path.endswith(".py"):
+        blob = base.tree.identities[path]
+        if blob != head.tree.identities.get(path) or " " in blob or not path.endswith(".py"):
             continue
         text = base.tree.read(path)
         if any(stem in text and any(name in text for name in names) for stem, names in wanted):
             for found in base.names_used(path):
                 if found[1] in lost.get(found[0], ()):
                     users.setdefault(found, []).append(path)
-    return [Lost(path, name, tuple(files)) for (path, name), files in sorted(users.items())]
+    return [
+        Lost(path, name, tuple(files), identity("lost", path, name, *files))
+        for (path, name), files in sorted(users.items())
+    ]
 
 
 def _met(base: Side, head: Side) -> Iterable[Met]:
@@ -197,11 +226,17 @@ def _met(base: Side, head: Side) -> Iterable[Met]:
         there = head.changed[path]
         fresh = there.exported - base.changed[path].exported
         users = star_importers(head.tree, path) if fresh else []
-        yield from (Met(path, name, tuple(users)) for name in sorted(fresh) if users)
+        for name in sorted(fresh) if users else ():
+            yield Met(path, name, tuple(users), identity("met", path, name, *users))
 
 
-def _unreadable(side: Side, title: str) -> Iterable[NotJudged]:
-    return (NotJudged(path, f"{title}: {why}") for path, why in sorted(side.unreadable.items()))
+def _unreadable(side: Side, title: str) -> Iterable[tuple[str, str]]:
+    return ((path, f"{title}: {why}") for path, why in sorted(side.unreadable.items()))
+
+
+def _content(path: str, *trees: Tree) -> str:
+    """Which change of a file it is."""
+    return identity("file", path, *(tree.identities.get(path, "") for tree in trees))
 
 
 def _kind(path: str, base: Tree, head: Tree) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from codemods.review.normal import BLOCKS, normalised
@@ -29,11 +31,38 @@ class Statement:
     exact: str
     loose: str
     owner: str
+    node: ast.AST | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """It as one line of code."""
+        if self.node is None:
+            return {"orelse": "else", "finalbody": "finally"}.get(self.exact, self.exact)
+        return " ".join(ast.unparse(normalised(self.node, blocks=False)).split())
 
 
 def statements_of(unit: Unit) -> list[Statement]:
     """The statements of a unit in the order of the text."""
     return [statement for node in unit.original for statement in _walk(unit, node, 0)]
+
+
+def identities(unit: Unit) -> dict[Statement, str]:
+    """A name of each statement that stays when the unit moves or is reformatted: what it does, in which unit,
+    between which others.
+    """
+    statements = statements_of(unit)
+    texts = ["", *(statement.exact for statement in statements), ""]
+    times: Counter[tuple[str, ...]] = Counter()
+    found: dict[Statement, str] = {}
+    for statement, around in zip(statements, zip(texts, texts[1:], texts[2:], strict=False), strict=False):
+        times[around] += 1
+        found[statement] = identity(unit.kind, unit.name, *around, str(times[around]))
+    return found
+
+
+def identity(*parts: str) -> str:
+    """A short name of some texts."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
@@ -46,9 +75,8 @@ def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
     if not _says_nothing(node):
         last = max(node.lineno, min((_begin(inner[0]) for _, inner in blocks), default=_end(node) + 1) - 1)
         exact = ast.dump(plain)
-        yield Statement(
-            unit.path, _begin(node), last, depth, exact, ast.dump(_Loose().visit(plain)), unit.qualname
-        )
+        loose = ast.dump(_Loose().visit(plain))
+        yield Statement(unit.path, _begin(node), last, depth, exact, loose, unit.qualname, node)
     for name, inner in blocks:
         # What stands under `else` is not what stands under `if`.
         if name in ("orelse", "finalbody"):
@@ -64,7 +92,7 @@ def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
 def _clause(unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int) -> Iterator[Statement]:
     line = _begin(clause)
     text = ast.dump(normalised(clause, blocks=False))
-    yield Statement(unit.path, line, line, depth, text, text, unit.qualname)
+    yield Statement(unit.path, line, line, depth, text, text, unit.qualname, clause)
     for child in clause.body:
         yield from _walk(unit, child, depth + 1)
 
