@@ -57,6 +57,18 @@ class HotPath(_Table):
     baseline: str | None = None
 
 
+class Evidence(_Table):
+    """What of a change must be proven equal, or accepted.
+
+    Attributes:
+        paths: files and folders whose changes count; ``.`` for everything.
+        accepted: a file of what was read and accepted (`codemods review --output-format accept`).
+    """
+
+    paths: Annotated[tuple[str, ...], Field(min_length=1)]
+    accepted: str | None = None
+
+
 class Throughput(_Table):
     """A run that is timed against the base, in turns.
 
@@ -94,6 +106,7 @@ class GateConfig(_Table):
             source is not compared with the tree, but nothing may be refused.
         seams: names that tests replace.
         hotpath: device stalls in per-env loops.
+        evidence: what of a change must be proven equal, or read and accepted (needs a base).
         fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
             order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.
@@ -112,6 +125,7 @@ class GateConfig(_Table):
     carried_out: tuple[str, ...] = ()
     seams: tuple[Seams, ...] = ()
     hotpath: HotPath | None = None
+    evidence: Evidence | None = None
     fences: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from functools import partial
 
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
+from ci.checks.evidence import evidence
 from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
@@ -30,7 +31,8 @@ def needing_base(context: Context) -> list[str]:
         return []
     config = context.config
     left = [f"throughput {config.throughput.run}"] if config.throughput else []
-    return [*(["fences"] if config.fences else []), *left]
+    needy = [("evidence", config.evidence), ("fences", config.fences)]
+    return [*(name for name, wanted in needy if wanted), *left]
 
 
 def _checks(context: Context) -> Iterator[Check]:
@@ -51,6 +53,8 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check(f"seams of {seam.file}", partial(seams, context, seam), runs="in turn")
     if config.hotpath:
         yield Check("hot path", partial(hotpath, context, config.hotpath), runs="in turn")
+    if config.evidence and context.base:
+        yield Check("evidence", partial(evidence, context, config.evidence, context.base), runs="in turn")
     if config.fences and context.base:
         yield Check("fences", partial(fences, context, config.fences), runs="in turn")
     for name in config.counts:

@@ -12,6 +12,8 @@ GATE = Table(
         "carried_out": keep,
         "seams": Items(("file",), Table({"tests": keep, "names": keep})),
         "hotpath": Table({"paths": keep, "baseline": same}),
+        # What is accepted is shown with its reasons by the check itself.
+        "evidence": Table({"paths": keep, "accepted": same}),
         "fences": keep,
         "runs": keep,
         "counts": keep,

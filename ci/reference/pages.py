@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ci.config import GateConfig, HotPath, Isolation, Tests, Throughput
+from ci.config import Evidence, GateConfig, HotPath, Isolation, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
 from codemods.extract import Exit, known_rules
@@ -60,6 +60,7 @@ def gate() -> str:
             "[[tool.gate.imports]]": Isolation,
             "[[tool.gate.seams]]": GateSeams,
             "[tool.gate.hotpath]": HotPath,
+            "[tool.gate.evidence]": Evidence,
             "[tool.gate.throughput]": Throughput,
             "[tool.gate.tests]": Tests,
         },

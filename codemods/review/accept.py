@@ -12,6 +12,7 @@ from typing import Literal
 
 from codemods.facts.source import SourceError
 from codemods.review.report import Accepted, Changed, Gone, Left, New, Outcome, Place, Regrouped, Review
+from codemods.review.trees import Tree, spellings
 
 _KEYS = {"id", "reason", "what"}
 Kind = Literal["gone", "new", "name", "aligned", "import", "order", "early", "lost", "met", "not judged"]
@@ -113,9 +114,18 @@ def read_accepted(path: Path) -> dict[str, str]:
     return found
 
 
-def accept(review: Review, reasons: Mapping[str, str]) -> Review:
-    """A review without what was accepted; entries that match nothing are stale: then nothing is clean."""
+def accept(review: Review, base: Tree, file: Path) -> Review:
+    """A review without what a file accepts; entries that match nothing are stale: then nothing is clean.
+
+    Entries of the base's own version of the file are of an earlier change. The file itself is not judged.
+
+    Raises:
+        SourceError: if it is not there or not as it must be.
+    """
+    reasons = read_accepted(file)
     known = {item.id for item in items(review)}
+    own = frozenset(spellings(str(file)))
+    earlier = {name for path in own & base.identities.keys() for name in _earlier(base, path)}
     return dataclasses.replace(
         review,
         outcomes=tuple(_accepted(outcome, reasons) for outcome in review.outcomes),
@@ -124,10 +134,18 @@ def accept(review: Review, reasons: Mapping[str, str]) -> Review:
         early=tuple(each for each in review.early if each.id not in reasons),
         lost=tuple(each for each in review.lost if each.id not in reasons),
         met=tuple(each for each in review.met if each.id not in reasons),
-        not_judged=tuple(each for each in review.not_judged if each.id not in reasons),
+        not_judged=tuple(e for e in review.not_judged if e.id not in reasons and e.path not in own),
         accepted=tuple(name for name in reasons if name in known),
-        stale=tuple(name for name in reasons if name not in known),
+        stale=tuple(name for name in reasons if name not in known and name not in earlier),
     )
+
+
+def _earlier(base: Tree, path: str) -> list[str]:
+    try:
+        entries = tomllib.loads(base.read(path).decode("utf-8")).get("accepted", [])
+        return [str(entry["id"]) for entry in entries]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return []
 
 
 def _accepted(outcome: Outcome, reasons: Mapping[str, str]) -> Outcome:

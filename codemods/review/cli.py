@@ -81,9 +81,10 @@ def command(
     from codemods.review.sarif import as_sarif
     from codemods.review.trees import tree_at, working_tree
 
-    found = review(tree_at(base, root), working_tree(root) if head is None else tree_at(head, root), paths)
+    before = tree_at(base, root)
+    found = review(before, working_tree(root) if head is None else tree_at(head, root), paths)
     if accept is not None:
-        found = accepting.accept(found, accepting.read_accepted(accept))
+        found = accepting.accept(found, before, accept)
     renderers = {
         "json": as_json,
         "markdown": as_markdown,

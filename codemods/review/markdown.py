@@ -15,8 +15,8 @@ _SIGNS = {"gone": "-", "new": "+"}
 
 def as_markdown(review: Review) -> str:
     """Counts first, then what is left to read, unit by unit; what is beside units in a list."""
-    proven, *rest = headline(review)
-    lines = [f"### {proven}", "", *(f"{line}." for line in rest)]
+    first, *rest = headline(review)
+    lines = [f"### {first}", "", *(f"{line}." for line in rest)]
     found = list(items(review))
     shown = found[:_MOST]
     for (path, unit), group in itertools.groupby(

@@ -34,13 +34,18 @@ _CLASSES: dict[type[Outcome], str] = {
 }
 
 
+def proven(review: Review) -> int:
+    """How many definitions are proven equal."""
+    return len(review.of(Same, Renamed, Lifted))
+
+
 def headline(review: Review) -> list[str]:
     """What is proven, and how much is left to read."""
     counts = Counter(_CLASSES[type(outcome)] for outcome in review.outcomes)
-    proven = counts["same"] + counts["renamed"] + counts["lifted"]
     shares = ", ".join(f"{counts[name]} {name}" for name in _CLASSES.values() if counts[name])
     lines = [
-        f"{review.files} Python files differ: {proven} of {len(review.outcomes)} definitions proven equal"
+        f"{review.files} Python files differ: "
+        f"{proven(review)} of {len(review.outcomes)} definitions proven equal"
         + (f" ({shares})" if shares else ""),
         f"left to read: {review.left[0]} of {review.statements[0]} statements before, {review.left[1]} of "
         f"{review.statements[1]} after; comments, annotations and docstrings are not compared",

@@ -52,6 +52,12 @@ def differing(base: Tree, head: Tree) -> tuple[str, ...]:
     return tuple(sorted(path for path in paths if base.identities.get(path) != head.identities.get(path)))
 
 
+def spellings(path: str) -> list[str]:
+    """How a tree may spell a path that is given as the terminal's folder sees it."""
+    parts = Path(path).absolute().parts
+    return [os.path.normpath(path), *("/".join(parts[at:]) for at in range(1, len(parts)))]
+
+
 def narrowed(paths: Sequence[str], *trees: Tree) -> list[str]:
     """Files and folders as trees spell them, which may be given as the terminal's folder sees them.
 
@@ -60,9 +66,7 @@ def narrowed(paths: Sequence[str], *trees: Tree) -> list[str]:
     """
     found = []
     for path in paths:
-        parts = Path(path).absolute().parts
-        spelled = [os.path.normpath(path), *("/".join(parts[at:]) for at in range(1, len(parts)))]
-        known = (name for name in spelled if name == "." or any(tree.has(name) for tree in trees))
+        known = (name for name in spellings(path) if name == "." or any(tree.has(name) for tree in trees))
         if (name := next(known, None)) is None:
             raise SourceError(f"{path}: neither side has such a file or folder")
         found.append(name)
