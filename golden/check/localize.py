@@ -10,7 +10,14 @@ from golden.check.ab import AbResult, Notify, Side, quiet
 from golden.compare import Comparison, Different, compare
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.operations import Located, locate, read_operations
-from golden.compare.outcome import EventChange, RandomState, StepCount, StepDivergence, StepOrder
+from golden.compare.outcome import (
+    EventChange,
+    LivingState,
+    RandomState,
+    StepCount,
+    StepDivergence,
+    StepOrder,
+)
 from golden.record import record_run
 from golden.trace.trace import Trace
 
@@ -73,6 +80,9 @@ def step_of(found: Comparison) -> int | None:
             if isinstance(divergence, EventChange) and divergence.moment is not None:
                 return divergence.moment[0]
             if isinstance(divergence, (StepDivergence, StepCount, StepOrder, RandomState)):
+                return divergence.number
+            if isinstance(divergence, LivingState) and divergence.number is not None:
+                # A look before a step sees what was done since the one before it, as one after it does.
                 return divergence.number
     return None
 

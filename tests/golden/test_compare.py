@@ -10,10 +10,26 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from golden.check.localize import step_of
+from golden.compare.compare import different
 from golden.compare.events import compare_events
+from golden.compare.outcome import (
+    Compared,
+    Divergence,
+    EventChange,
+    FinalState,
+    KindChange,
+    LivingState,
+    ModuleChange,
+    OutputChange,
+    StepCount,
+    StepDivergence,
+)
 from golden.compare.values import distance
-from golden.trace.events import Event, is_unstable
+from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps
+from golden.trace.paths import is_unstable
+from golden.trace.streams import Stream
 from golden.trace.summary import ROWS_AT_MOST, fold
 
 KINDS = st.sampled_from(["step", "epoch", "update"])
@@ -118,3 +134,41 @@ def test_folded_rows_stay_few_and_see_every_row(count: int) -> None:
     assert len(fold(rows)) <= ROWS_AT_MOST
     if rows:
         assert fold(rows) != fold([*rows[:-1], "another"])
+
+
+def _step(process: str, kind: str, *, number: int = 3, point: int = 0) -> StepDivergence:
+    stream = Stream(process, None, "Net")
+    return StepDivergence(stream, number, number, "SGD", (KindChange(kind, 1, ()),), "step 2", point)
+
+
+def _living(number: int | None, *, after: bool) -> LivingState:
+    change = ModuleChange("module Net#1", (KindChange("params", 1, ()),))
+    return LivingState("rank-0", "step 2", number, after, (change,), "step 1")
+
+
+# By what can be the cause of what follows.
+IN_ORDER: list[Divergence] = [
+    _living(2, after=True),
+    EventChange("changed", "epoch", None, 1, 1, (), "the start", (3, 0)),
+    _living(3, after=False),
+    # Its loss differs, and the others' gradients follow from it.
+    _step("rank-1", "loss"),
+    _step("rank-0", "grads"),
+    _step("rank-0", "params", point=1),
+    _living(3, after=True),
+    StepCount(Stream("rank-0", None, "Net"), 4, 5, 4, 4, between=True),
+    FinalState(Stream("rank-0", None, "Net"), (KindChange("params", 1, ()),)),
+    _living(None, after=False),
+    OutputChange("stdout", "changed", "line 1", (), 1),
+]
+
+
+@given(st.permutations(IN_ORDER))
+def test_what_can_be_the_cause_comes_first(found: list[Divergence]) -> None:
+    verdict = different(Compared(), found, (), ())
+    assert [verdict.first, *verdict.rest] == IN_ORDER
+
+
+def test_what_is_looked_at_closely_is_the_step_of_the_headline() -> None:
+    assert step_of(different(Compared(), [IN_ORDER[0], _step("rank-0", "grads")], (), ())) == 2
+    assert step_of(different(Compared(), [IN_ORDER[-1], IN_ORDER[-2]], (), ())) is None
