@@ -52,6 +52,7 @@ _BAR = re.compile(r"\d+%\|")
 _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|\b1[4-9]\d{8,11}(?:\.\d+)?\b")
+_WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
 _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
 
@@ -119,4 +120,6 @@ class Masks:
 
     def path(self, path: str) -> str:
         """The name of a file without the time, the host and the ids in it."""
+        if path.startswith("wandb/") or "/wandb/" in path:
+            path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))

@@ -23,6 +23,8 @@ _PICKLES = {".pkl", ".pickle", ".joblib"}
 # Neither a result nor stable: locks, sockets of loggers, compiled code.
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
 _IGNORED_FOLDERS = {"__pycache__", ".git"}
+# What wandb keeps of the machine and of itself.
+_OF_THE_MACHINE = {"wandb-metadata.json", "requirements.txt", "conda-environment.yaml"}
 
 
 def read_outputs(
@@ -48,6 +50,8 @@ def read_outputs(
     for given, path in sorted(files):
         if path.suffix in _IGNORED_SUFFIXES or _IGNORED_FOLDERS.intersection(path.parts):
             continue
+        if "wandb" in path.parts and (path.parent.name == "logs" or path.name in _OF_THE_MACHINE):
+            continue
         name = masks.path(given)
         seen[name] += 1
         if seen[name] > 1:
@@ -66,6 +70,8 @@ def _read(name: str, path: Path, masks: Masks) -> Output:
 
 def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     suffix = path.suffix.lower()
+    if suffix == ".wandb":
+        raise Unreadable("wandb's own log; what it keeps as JSON beside it is compared")
     if ".tfevents" in path.name:
         return "tensorboard", read_event_file(path.read_bytes())
     if suffix == ".safetensors":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from golden.compare.lines import Line, locate_line, noise, read_lines
+from golden.record.lines import LineLog
 from golden.record.written import EventLines
 from golden.trace.moments import moments
 from tests.golden.project import Project
@@ -162,3 +165,38 @@ def test_events_are_placed_by_what_was_written() -> None:
     assert found == [(0, 0), (1, 1), (1, 1), (2, 0), (0, 1), (1, 0)]
     assert moments({}, 2, steps) == [None, None]
     assert moments({"a": 0}, 1, [(0, None)]) == [None]
+
+
+def lines_of(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> list[Line]:
+    """The lines of a program up to its first update, as `--localize` logs them."""
+    folder.mkdir()
+    path = folder / "train.py"
+    path.write_text(text.replace("        optimizer.step()\n", "        raise SystemExit\n"))
+    monkeypatch.setattr(sys, "argv", [str(path), str(folder)])
+    code = compile(path.read_text(), str(path), "exec")
+    before = sys.gettrace()
+    log = LineLog(folder / "lines.jsonl")
+    log.start()
+    try:
+        exec(code, {"__name__": "__main__"})
+    except SystemExit:
+        pass
+    finally:
+        log.close()
+        sys.settrace(before)
+    return read_lines(folder / "lines.jsonl")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after, _, line = PLANTED[name]
+    changed = TRAIN.replace(before, after)
+    left, again, right = (
+        lines_of(tmp_path / str(number), text, monkeypatch)
+        for number, text in enumerate((TRAIN, TRAIN, changed))
+    )
+    found = locate_line(left, right, noise(left, again))
+    assert found is not None
+    texts = [side.text for side in (found.left, found.right) if side is not None]
+    assert any(line in text for text in texts), found

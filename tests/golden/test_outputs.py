@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from golden.compare import Different, compare
-from golden.outputs import Masks
+from golden.outputs import Masks, read_outputs
 from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
 from golden.report.text import describe
 from golden.trace.trace import load_trace
@@ -275,3 +275,33 @@ def test_bars_count_where_they_end() -> None:
 def test_whole_example_of_run_file(project: Project) -> None:
     project.run_file(RUN + "\n[outputs]\nfile = ['x']\n")
     assert "unknown key outputs.file" in project.golden("list", "--root", project.root).err
+
+
+def test_folders_of_wandb_and_mlflow(tmp_path: Path) -> None:
+    """As these packages lay them out, written by hand: names with ids and dates, logs, a metric's file."""
+    sides = []
+    for number, (date, run, loss) in enumerate(
+        [("20250102_030405", "ab12cd34", 0.5), ("20260607_080910", "zz99yy88", 0.25)]
+    ):
+        root = tmp_path / str(number)
+        files = {
+            f"wandb/run-{date}-{run}/files/wandb-summary.json": json.dumps(
+                {"loss": loss, "_timestamp": number, "_runtime": 3}
+            ),
+            f"wandb/run-{date}-{run}/files/wandb-metadata.json": json.dumps({"startedAt": date}),
+            f"wandb/run-{date}-{run}/logs/debug.log": f"{date} MainThread {number}",
+            f"wandb/run-{date}-{run}/run-{run}.wandb": f"\0{date}",
+            f"mlruns/0/{number:032x}/metrics/loss": f"17000000{number}0000 {loss} 1\n",
+            f"mlruns/0/{number:032x}/params/lr": "0.1",
+        }
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        sides.append({o.name: o for o in read_outputs(None, None, [(n, root / n) for n in files], Masks({}))})
+    left, right = sides
+    assert sorted(left) == sorted(right)
+    summary, metric = "wandb/run-<id>/files/wandb-summary.json", "mlruns/0/<id>/metrics/loss"
+    assert {name for name in left if left[name] != right[name]} == {summary, metric}
+    assert (left[summary].rows, left[metric].rows) == (({"loss": 0.5},), ({"value": 0.5, "step": 1},))
+    assert "wandb's own log" in left["wandb/run-<id>/run-<id>.wandb"].unread
+    assert not any("metadata" in name or "debug" in name for name in left)
