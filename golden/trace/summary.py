@@ -128,12 +128,17 @@ def _living(trace: Trace) -> list[str] | None:
     if not any(process.looks for process in trace.processes):
         return None
     rows = []
+    # A form is that of many looks: it is put in words once.
+    forms: dict[int, str] = {}
     for process in trace.processes:
         of = "" if process.name == "rank-0" else f" of {process.name}"
         for look in process.looks:
             groups: dict[str, list[Any]] = {}
             for module in look.modules:
-                groups.setdefault(module.group, []).append(module.content)
+                form, *rest = module.content
+                if id(module.form) not in forms:
+                    forms[id(module.form)] = _short(form)
+                groups.setdefault(module.group, []).append([forms[id(module.form)], *rest])
             for generator in look.generators or ():
                 groups.setdefault(f"{generator.kind} generators", []).append(generator.state)
             rows += [f"{look.name}{of} | {len(g)} {name} | {_short(g)}" for name, g in groups.items()]
