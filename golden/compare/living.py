@@ -35,8 +35,10 @@ def compare_living(
 
     From the step ``until`` on, the sides are not at the same step any more: then only the end is compared.
     """
-    if not left.looks or not right.looks:
-        return LivingResult((), 0, ())
+    failed = left.unlooked or right.unlooked
+    if failed or not left.looks or not right.looks:
+        why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
+        return LivingResult((), 0, why)
     others = {look.name: look for look in right.looks}
     found: list[LivingState] = []
     compared = 0

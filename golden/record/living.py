@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from ..trace.living import END, MODULE_KINDS
+from ..trace.living import MODULE_KINDS
 from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
@@ -62,6 +62,7 @@ class Living:
     def reset(self) -> None:
         """Forget what was seen, as a forked process must."""
         self._pid = os.getpid()
+        self.failed = ""
         self._followed: weakref.WeakKeyDictionary[nn.Module, _Followed] = weakref.WeakKeyDictionary()
         self._by_number: dict[int, _Followed] = {}
         self._gone: list[dict[str, Any]] = []
@@ -100,9 +101,14 @@ class Living:
             record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable_seen)}
         self._write(record)
 
-    def last(self) -> None:
-        """Look for the last time."""
-        self.look(END, None)
+    def try_to_look(self, name: str, number: int | None, *, after: bool = False) -> None:
+        """Look, or never again: what a module does when it is looked at must not end the program."""
+        if self.failed:
+            return
+        try:
+            self.look(name, number, after=after)
+        except Exception as error:
+            self.failed = type(error).__name__
 
     def _follow(self, root: nn.Module) -> _Followed | None:
         assert self._registry is not None
@@ -171,8 +177,11 @@ class Living:
         followed = self._by_number.pop(number, None)
         if followed is None or pid != os.getpid() or not followed.state:
             return
-        with torch.no_grad(), torch._C.DisableTorchFunction():
-            now = self._digests(followed)
+        try:
+            with torch.no_grad(), torch._C.DisableTorchFunction():
+                now = self._digests(followed)
+        except Exception as error:
+            self.failed, now = type(error).__name__, {}
         state = {**followed.state, **now} if now else followed.state
         followed.tables = []
         self._gone.append({"label": followed.label, **state})

@@ -26,6 +26,7 @@ from ..trace.canary import canary
 from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
 from ..trace.kernels import families
+from ..trace.living import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .handmade import Handmade
@@ -205,7 +206,7 @@ class Observer:
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
             if self._living is not None and is_due(self._steps - 1):
-                self._living.look(f"step {self._steps - 1}", self._steps - 1, after=True)
+                self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
         self._seconds += time.thread_time() - begun
 
@@ -215,7 +216,7 @@ class Observer:
             return
         begun = time.thread_time()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
-            self._living.look(f"{name}, before step {self._steps}", self._steps)
+            self._living.try_to_look(f"{name}, before step {self._steps}", self._steps)
         self._seconds += time.thread_time() - begun
 
     def _start_log(self) -> None:
@@ -380,7 +381,7 @@ class Observer:
         self._stop_log()
         if self._living is not None:
             with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
-                self._living.last()
+                self._living.try_to_look(END, None)
         for number in sorted(self._finals):
             # Saving one may set off a collection in which the next one dies, and is saved.
             self._on_death(number, self._pid)
@@ -392,6 +393,7 @@ class Observer:
             "left_out": sorted(self._left_out),
             "only_golden_seeds": self._seeds.never_given(),
             "loader_processes": self._occasions.loader_processes,
+            "unlooked": self._living.failed if self._living is not None else "",
             **self._take_reads(),
             **_canary(self._spec),
         }

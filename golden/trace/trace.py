@@ -122,7 +122,7 @@ class Process:
     ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
     nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
     a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
-    patterns that left out extra state.
+    patterns that left out extra state; ``unlooked`` names the error that ended the looks.
     """
 
     name: str
@@ -140,6 +140,7 @@ class Process:
     only_golden_seeds: tuple[str, ...] = ()
     loader_processes: int = 0
     unstable_seen: tuple[str, ...] = ()
+    unlooked: str = ""
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -263,6 +264,7 @@ def _load_process(folder: Path) -> Process:
         only_golden_seeds=tuple(end.get("only_golden_seeds", ())),
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
+        unlooked=end.get("unlooked", ""),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 

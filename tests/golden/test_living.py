@@ -19,7 +19,7 @@ from golden.trace.trace import Trace, load_trace
 from tests.golden.project import Project
 
 PROGRAM = """
-import copy, random, sys, time
+import copy, pickle, random, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np, torch
@@ -140,6 +140,15 @@ def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace
     assert "what lived on one side only (Sequential#2, numpy generator made at" in told
     assert "own generators while threads may draw from them" in told
     assert "2 generators made without a seed" in told
+
+
+def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[..., Trace]) -> None:
+    broken = recorded(
+        "head.register_buffer('odd', torch.ones(1)); head.inner.__dict__['training'] = None",
+        "own = pickle.loads(pickle.dumps(own)); assert isinstance(own[1], np.random.Generator)",
+    )
+    found = compare(recorded(), broken)
+    assert "modules and own generators (TypeError as they were looked at)" in found.compared.uncompared
 
 
 def test_a_run_repeats_and_kinds_are_switched_off_by_name(recorded: Callable[..., Trace]) -> None:
