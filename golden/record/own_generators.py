@@ -40,7 +40,7 @@ class OwnGenerators:
     def install(self) -> None:
         """Listen to makers of generators. ``isinstance`` with a class that is listened to is as before."""
         made = self._made_torch
-        torch.Generator = _listening(torch.Generator, made)  # type: ignore[misc]
+        torch.Generator = _listening(torch.Generator, made, "torch")  # type: ignore[misc]
         begin: Any = random.Random.__init__
 
         @functools.wraps(begin)
@@ -70,7 +70,7 @@ class OwnGenerators:
 
         numpy.default_rng = default_rng  # type: ignore[attr-defined]
         for name in ("Generator", "RandomState"):
-            setattr(numpy, name, _listening(getattr(numpy, name), self._made_numpy))
+            setattr(numpy, name, _listening(getattr(numpy, name), self._made_numpy, "numpy.random"))
 
     def _made_torch(self, generator: torch.Generator, seeded: bool) -> None:
         # Without a seed it begins with torch's own, the same in every run.
@@ -142,8 +142,11 @@ def _plain(state: Any) -> Any:
     return state.tobytes() if hasattr(state, "tobytes") else state
 
 
-def _listening(kind: Any, made: Callable[[Any, bool], None]) -> Any:
-    """A class that makes objects of ``kind`` and says so; of it are all objects of ``kind``."""
+def _listening(kind: Any, made: Callable[[Any, bool], None], module: str) -> Any:
+    """A class that makes objects of ``kind`` and says so; of it are all objects of ``kind``.
+
+    It takes the place of ``kind`` in ``module``, where what is pickled finds it by its name.
+    """
 
     class Listening(type(kind)):  # type: ignore[misc]
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -161,7 +164,7 @@ def _listening(kind: Any, made: Callable[[Any, bool], None]) -> Any:
     proxy = Listening(
         kind.__name__,
         (kind,),
-        {"__doc__": kind.__doc__, "__module__": kind.__module__, "__qualname__": kind.__qualname__},
+        {"__doc__": kind.__doc__, "__module__": module, "__qualname__": kind.__qualname__},
     )
     return proxy
 
