@@ -19,6 +19,8 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
+from .replace import put
+
 _ALWAYS_AT_FIRST = 16
 _WRITING = frozenset("wax+")
 
@@ -55,7 +57,7 @@ class Occasions:
             self._on("loader")
             return iterate(loader)
 
-        torch.save = observed
+        put(torch, "save", observed)
         DataLoader.__iter__ = iterated  # type: ignore[method-assign]
 
     def _on_audit(self, event: str, arguments: Any) -> None:

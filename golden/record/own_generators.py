@@ -18,6 +18,7 @@ import torch
 import xxhash
 
 from ..trace.digest import hex_digest
+from .replace import put
 
 _AT_MOST = 512
 # Threads that draw nothing for the program, by the package of what they run.
@@ -68,7 +69,7 @@ class OwnGenerators:
                 self._made_numpy(found, _is_seeded(args, kwargs))
             return found
 
-        numpy.default_rng = default_rng  # type: ignore[attr-defined]
+        put(numpy, "default_rng", default_rng)
         for name in ("Generator", "RandomState"):
             setattr(numpy, name, _listening(getattr(numpy, name), self._made_numpy, "numpy.random"))
 

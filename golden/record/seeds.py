@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from .randomness import Generators
+from .replace import put
 
 
 class Seeds:
@@ -39,7 +40,7 @@ class Seeds:
                 self._given.add(kind)
                 return _original(*args, **kwargs)
 
-            setattr(module, name, listening)
+            put(module, name, listening)
 
     def never_given(self) -> list[str]:
         """The generators that moved and that the program never seeded."""

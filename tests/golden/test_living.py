@@ -145,7 +145,8 @@ def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace
 def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[..., Trace]) -> None:
     broken = recorded(
         "head.register_buffer('odd', torch.ones(1)); head.inner.__dict__['training'] = None",
-        "own = pickle.loads(pickle.dumps(own)); assert isinstance(own[1], np.random.Generator)",
+        "own = pickle.loads(pickle.dumps(own)); assert isinstance(own[1], np.random.Generator); "
+        "pickle.dumps([torch.save, torch.manual_seed, np.random.seed, np.random.default_rng, random.seed])",
     )
     found = compare(recorded(), broken)
     assert "modules and own generators (TypeError as they were looked at)" in found.compared.uncompared
