@@ -5,28 +5,23 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from golden.check.git import commit_of, update_submodules, worktree
-from golden.trace.errors import UnusableInput
+from golden.check.git import commit_of, share, update_submodules, worktree
 
 _FEW = 3
 
 
 class Base:
-    """A git ref of the repository at ``here``; ``shared`` are paths that git ignores and that runs need.
+    """A git ref of the repository at ``here``. Raises `UnusableInput` for a ref that names no commit."""
 
-    Raises `UnusableInput` for a ref that names no commit.
-    """
-
-    def __init__(
-        self, ref: str, here: Path, stack: contextlib.ExitStack, shared: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, ref: str, here: Path, stack: contextlib.ExitStack) -> None:
         self.ref = ref
         self.commit = commit_of(here, ref)
         self._here = here
         self._stack = stack
-        self._shared = shared
+        self._shared: dict[str, None] = {}
         self._root: Path | None = None
         self._ready = False
         self._lock = threading.RLock()
@@ -42,25 +37,18 @@ class Base:
 
     @property
     def runnable(self) -> Path:
-        """Its tree with its submodules and links to what is shared: what a program runs in."""
+        """Its tree with its submodules: what a program runs in."""
         with self._lock:
             if not self._ready:
                 update_submodules(self.root, self.ref)
-                for path in self._shared:
-                    self._link(path)
                 self._ready = True
             return self.root
 
-    def _link(self, path: str) -> None:
-        source, target = self._here / path, self.root / path
-        if target.exists() or _git(self._here, "check-ignore", "-q", "--", path) is None:
-            raise UnusableInput(
-                f"[tool.gate] shared: {path} is part of the repository; only what git ignores can be shared"
-            )
-        if not source.exists():
-            raise UnusableInput(f"[tool.gate] shared: there is no {path} here")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.symlink_to(source.resolve(), target_is_directory=source.is_dir())
+    def share(self, paths: Sequence[str]) -> None:
+        """Give its tree links to what a run needs and git does not keep."""
+        with self._lock:
+            share(paths, self._here, self.runnable)
+            self._shared |= dict.fromkeys(paths)
 
     def told(self) -> str:
         """What is compared with what, in a line."""
@@ -82,10 +70,7 @@ class Base:
         if not found:
             return ""
         more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
-        return (
-            f"; the base's tree has what is committed, so not {', '.join(found[:_FEW])}{more}: "
-            "name what the run needs in [tool.gate] shared"
-        )
+        return f" (git ignores {', '.join(found[:_FEW])}{more}; name what the run needs)"
 
 
 def _made(name: str) -> bool:

@@ -115,8 +115,6 @@ class GateConfig(_Table):
         throughput: a timed run (needs a base).
         tests: the test command.
         pythonpath: folders of the repository from which its modules are imported.
-        shared: files and folders that git ignores and that runs need, such as data: the base's tree is given
-            links to them.
     """
 
     contracts: bool = False
@@ -133,7 +131,6 @@ class GateConfig(_Table):
     throughput: Throughput | None = None
     tests: Tests | None = None
     pythonpath: tuple[str, ...] = (".", "src")
-    shared: tuple[str, ...] = ()
 
 
 def has_gate(root: Path) -> bool:

@@ -118,7 +118,7 @@ def _context(
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
         else:
             scratch = _new_folder(out)
-        base = Base(ref, root, stack, config.shared) if ref is not None else None
+        base = Base(ref, root, stack) if ref is not None else None
         yield Context(
             config,
             root,

@@ -11,7 +11,6 @@ from ci.checks.sides import runs_of
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 from golden.check import AbResult, Side, ab
 from golden.check.fixtures import write_whole
-from golden.check.git import share
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable
 from golden.extras import missing_extra
@@ -28,9 +27,8 @@ def against(context: Context, base: Base, name: str) -> Verdict:
     left = Side(f"{name} at {base.ref}", pair.base, base.runnable)
     right = Side(f"{name} here", pair.head, context.root)
     out, data = context.scratch / folder_of(name), pair.head.data_folder(context.data)
-    if pair.head.data is not None:
-        share(pair.head.data.paths, context.root, base.runnable)
     try:
+        base.share(pair.data)
         found = ab(left, right, out=out, data=data)
     except GoldenError as error:
         # A run that fails only there may lack what git ignores.

@@ -14,10 +14,11 @@ _PROGRAM = ("command", "entry", "args", "environment", "pythonpath")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is run at the base, and here."""
+    """What is run at the base, and here; ``data`` is what git does not keep and they need."""
 
     base: Run
     head: Run
+    data: tuple[str, ...] = ()
 
 
 def runs_of(context: Context, base: Base, name: str) -> Pair:
@@ -29,9 +30,16 @@ def runs_of(context: Context, base: Base, name: str) -> Pair:
     stem = name.partition(".")[0]
     if not (base.root / RUNS_FOLDER / f"{stem}.toml").is_file():
         run = find_run(name, context.root)
-        return Pair(run, run)
+        return Pair(run, run, _data(run))
     before = find_run(name, base.root)
     if not context.wanted_any(f"run.{stem}"):
-        return Pair(before, before)
+        # What is shared decides nothing, so a change may name what its base forgot.
+        here = (context.root / RUNS_FOLDER / f"{stem}.toml").is_file()
+        also = _data(find_run(name, context.root)) if here else ()
+        return Pair(before, before, (*_data(before), *also))
     head = find_run(name, context.root)
-    return Pair(head.model_copy(update={key: getattr(before, key) for key in _PROGRAM}), head)
+    return Pair(head.model_copy(update={key: getattr(before, key) for key in _PROGRAM}), head, _data(head))
+
+
+def _data(run: Run) -> tuple[str, ...]:
+    return run.data.paths if run.data is not None else ()

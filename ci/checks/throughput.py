@@ -18,6 +18,7 @@ def throughput(context: Context, wanted: Throughput) -> Verdict:
     if base is None:
         return CouldNotRun("there is no base to be timed against; give one with --base REF")
     pair = runs_of(context, base, wanted.run)
+    base.share(pair.data)
 
     def seconds(side: str, number: int) -> float:
         root, run = (base.runnable, pair.base) if side == "base" else (context.root, pair.head)

@@ -78,8 +78,8 @@ def command(
         )
     with still(f"looking for stalls in loops over environments in {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
-    shared = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
-    facts = read_facts(root, loops(report), BASELINE, shared)
+    data = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
+    facts = read_facts(root, loops(report), BASELINE)
     click.echo(f"per-env loops: {len(facts.loops)}, with {len(report.findings)} stalls")
     for loop in facts.loops:
         click.echo(f"  {loop}")
@@ -87,7 +87,7 @@ def command(
     _refuse_existing(root, [RUNS_FOLDER / f"{chosen.name}.toml", *([Path(BASELINE)] if facts.loops else [])])
     if not (no_try or dry_run):
         tried = _tried(proposal, root, try_seconds)
-    files = _files(root, tried, facts, report)
+    files = _files(root, tried, facts, report, data)
     if dry_run:
         _show(root, files)
         return 0
@@ -110,15 +110,16 @@ def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
     if tried.seen.events:
         click.echo(f"events: {tried.seen.events}, kinds by their field {tried.seen.type}")
     for metric in tried.seen.metrics:
-        click.echo(f"also written: {metric}")
+        click.echo(f"also compared: {metric}")
     if not tried.proposal.arguments.seeded:
         click.echo("no option for a seed was seen; golden seeds Python, numpy and torch before it starts")
     return tried
 
 
-def _files(root: Path, tried: Tried, facts: Facts, report: Report) -> dict[Path, str]:
+def _files(root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str]) -> dict[Path, str]:
     entry = tried.proposal.entry
-    files = {RUNS_FOLDER / f"{entry.name}.toml": run_file(tried.proposal, tried.seen, tried.failure)}
+    run = run_file(tried.proposal, tried.seen, tried.failure, data)
+    files = {RUNS_FOLDER / f"{entry.name}.toml": run}
     if facts.loops:
         files[Path(BASELINE)] = baseline_text(report)
     before = _text(root / _PROJECT)

@@ -81,7 +81,6 @@ class Facts:
         loops: per-env loops, as ``file:line header``.
         paths: folders or files for the hot-path check.
         baseline: where the hot-path baseline goes.
-        shared: what git ignores and the program's text names.
     """
 
     contracts: bool
@@ -89,15 +88,14 @@ class Facts:
     loops: tuple[str, ...]
     paths: tuple[str, ...]
     baseline: str
-    shared: tuple[str, ...] = ()
 
 
-def read_facts(root: Path, loops: Sequence[str], baseline: str, shared: Sequence[str] = ()) -> Facts:
+def read_facts(root: Path, loops: Sequence[str], baseline: str) -> Facts:
     """Look at what is there."""
     table = _pyproject(root)
     contracts = "importlinter" in table.get("tool", {}) or (root / ".importlinter").is_file()
     tests = next((name for name in ("tests", "test") if any((root / name).glob("**/test_*.py"))), None)
-    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline, tuple(shared))
+    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline)
 
 
 def source_paths(root: Path) -> tuple[str, ...]:
@@ -115,8 +113,11 @@ def _pyproject(root: Path) -> dict[str, dict[str, object]]:
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def run_file(proposal: Proposal, seen: Sightings, failure: str | None) -> str:
-    """The golden run of a proposal, as a run file. ``failure`` says why it doesn't work yet."""
+def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Sequence[str] = ()) -> str:
+    """The golden run of a proposal, as a run file. ``failure`` says why it doesn't work yet.
+
+    ``data`` is what git ignores and the program's text names.
+    """
     entry, arguments = proposal.entry, proposal.arguments
     budget = max(_LEAST_BUDGET, round(proposal.budget)) if proposal.budget else 30.0
     lines = [not_yet(failure)] if failure else []
@@ -141,7 +142,9 @@ def run_file(proposal: Proposal, seen: Sightings, failure: str | None) -> str:
             "# An operation of it has no deterministic implementation.",
             f"deterministic = {_text(proposal.deterministic)}",
         ]
-    lines += ["", *_events(seen)]
+    lines += ["", *_events(seen), "", *_outputs(seen)]
+    lines += ["", "# What git ignores and the run needs: trees of other versions are given links to it."]
+    lines += ["[data]", f"paths = {_array(data)}"] if data else ["# [data]", '# paths = ["data"]']
     return "\n".join(lines) + "\n"
 
 
@@ -166,6 +169,14 @@ def _events(seen: Sightings) -> list[str]:
     return [*head, *(table if seen.events else [f"# {line}" for line in table])]
 
 
+def _outputs(seen: Sightings) -> list[str]:
+    """What a run prints and leaves in {out} is compared anyway."""
+    head = "# Metrics and checkpoints that it writes elsewhere in the repository, compared by value."
+    if not seen.files:
+        return [head, "# [outputs]", '# files = ["results/*.csv"]']
+    return [head, "[outputs]", f"files = {_array(seen.files)}"]
+
+
 def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
     """The tables ``[tool.gate]`` and ``[tool.codemods.hotpath]``, commented."""
     lines = [
@@ -175,8 +186,6 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         f"runs = {_array([entry.name])}",
         "# Runs whose event counts must be these on every machine (needs [events] in the run file).",
         f"{'' if events else '# '}counts = {_array([entry.name])}",
-        "# What git ignores and runs need: under --base both sides share it.",
-        f"shared = {_array(facts.shared)}" if facts.shared else '# shared = ["data"]',
         "# The contracts of import-linter.",
         "contracts = true" if facts.contracts else "# contracts = true",
         "# Plans of `codemods extract`: what is in the tree must be what they make.",

@@ -19,6 +19,8 @@ _UNSTABLE = re.compile(
 )
 _NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?|\bnan\b")
 _LINES = 2000
+# A time, a date, a process: another one in the next run.
+_NUMBERED = re.compile(r"(events\.out\.tfevents)\..*|\d{4}-?\d{2}-?\d{2}[^/]*|\d{6,}[^/.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Sightings:
         env: the field that holds an env's number, if there is one.
         unstable: fields whose names say that they can't repeat.
         metrics: other things that hold numbers, in words.
+        files: those of them that are in the repository, as globs.
     """
 
     events: str | None = None
@@ -38,6 +41,7 @@ class Sightings:
     env: str | None = None
     unstable: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
@@ -46,9 +50,16 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
     records = {path: found for path in files if (found := _records(path))}
     beside = sorted(_written(root, since))
     printed = tuple(_printed(stdout))
-    metrics = (*_metrics(files, outputs, "{out}/"), *_metrics(beside, root, ""), *printed)
+    inside = {path: kind for path in files if path not in records and (kind := _metric(path))}
+    elsewhere = {path.relative_to(root).as_posix(): kind for path in beside if (kind := _metric(path))}
+    metrics = (
+        *(f"{kind}: {{out}}/{path.relative_to(outputs).as_posix()}" for path, kind in inside.items()),
+        *(f"{kind}: {path}" for path, kind in elsewhere.items()),
+        *printed,
+    )
+    globs = tuple(dict.fromkeys(_NUMBERED.sub(lambda m: f"{m[1] or ''}*", path) for path in elsewhere))
     if not records:
-        return Sightings(metrics=metrics)
+        return Sightings(metrics=metrics, files=globs)
     every = [record for found in records.values() for record in found]
     paths = {path for record in every for path in _paths(record)}
     return Sightings(
@@ -57,6 +68,7 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
         env=next((name for name in _ENVS if any(isinstance(r.get(name), int) for r in every)), None),
         unstable=tuple(sorted(path for path in paths if _UNSTABLE.search(path.rpartition(".")[2].lower()))),
         metrics=metrics,
+        files=globs,
     )
 
 
@@ -108,17 +120,17 @@ def _written(root: Path, since: float) -> Iterator[Path]:
                     yield folder / name
 
 
-def _metrics(files: list[Path], folder: Path, before: str) -> Iterator[str]:
-    for path in files:
-        name = before + path.relative_to(folder).as_posix()
-        if "tfevents" in path.name:
-            yield f"TensorBoard: {name}"
-        elif path.suffix in (".csv", ".tsv"):
-            yield f"CSV: {name}"
-        elif path.suffix in (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".bin"):
-            yield f"checkpoint: {name}"
-        elif path.suffix in (".jsonl", ".ndjson") and not before:
-            yield f"JSON lines: {name}"
+def _metric(path: Path) -> str | None:
+    """What kind of numbers a file holds; None for files of other kinds."""
+    if "tfevents" in path.name:
+        return "TensorBoard"
+    if path.suffix in (".csv", ".tsv"):
+        return "CSV"
+    if path.suffix in (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy", ".bin"):
+        return "checkpoint"
+    if path.suffix in (".jsonl", ".ndjson"):
+        return "JSON lines"
+    return None
 
 
 def _printed(stdout: Path) -> Iterator[str]:

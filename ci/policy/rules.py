@@ -20,8 +20,6 @@ GATE = Table(
         "reads": keep,
         "throughput": Table({"bound": at_most, "repeats": at_least}),
         "tests": Table({"timeout": free}),
-        # Only what git ignores and the base does not have can be shared.
-        "shared": free,
     }
 )
 
@@ -34,10 +32,12 @@ RUN = Table(
         "shares_device": free,
         "deterministic": ordered("error", "warn", "off"),
         "events": Table({"unstable": no_more}),
-        "observe": Table({"steps": on, "syncs": on, "state_mib": at_least}),
+        "observe": Table({"steps": on, "syncs": on, "state_mib": at_least, "without": no_more}),
+        "outputs": Table({"files": keep, "ignore": no_more, "unstable": no_more, "mask": no_more}),
         # They may come; once there, they say what is compared with what.
         "env": Table(),
-        "data": Table(),
+        # Only what git does not keep and the base does not have can be shared.
+        "data": Table({"paths": free}),
         "everywhere": Table({"events": on, "fields": keep}),
         "tolerance": Items(("of", "field"), Table({"ulps": at_most, "reason": free}), grows=False),
         "variants": Items(),

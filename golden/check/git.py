@@ -56,12 +56,19 @@ def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]
 
 
 def share(paths: Sequence[str], root: Path, tree: Path) -> None:
-    """Link files and folders of ``root`` into a tree that lacks them: data that git does not keep."""
+    """Link files and folders of ``root`` into a tree that lacks them: data that git does not keep.
+
+    What git keeps is refused: a version would be given code of another one.
+    """
     for path in paths:
         source, target = root / path, tree / path
         if not source.exists():
             raise UnusableInput(f"[data] paths: {source} does not exist")
         if not target.exists():
+            if _git(root, "ls-files", "--", path).stdout:
+                raise UnusableInput(
+                    f"[data] paths: git keeps {path}; only what git does not keep can be shared"
+                )
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source.resolve())
 

@@ -27,11 +27,11 @@ for _ in range(2):
 GATE = """\
 [tool.gate]
 runs = ["fit"]
-shared = ["data"]
 
 [tool.gate.hotpath]
 paths = ["envs.py"]
 """
+RUN = 'command = ["python", "fit.py"]\nbudget = 5\n[data]\npaths = ["data"]\n'
 ENVS = "def evaluate(envs):\n    return [env.loss().item() for env in envs]\n"
 
 
@@ -44,7 +44,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "pyproject.toml": GATE,
         "fit.py": SCRIPT,
         "envs.py": ENVS,
-        "golden/runs/fit.toml": 'command = ["python", "fit.py"]\nbudget = 5\n',
+        "golden/runs/fit.toml": RUN,
         "data/rate.txt": "0.1",
         ".gitignore": "data/\n",
     }.items():
@@ -96,26 +96,34 @@ def test_a_failure_leaves_evidence_and_points_at_the_line(
     assert "is there already and not empty" in capsys.readouterr().err
 
 
-def test_a_base_that_lacks_ignored_data_says_so(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change(top, "project/pyproject.toml", 'shared = ["data"]\n', "")
-    options = ["--root", str(top / "project"), "--base", "HEAD", "--only", "golden"]
-    assert main(options) == 1
+def test_a_base_that_lacks_ignored_data_says_so_and_a_change_may_name_it(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = top / "project/golden/runs/fit.toml"
+    run.write_text(RUN.partition("[data]")[0])
+    commit(top, "without data")
+    options = ["--root", str(top / "project"), "--base", "HEAD"]
+    assert main([*options, "--only", "golden"]) == 1
     printed = said(capsys)
     assert "fit at HEAD failed: run fit: exit status 1" in printed
     assert "FileNotFoundError" in printed
-    assert "so not data: name what the run needs in [tool.gate] shared" in printed
+    assert "name other data in [data] paths (git ignores data; name what the run needs)" in printed
+    run.write_text(RUN)
+    assert main([*options, "--only", "golden", "--only", "policy"]) == 0, said(capsys)
 
 
 @pytest.mark.parametrize(
     ("shared", "message"),
-    [("fit.py", "only what git ignores can be shared"), ("data/no", "there is no data/no here")],
+    [("new.py", "only what git does not keep can be shared"), ("data/no", "data/no does not exist")],
 )
-def test_only_what_git_ignores_is_shared(
+def test_only_what_git_does_not_keep_is_shared(
     shared: str, message: str, top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else a change could hand its own code to the base."""
-    change(top, "project/pyproject.toml", 'shared = ["data"]\n', f'shared = ["{shared}"]\n')
-    assert main(["--root", str(top / "project"), "--base", "HEAD", "--only", "golden"]) == 1
+    (top / "project/new.py").write_text("")
+    change(top, "project/golden/runs/fit.toml", 'paths = ["data"]', f'paths = ["{shared}"]')
+    commit(top, "new")
+    assert main(["--root", str(top / "project"), "--base", "HEAD~1", "--only", "golden"]) == 1
     assert message in said(capsys)
 
 

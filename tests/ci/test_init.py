@@ -255,7 +255,8 @@ def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(
     run = load_run(tmp_path / "golden/runs/train.toml")
     assert run.command == ("python", "train.py", "--steps", "3")
     assert "it leaves made/ in the repository: now in .gitignore" in said.out
-    assert "also written: CSV: made/a.csv" in said.out
+    assert "also compared: CSV: made/a.csv" in said.out
+    assert run.outputs.files == ("made/a.csv",)
     assert "/made/" in (tmp_path / ".gitignore").read_text().splitlines()
 
 

@@ -117,8 +117,8 @@ def test_the_command_is_brief_seeded_and_on_the_cpu(name: str, words: list[str],
         ["git", "check-ignore", path, root / "golden/fixtures/x/common.json"], cwd=root, check=False
     )
     assert ignored.returncode == 1  # none of them
-    gate = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["gate"]
-    assert gate.get("shared", []) == (["data"] if name == "gpt" else [])
+    data = tomllib.loads(path.read_text()).get("data", {})
+    assert data.get("paths", []) == (["data"] if name == "gpt" else [])
 
 
 def test_what_nobody_can_guess_is_one_clear_instruction(
