@@ -14,7 +14,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from golden.check import AbResult, Failed, Judged, Property, Side, ab, doctor, unused, update, verify
+from golden.check import (
+    AbResult,
+    Failed,
+    Judged,
+    Property,
+    Side,
+    ab,
+    doctor,
+    refuse_under_ci,
+    unused,
+    update,
+    verify,
+)
 from golden.check.fixtures import write_whole
 from golden.check.git import share, uncommitted, worktree
 from golden.check.localize import localize
@@ -94,6 +106,7 @@ def record(
     root = root or find_root(Path.cwd())
     runs = [find_run(name, root) for name in names]
     if renew:
+        refuse_under_ci()
         if data or dense:
             raise UnusableInput("--update records a run as it stands: leave out --data and --dense")
         return _update(runs, root, out)

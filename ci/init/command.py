@@ -84,7 +84,8 @@ def command(
     for loop in facts.loops:
         click.echo(f"  {loop}")
     tried = Tried(proposal, (), Sightings(), 0.0, None)
-    _refuse_existing(root, [RUNS_FOLDER / f"{chosen.name}.toml", *([Path(BASELINE)] if facts.loops else [])])
+    ours = [RUNS_FOLDER / f"{chosen.name}.toml", FOLDER / chosen.name]
+    _refuse_existing(root, [*ours, *([Path(BASELINE)] if facts.loops else [])])
     if not (no_try or dry_run):
         tried = _tried(proposal, root, try_seconds)
     files = _files(root, tried, facts, report, data)

@@ -12,7 +12,10 @@ from golden.trace.errors import GoldenError
 
 
 def record(name: str, root: Path, notify: Callable[[str], None]) -> str | None:
-    """Keep the golden of a run; why not, where that can't be."""
+    """Keep the golden of a run that has none; why not, where that can't be.
+
+    Under ``CI=true``, too, where goldens are not renewed: nothing is replaced, and who commits it sees it.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix="golden-init-") as scratch:
             found = update(find_run(name, root), root=root, out=Path(scratch) / name, notify=notify)

@@ -2,7 +2,17 @@
 
 from golden.check.ab import AbResult, Side, ab, doctor
 from golden.check.properties import Property
-from golden.check.verify import Failed, Judged, NoGolden, Updated, Verdict, unused, update, verify
+from golden.check.verify import (
+    Failed,
+    Judged,
+    NoGolden,
+    Updated,
+    Verdict,
+    refuse_under_ci,
+    unused,
+    update,
+    verify,
+)
 
 __all__ = [
     "AbResult",
@@ -15,6 +25,7 @@ __all__ = [
     "Verdict",
     "ab",
     "doctor",
+    "refuse_under_ci",
     "unused",
     "update",
     "verify",

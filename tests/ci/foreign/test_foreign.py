@@ -32,7 +32,7 @@ def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     name: str = request.param
     root = write(EVERY[name], tmp_path_factory.mktemp(name) / "repository")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CI", "")
+        patch.setenv("CI", "true")  # as a coding agent's sandbox has it; nothing is renewed, so it records
         patch.chdir(root)
         assert golden_gate(["init", *ARGS.get(name, [])]) == 0
     commit(root, "a gate")
