@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
 
 from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
+_version = click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 _SUMMARIES = {
     "list": "The runs of this repository, and what each costs.",
     "doctor": "Run it twice: is it deterministic at all, and if not, what differs first?",
@@ -28,7 +32,10 @@ class _Commands(click.Group):
             return None
         from golden.commands import COMMANDS
 
-        return COMMANDS[cmd_name]
+        found = COMMANDS[cmd_name]
+        if not any(option.name == "version" for option in found.params):
+            _version(found)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -58,7 +65,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-q", "--quiet", is_flag=True, help="Print verdicts and errors only, no progress.")
-@click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
+@_version
 def cli(quiet: bool) -> None:
     """Record seeded training runs, compare them bit for bit, name the first divergence.
 
@@ -69,6 +76,10 @@ def cli(quiet: bool) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments and "_GOLDEN_COMPLETE" not in os.environ:
+        click.echo(cli.get_help(click.Context(cli, info_name="golden")), err=True)
+        return ExitCode.UNUSABLE
     try:
         status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
     except GoldenError as error:

@@ -84,7 +84,7 @@ class EntryPoint:
 def find_entry_points(root: Path, notify: Callable[[str], None]) -> list[EntryPoint]:
     """All scripts that train, the likeliest first."""
     files = [path for path in python_files(root) if not _is_test(path, root)]
-    notify(f"looking for what trains in {len(files)} files")
+    notify(f"looking for what trains in {len(files)} file{'' if len(files) == 1 else 's'}")
     read: dict[Path, _Facts | None] = {}
     found = [
         entry for path in files if (entry := read_entry_point(path, root, read, script=True)) is not None

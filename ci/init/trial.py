@@ -92,8 +92,8 @@ def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, st
             return replace(proposal, without=(*proposal.without, *options)), (
                 f"without {', '.join(options)}, which it does not know"
             )
-    if failure.startswith("not done after") and proposal.arguments.shortened and proposal.scale > _SHORTER**4:
-        return replace(proposal, scale=proposal.scale * _SHORTER), (
-            f"shorter: it takes longer than that ({', '.join(proposal.arguments.shortened)})"
-        )
+    if failure.startswith("not done after") and proposal.arguments.shortened:
+        shorter = replace(proposal, scale=proposal.scale * _SHORTER)
+        if shorter.command != proposal.command:
+            return shorter, f"shorter: it takes longer than that ({', '.join(proposal.arguments.shortened)})"
     return None

@@ -10,6 +10,19 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 UNKNOWN = "unknown key"
+# What pydantic says in words of Python, in those of TOML.
+_PLAIN = {
+    "missing": "is missing",
+    "tuple_type": "say a list",
+    "list_type": "say a list",
+    "dict_type": "say a table",
+    "model_type": "say a table",
+    "model_attributes_type": "say a table",
+    "string_type": "say a text",
+    "bool_type": "say true or false",
+    "int_type": "say a whole number",
+    "float_type": "say a number",
+}
 
 
 def first_problem(model: type[BaseModel], error: ValidationError) -> tuple[str, str]:
@@ -21,7 +34,7 @@ def first_problem(model: type[BaseModel], error: ValidationError) -> tuple[str, 
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         return place, f"{UNKNOWN}{hint(str(first['loc'][-1]), known_keys(model, first['loc'][:-1]))}"
-    return place, str(first["msg"]).removeprefix("Value error, ")
+    return place, _PLAIN.get(first["type"]) or str(first["msg"]).removeprefix("Value error, ")
 
 
 def hint(word: str, known: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ def test_unknown_run(project: Project) -> None:
         (RUN + 'path = "envs.{env}."\n', "env: say either module or path"),
         (PLAIN_RUN + '[env]\npath = "envs."\n', "env: path: say {env} once, where the number of an env is"),
         (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "give either command or entry"),
-        (RUN.replace("budget = 5", ""), "budget: Field required"),
+        (RUN.replace("budget = 5", ""), "budget: is missing"),
         ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),
         (f"seed = {10**21}\n{RUN}", "seed: Input should be less than 9223372036854775808"),
         ("seed = -1\n" + RUN, "seed: Input should be greater than or equal to 0"),

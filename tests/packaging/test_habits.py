@@ -34,6 +34,20 @@ def test_version(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()))
+def test_every_command_tells_the_version(name: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MAINS[name]([command, "--version"]) == 0
+    assert capsys.readouterr().out.endswith(f" {version('esper-harness')}\n")
+
+
+@pytest.mark.parametrize("name", MAINS)
+def test_without_a_command_the_usage_is_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MAINS[name]([]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"Usage: {name} [OPTIONS] COMMAND [ARGS]...\n")
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()))
 def test_usage_has_the_name_that_was_called(
     name: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

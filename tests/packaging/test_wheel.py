@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +100,35 @@ def test_the_base_runs_the_static_half_and_names_the_extra_of_the_rest(
         assert done.stderr.endswith(f"not installed: pip install 'esper-harness[{extra}]'\n")
     for program in ("codemods", "golden-gate"):
         assert base.run(program, "--version", cwd=project).stdout == f"{program} 0.1.0\n"
+
+
+def test_the_base_works_at_its_floors(wheel: Path, project: Path, tmp_path: Path) -> None:
+    """The oldest versions that the wheel accepts, from the package index."""
+    venv.create(tmp_path / "floors", with_pip=False, symlinks=True)
+    floors = Environment(tmp_path / "floors")
+    wanted = [text.replace(">=", "==") for text in metadata(wheel) if "extra" not in text]
+    assert sorted(text.partition("==")[0] for text in wanted) == ["click", "libcst", "pydantic", "rich"]
+    pip = [sys.executable, "-m", "pip", "--python", str(floors.bin / "python"), "install", "--quiet"]
+    subprocess.run([*pip, "--disable-pip-version-check", *wanted], check=True, capture_output=True)
+    install(floors, wheel)
+    plan = 'version = 1\nsource = "helpers.py"\nfunction = "train"\nroot = "."\nrest = "rest.py"\n'
+    (project / "plan.toml").write_text(plan + '[[move]]\nto = "scaling.py"\nnames = ["scaled"]\n')
+    for words, status in {
+        "--version": 0,
+        "": 2,
+        "extrct": 2,
+        "extract helpers.py --no-such-option": 2,
+        "extract helpers.py": 0,
+        "extract helpers.py --output-format json": 0,
+        "extract --explain value-use": 0,
+        "extract --plan plan.toml --write": 0,
+        "audit helpers.py": 0,
+        "hotpath helpers.py --no-cache --allow-no-loops": 0,
+    }.items():
+        done = floors.run("codemods", *words.split(), cwd=project)
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), (words, done)
+    done = floors.run("golden", "list", cwd=project)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
 def test_golden_without_the_report(environment: Callable[[str], Environment], project: Path) -> None:

@@ -13,6 +13,7 @@ EXIT_UNUSABLE_INPUT = 2
 
 
 @click.command(help="Make one self-contained HTML page of a run from the events in its telemetry folder.")
+@click.version_option(package_name="esper-trainer", message="%(prog)s %(version)s")
 @click.argument("run_dir", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="default: report.html in RUN_DIR")
 def _report(run_dir: Path, output: Path | None) -> Path:
@@ -34,7 +35,7 @@ def _report(run_dir: Path, output: Path | None) -> Path:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the page and say where; 0 done, 2 unusable input, said in one line."""
     try:
-        result = _report.main(args=argv, prog_name="report", standalone_mode=False)
+        result = _report.main(args=argv, prog_name="python -m esper.scripts.report", standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"error: {error.format_message()}", err=True)
         return EXIT_UNUSABLE_INPUT

@@ -54,7 +54,10 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
         warnings.showwarning = lambda message, *_: errors.print(f"warning: {message}")
         try:
             command = _command(train or _default_train())
-            return int(command.main(args=argv, prog_name="train", standalone_mode=False) or EXIT_OK)
+            return int(
+                command.main(args=argv, prog_name="python -m esper.scripts.train", standalone_mode=False)
+                or EXIT_OK
+            )
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             return EXIT_UNUSABLE_INPUT
@@ -109,8 +112,11 @@ def _command(train: Train) -> click.Group:
             ),
         ]
         options += [_option(name) for name, flag in flags().items() if policy in flag.commands]
-        group.add_command(click.Command(policy, params=options, callback=run, help=text))
-    return group
+        group.add_command(_version(click.Command(policy, params=options, callback=run, help=text)))
+    return _version(group)
+
+
+_version = click.version_option(package_name="esper-trainer", message="%(prog)s %(version)s")
 
 
 _COMMANDS = {

@@ -1,5 +1,6 @@
 """Everything that can be set for a run. One field is one flag, one key of a JSON file and one attribute."""
 
+import difflib
 import json
 import tempfile
 from dataclasses import dataclass
@@ -282,5 +283,9 @@ def _first_problem(error: ValidationError) -> str:
         return str(first["msg"]).removeprefix("Value error, ")
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
-        return f"unknown setting {name!r}; known are {', '.join(TrainingConfig.model_fields)}"
+        close = difflib.get_close_matches(name, TrainingConfig.model_fields, n=1)
+        known = (
+            f"did you mean {close[0]}?" if close else f"known are {', '.join(TrainingConfig.model_fields)}"
+        )
+        return f"unknown setting {name!r}; {known}"
     return f"{flag_name(name)} {first['input']}: {first['msg'].lower()}"
