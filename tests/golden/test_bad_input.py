@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from golden.trace.trace import load_trace
+from golden.trace.trace import FORMAT, load_trace
 from tests.golden.project import PLAIN_RUN, RUN, Project, Result
 
 
@@ -221,8 +221,8 @@ def test_damaged_trace(project: Project) -> None:
     steps.write_text(steps.read_text()[:-200])
     assert "is damaged" in refused(project, 2, "diff", trace, trace)
     head = trace / "trace.json"
-    head.write_text(head.read_text().replace('"format": 3', '"format": 99'))
-    assert "has format 99, not 3" in refused(project, 2, "diff", trace, trace)
+    head.write_text(head.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
+    assert f"has format 99, not {FORMAT}" in refused(project, 2, "diff", trace, trace)
 
 
 def test_data_folder(project: Project) -> None:
