@@ -13,7 +13,7 @@ from codemods.facts.lifting import Analysis
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.prove.box import prove_boxes
-from codemods.rewrite.box import box_edits
+from codemods.rewrite.box import box_variables
 
 
 def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
@@ -44,6 +44,6 @@ def _rewritten(analysis: Analysis, boxes: Sequence[Box]) -> Prepared:
     if any(set(box.variables) > set(box.given) for box in boxes):
         paths.insert(1, "dataclasses.field")
     imported = find_imports(analysis, [box.helpers[0].root.node for box in boxes], paths, taken)
-    prepared = prepare(analysis.source, analysis.helpers, box_edits(analysis.source, named, imported))
+    prepared = prepare(box_variables(analysis, named, imported), analysis.helpers)
     prove_boxes(analysis.source, prepared.analysis.source, named, imported)
     return prepared

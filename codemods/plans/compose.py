@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import Source, SourceError, decode_source, parse_source, statements_in
+from codemods.facts.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.modules import Layout
 from codemods.plans.targets import Request, TargetError, build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
 from codemods.prove.lift import prove_all
-from codemods.rewrite.edits import Edit
-from codemods.rewrite.lift import Lifted, absolute_imports, first_line, indentation
+from codemods.rewrite.lift import Lift
+from codemods.rewrite.program import TextNotPreserved
 
 rule(
     "not-proven",
@@ -31,6 +30,28 @@ rule(
     "lift this helper by hand",
     refused="",
     lifted="",
+)
+rule(
+    "text-not-preserved",
+    "The text around the helper holds something that would not be written back as it is (a form feed in an "
+    "indentation, a line that is only a backslash); nothing of it was written.",
+    "format the function, or take out the odd blanks",
+    refused="""
+def outer(n):
+    def h(x):
+        return x + n
+    first = h(1)
+\\
+    return first
+""",
+    lifted="""
+def outer(n):
+    def h(x):
+        return x + n
+    first = h(1)
+
+    return first
+""",
 )
 
 
@@ -65,6 +86,25 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
                 raise
             for helper in culprits:
                 refused[helper] = refuse("not-proven", helper.node.lineno, failure.what)
+        except TextNotPreserved as failure:
+            if not decision.lifted:
+                raise
+            refused |= not_preserved(analysis, decision.lifted, failure)
+
+
+def not_preserved(
+    analysis: Analysis, helpers: Collection[Helper], failure: TextNotPreserved
+) -> dict[Helper, Refusal]:
+    """Refusals of the helpers whose text can't be preserved; all, if it is that of none."""
+    around = next(
+        (s for s in analysis.source.tree.body if (s.end_lineno or 0) >= failure.line),
+        analysis.source.tree.body[-1],
+    )
+    inside = [h for h in helpers if around.lineno <= h.node.lineno <= (around.end_lineno or 0)]
+    return {
+        helper: refuse("text-not-preserved", failure.line, "this line would be written differently")
+        for helper in inside or helpers
+    }
 
 
 def _composed(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
@@ -81,18 +121,9 @@ def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: De
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
-    lifted = Lifted(decision, names)
-    insertions: dict[int, str] = {}
-    for helper in decision.lifted:
-        root = helper.root.node
-        assert isinstance(root, ast.stmt)
-        at = source.starts[first_line(source, root) - 1]
-        indent = indentation(source, root.lineno)
-        gap = source.newline * (1 if indent else 2)
-        crowded = first_line(source, root) > 1 and source.lines[first_line(source, root) - 2].strip()
-        insertions.setdefault(at, gap if crowded else "")
-        insertions[at] += lifted.function(helper, indent) + gap
-    text = lifted.rest([Edit(at, at, new) for at, new in insertions.items()])
+    lift = Lift(decision, names)
+    lift.before_roots()
+    text = lift.text()
     prove_all(decision, names, reread(source, text), {}, None)
     return Composed(decision, {layout.rest: text} if decision.lifted else {}, {})
 
@@ -130,19 +161,14 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     source, package = analysis.source, layout.source_package
     targets = build_targets(analysis, layout, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}
-    lifted = Lifted(decision, names, package)
-    extra: list[Edit] = []
+    lift = Lift(decision, names, package, whole=layout.rest != layout.source)
     if decision.lifted:
-        extra.append(source_imports(analysis, decision, targets))
-    if layout.rest != layout.source and package is not None:
-        inside = [helper.node for helper in decision.lifted]
-        for statement in _outside(source.tree, inside):
-            extra.extend(absolute_imports(source, statement, package))
-    text = lifted.rest(extra)
+        lift.program.insert(*source_imports(analysis, decision, targets))
+    text = lift.text()
     files = {layout.rest: text}
     trees = {}
     for target in targets:
-        files[target.path] = target.render(lifted)
+        files[target.path] = target.render(lift)
         made = parse_source(files[target.path], layout.shown(target.path))
         must_compile(made)
         trees[target.path] = made.tree
@@ -150,12 +176,6 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
     return Composed(decision, files, {h: t.path for t in targets for h in t.helpers})
-
-
-def _outside(tree: ast.AST, inside: Sequence[ast.AST]) -> list[ast.AST]:
-    """Imports of a tree that are not inside some of its definitions."""
-    gone = {node for definition in inside for node in statements_in(definition)}
-    return [node for node in statements_in(tree) if isinstance(node, ast.ImportFrom) and node not in gone]
 
 
 __all__ = ["Composed", "Request", "TargetError", "compose"]

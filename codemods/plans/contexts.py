@@ -15,7 +15,7 @@ from codemods.facts.lifting import Analysis
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.prove.context import prove_contexts
-from codemods.rewrite.context import context_edits
+from codemods.rewrite.context import collect_captures
 
 
 def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
@@ -54,7 +54,6 @@ def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepare
         named.append((context, ContextNames(fresh_name(analysis, [f"_{title}Context"], taken), variable)))
     roots = [context.helpers[0].root.node for context in contexts]
     imported = find_imports(analysis, roots, ["dataclasses.dataclass", "typing.Any"], taken)
-    edits = context_edits(analysis, named, imported)
-    prepared = prepare(analysis.source, analysis.helpers, edits)
+    prepared = prepare(collect_captures(analysis, named, imported), analysis.helpers)
     prove_contexts(analysis.source, prepared.analysis.source, named, imported)
     return prepared, [names.variable for _, names in named]

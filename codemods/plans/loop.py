@@ -25,10 +25,10 @@ from codemods.plans.targets import TargetError, not_hidden
 from codemods.prove.code import NotProven
 from codemods.prove.loop import Made, prove_loop
 from codemods.rewrite.append import docstring_text, made_module
-from codemods.rewrite.edits import Edit, apply_edits, reindent
 from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.items import line_limit
-from codemods.rewrite.lift import absolute_imports, first_line, indentation
+from codemods.rewrite.layout import line_limit
+from codemods.rewrite.loop import Loop as Taken
+from codemods.rewrite.program import TextNotPreserved
 
 _INDENT = "    "
 _DATACLASS = Import("dataclasses", "dataclass")
@@ -104,8 +104,10 @@ class _Writer:
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)
-        rest, target = self._rest(decision), self._target(decision)
         try:
+            taken = Taken(self.parts, self.package)
+            rest = self._rest(taken, decision)
+            target = self._target(taken, decision)
             made = Made(
                 rest=reread(self.source, rest),
                 target=parse_source(target, self.layout.shown(self.target)),
@@ -120,6 +122,9 @@ class _Writer:
             prove_loop(decision, made)
         except (NotProven, SourceError) as failure:
             return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
+        except TextNotPreserved as failure:
+            reason = "this line would be written differently"
+            return LoopMade(line, refuse("text-not-preserved", failure.line, reason), (), {})
         return LoopMade(line, None, decision.fields, {self.layout.rest: rest, self.target: target})
 
     def _check_names(self) -> None:
@@ -175,45 +180,36 @@ class _Writer:
 
     # What is left
 
-    def _rest(self, decision: LoopDecision) -> str:
-        parts, starts = self.parts, self.source.starts
-        indent = indentation(self.source, parts.loop.lineno)
-        call = f"{self._build(decision, indent)}.{self.loop.method}()"
+    def _rest(self, taken: Taken, decision: LoopDecision) -> str:
+        call = f"{self._build(decision)}.{self.loop.method}()"
         if decision.returned:
             call = f"{', '.join(decision.returned)} = {call}"
         elif decision.returns:
             call = f"return {call}"
-        place = Edit(starts[parts.loop.lineno - 1], starts[parts.last], indent + call + self.newline)
         section = ImportSection(())
         module = self.layout.dotted(self.target)
         section.runtime.update(Import(module, name) for name in self.classes)
-        last = _last_import(self.source.tree, parts.node.lineno)
-        text = section.render(self.newline, self.width) + self.newline
-        at = starts[last]
-        if not last:
-            at = starts[first_line(self.source, self.source.tree.body[0]) - 1]
-            text += self.newline * 2
-        return apply_edits(self.source.text, [place, Edit(at, at, text)])
+        return taken.rest(call, section)
 
-    def _build(self, decision: LoopDecision, indent: str) -> str:
+    def _build(self, decision: LoopDecision) -> str:
         """The expression that makes the object, one argument a line."""
         grouped = {name: group for group, names in self.loop.state.items() for name in names}
         items = [
-            f"{field_of(group)}={self._construct(group, [f'{n}={n}' for n in names], indent + _INDENT)}"
+            f"{field_of(group)}={self._construct(group, [f'{n}={n}' for n in names], _INDENT)}"
             for group, names in self.loop.state.items()
         ]
         items += [f"{name}={name}" for name in decision.fields if name not in grouped]
-        return self._construct(self.loop.class_, items, indent)
+        return self._construct(self.loop.class_, items, "")
 
     def _construct(self, name: str, items: Sequence[str], indent: str) -> str:
         if not items:
             return f"{name}()"
-        lines = "".join(f"{indent}{_INDENT}{item},{self.newline}" for item in items)
-        return f"{name}({self.newline}{lines}{indent})"
+        lines = "".join(f"{indent}{_INDENT}{item},\n" for item in items)
+        return f"{name}(\n{lines}{indent})"
 
     # The target
 
-    def _target(self, decision: LoopDecision) -> str:
+    def _target(self, taken: Taken, decision: LoopDecision) -> str:
         newline = self.newline
         grouped = {name: group for group, names in self.loop.state.items() for name in names}
         self._imports_of_loop(decision)
@@ -224,8 +220,10 @@ class _Writer:
         own = {field_of(group): group for group in self.loop.state}
         own.update(self._typed([name for name in decision.fields if name not in grouped]))
         title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
-        method = self._method(decision, grouped)
-        classes.append(self._class(self.loop.class_, title, own) + newline + method)
+        head = self._method(decision, grouped)
+        method = self._class(self.loop.class_, title, own) + newline + head
+        last = [f"return {', '.join(decision.returned)}"] if decision.returned else []
+        classes.append(taken.method(method, apart=bool(decision.fields), last=last))
         where = self.layout.dotted(self.layout.rest)
         head = f"The loop of `{self.parts.node.name}` in {where}."
         return made_module(head, self.section, classes, newline, self.width)
@@ -296,9 +294,6 @@ class _Writer:
         for name in decision.fields:
             path = f"{field_of(grouped[name])}.{name}" if name in grouped else name
             lines.append(f"{inner}{name} = {receiver}.{path}{newline}")
-        lines.append(newline * bool(decision.fields) + self._statements(inner))
-        if returned:
-            lines.append(f"{inner}return {returned}{newline}")
         return "".join(lines)
 
     def _receiver(self) -> str:
@@ -308,26 +303,7 @@ class _Writer:
         names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
         return next(name for name in names if name not in used)
 
-    def _statements(self, indent: str) -> str:
-        """The loop's own text, moved to another depth."""
-        source, loop = self.source, self.parts.loop
-        edits = absolute_imports(source, loop, self.package) if self.package is not None else []
-        text = apply_edits(source.text, edits, source.starts[loop.lineno - 1], source.starts[self.parts.last])
-        text = text if text.endswith(("\n", "\r")) else text + self.newline
-        return reindent(text, indentation(source, loop.lineno), indent)
-
 
 def _package(layout: Layout) -> str | None:
     package = layout.dotted(layout.rest).rpartition(".")[0]
     return package or None
-
-
-def _last_import(tree: ast.Module, before: int) -> int:
-    """The last line of the last plain import (or the docstring) before a line; 0 if there is none."""
-    last = 0
-    for index, statement in enumerate(tree.body):
-        plain = isinstance(statement, (ast.Import, ast.ImportFrom))
-        docstring = index == 0 and isinstance(statement, ast.Expr)
-        if (plain or docstring) and statement.lineno < before:
-            last = statement.end_lineno or last
-    return last

@@ -16,21 +16,13 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
-from codemods.plans.references import Moved, follow_references, referenced_elsewhere
+from codemods.plans.references import Moved, follow_references, free_everywhere, referenced_elsewhere
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
 from codemods.rewrite.append import Clash, extended_module, made_module
-from codemods.rewrite.edits import Edit, apply_edits
-from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.items import line_limit
-from codemods.rewrite.lift import absolute_imports
-from codemods.rewrite.move import (
-    definition_name_edit,
-    definition_region,
-    definition_removal,
-    free_everywhere,
-    name_edits,
-)
+from codemods.rewrite.imports import ImportSection, imports_among
+from codemods.rewrite.layout import line_limit
+from codemods.rewrite.move import Moved as Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +95,6 @@ class Mover:
         for target in self.files.values():
             self._imports(target)
         self._no_cycle()
-        texts = {path: self._target_text(target) for path, target in self.files.items()}
         moved = [
             Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
             for name in self.definitions
@@ -111,7 +102,12 @@ class Mover:
         rest_module = self.layout.dotted(self.layout.rest)
         skip = {self.layout.source, self.layout.rest, *self.files}
         kept = referenced_elsewhere(self.overlay, self.layout.root, rest_module, moved, skip)
-        rest = self._rest_text(frozenset(kept))
+        package, whole = self.layout.source_package, self.layout.rest != self.layout.source
+        names = {name: self.new_name(name) for name in self.definitions}
+        chosen = list(self.definitions.values())
+        taken = Taken(self.analysis, chosen, names, self.local, package, whole=whole)
+        rest = self._rest_text(taken, frozenset(kept))
+        texts = {path: self._target_text(taken, target) for path, target in self.files.items()}
         self._prove(texts, rest)
         for path, text in texts.items():
             there = self._start(path)
@@ -161,25 +157,8 @@ class Mover:
         if cycle:
             raise Clash(f"{' and '.join(cycle)} would import each other; move their names to one file")
 
-    def _edits(self, region: tuple[int, int] | None = None) -> list[Edit]:
-        edits = name_edits(self.analysis, self.local)
-        package = self.layout.source_package
-        if package is not None and (region is not None or self.layout.rest != self.layout.source):
-            edits.extend(absolute_imports(self.source, self.source.tree, package))
-        return edits
-
-    def _target_text(self, target: _File) -> str:
-        texts = []
-        for definition in target.definitions:
-            start, end = definition_region(self.source, definition)
-            renamed = definition_name_edit(self.source, definition, self.new_name(definition.name))
-            inside = [
-                e
-                for e in (*self._edits((start, end)), *([renamed] if renamed else []))
-                if start <= e.start < end
-            ]
-            text = apply_edits(self.source.text, inside, start, end)
-            texts.append(text if text.endswith(("\n", "\r")) else text + self.source.newline)
+    def _target_text(self, taken: Taken, target: _File) -> str:
+        texts = [taken.definition(definition) for definition in target.definitions]
         width, newline = line_limit(self.source), self.source.newline
         there = self._start(target.path)
         if there is not None:
@@ -195,32 +174,15 @@ class Mover:
     def _start(self, path: Path) -> Source | None:
         return self.overlay.start_of(path, self.layout.shown(path), fresh=self.layout.frozen)
 
-    def _rest_text(self, kept: frozenset[str]) -> str:
-        removals = [definition_removal(self.source, definition) for definition in self.definitions.values()]
+    def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = ImportSection(())
         for name in self.definitions:
             made = self._imported(name, self.files[self.request.targets[name]])
             if self._used(name) or name in kept or name in self.request.reexport:
                 section.runtime.add(made)
-        text = section.render(self.source.newline, line_limit(self.source))
-        at = self._import_place()
-        added = [Edit(at, at, text + self.source.newline)] if text else []
-        edits = [e for e in self._edits() if not any(r.start <= e.start < r.end for r in removals)]
-        return apply_edits(self.source.text, [*removals, *edits, *added])
-
-    def _import_place(self) -> int:
-        """After the last import before the first moved definition."""
-        first = min(d.node.lineno for d in self.definitions.values())
-        last = 0
-        for number, statement in enumerate(self.source.tree.body):
-            docstring = number == 0 and isinstance(statement, ast.Expr)
-            if statement.lineno < first and (
-                docstring or isinstance(statement, (ast.Import, ast.ImportFrom))
-            ):
-                last = statement.end_lineno or 0
-        while last < min(first - 1, len(self.source.lines)) and self.source.lines[last].startswith("#"):
-            last += 1
-        return self.source.starts[last]
+        first = min(definition.node.lineno for definition in self.definitions.values())
+        taken.program.insert(*imports_among(self.source, section, first))
+        return taken.program.text()
 
     def _used(self, name: str) -> bool:
         """Whether what is left of the source refers to a name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,11 +13,12 @@ from typing import Generic, Protocol, TypeVar
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import Source, SourceError, parse_source
-from codemods.plans.compose import Composed
+from codemods.facts.source import SourceError, parse_source
+from codemods.plans.compose import Composed, not_preserved
 from codemods.plans.targets import Request
-from codemods.prove.code import NotProven
-from codemods.rewrite.edits import Edit, apply_edits
+from codemods.prove.code import FUNCTIONS, NotProven
+from codemods.rewrite.layout import first_row
+from codemods.rewrite.program import Program, TextNotPreserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,48 +43,43 @@ class Prepared:
 
     analysis: Analysis
     now: Mapping[Helper, Helper]
-    edits: Sequence[Edit]
-    before: Source
-
-    def origin(self, offset: int) -> int:
-        """The offset in the file as it is that an offset in the rewritten text comes from."""
-        shift = 0
-        for edit in sorted(self.edits):
-            begin = edit.start + shift
-            if offset < begin:
-                break
-            if offset < begin + len(edit.text):
-                return edit.start - (edit.start == edit.end) + (offset > begin and edit.start < edit.end)
-            shift += len(edit.text) - (edit.end - edit.start)
-        return offset - shift
+    rows: Sequence[tuple[int, ast.stmt]]
 
     def line(self, line: int) -> int:
-        """The line of the file as it is that a line of the rewritten text comes from."""
-        at = self.origin(self.analysis.source.starts[line - 1])
-        return max(1, bisect_right(self.before.starts[:-1], at))
+        """The line of the file as it is that a line of the rewritten text comes from: that of the statement
+        which begins there or before.
+        """
+        at = bisect_right(self.rows, line, key=lambda row: row[0]) - 1
+        if at < 0:
+            return 1
+        first, statement = self.rows[at]
+        return min(first_row(statement) + line - first, statement.end_lineno or 1)
 
 
-def prepare(source: Source, helpers: Sequence[Helper], edits: Sequence[Edit]) -> Prepared:
+def prepare(program: Program, helpers: Sequence[Helper]) -> Prepared:
     """Analyse a rewritten file, and find the helpers of the file as it is in it.
 
     Raises:
         NotProven: if it can't be read, or has lost one.
     """
-    text = apply_edits(source.text, edits)
+    before = program.source
     try:
-        made = parse_source(text, source.path, encoding=source.encoding, bom=source.bom)
-    except SourceError as error:
+        made = parse_source(program.text(), before.path, encoding=before.encoding, bom=before.bom)
+        pairs = program.pairs(made.tree)
+    except (SourceError, ValueError, StopIteration, RuntimeError) as error:
         raise NotProven(str(error)) from None
-    prepared = Prepared(Analysis(made), {}, edits, source)
-    places = {source.offset(h.node.lineno, h.node.col_offset): h for h in helpers}
-    now: dict[Helper, Helper] = {}
-    for helper in prepared.analysis.helpers:
-        place = prepared.origin(made.offset(helper.node.lineno, helper.node.col_offset))
-        if place in places:
-            now[places[place]] = helper
+    analysis = Analysis(made)
+    came_from = dict(pairs)
+    of_node = {helper.node: helper for helper in helpers}
+    now = {
+        of_node[old]: helper
+        for helper in analysis.helpers
+        if (old := came_from.get(helper.node)) is not None and isinstance(old, FUNCTIONS) and old in of_node
+    }
     if now.keys() != set(helpers):
         raise NotProven("a helper is lost")
-    return replace(prepared, now=now)
+    rows = sorted(((first_row(new), old) for new, old in pairs), key=lambda row: row[0])
+    return Prepared(analysis, now, rows)
 
 
 def translated(
@@ -166,6 +163,9 @@ def lift_rewritten(
             prepared, explain = rewrite(found.groups)
         except NotProven as failure:
             refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
+            continue
+        except TextNotPreserved as failure:
+            refused.update(not_preserved(analysis, members, failure))
             continue
         outcome = lift(prepared.analysis, translated(request, wanted, prepared))
         failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}

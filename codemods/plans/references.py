@@ -16,9 +16,9 @@ from codemods.facts.scopes import Scope
 from codemods.facts.source import Source, SourceError
 from codemods.plans.modules import dotted_name, import_base
 from codemods.plans.overlay import Overlay
-from codemods.rewrite.edits import Edit, apply_edits
-from codemods.rewrite.lift import indentation
-from codemods.rewrite.move import free_everywhere, name_edits
+from codemods.rewrite.follow import Followed, follow
+from codemods.rewrite.move import renamed_uses
+from codemods.rewrite.program import TextNotPreserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,27 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
     tree = analysis.tree
     base = import_base(path)
     package = dotted_name(path.parent, base) if base != path.parent else ""
-    edits: list[Edit] = []
+    changes = Followed()
     for scope in tree.scopes():
         for node in _own_statements(scope):
             name = node.module or ""
             whole = resolve_relative(package, node.level, node.module) if node.level else name
             if whole == module and any(alias.name in moved for alias in node.names):
-                edits.extend(_import_edits(analysis, scope, node, moved))
+                _follow_import(changes, analysis, scope, node, moved)
     for part in ast.walk(source.tree):
         if isinstance(part, ast.Attribute) and part.attr in moved:
             renamed = moved[part.attr].new != part.attr
             if renamed and dotted(tree, tree.module, part.value) == module:
-                end = source.span(part)[1]
-                edits.append(Edit(end - len(part.attr), end, moved[part.attr].new))
+                changes.attributes[part] = moved[part.attr].new
         elif isinstance(part, ast.Constant) and str(part.value).startswith(f"{module}."):
-            edits.extend(_string_edits(source, part, module, moved))
-    return apply_edits(source.text, edits)
+            _follow_string(changes, source, part, module, moved)
+    try:
+        return follow(source, changes)
+    except TextNotPreserved as failure:
+        raise SourceError(
+            f"{source.path}:{failure.line}: mentions a name that moves, and would be written differently; "
+            "format the file"
+        ) from None
 
 
 def _own_statements(scope: Scope) -> Iterator[ast.ImportFrom]:
@@ -113,15 +118,11 @@ def _own_statements(scope: Scope) -> Iterator[ast.ImportFrom]:
             stack.extend(ast.iter_child_nodes(node))
 
 
-def _import_edits(
-    analysis: Analysis, scope: Scope, node: ast.ImportFrom, moved: dict[str, Moved]
-) -> list[Edit]:
+def _follow_import(
+    changes: Followed, analysis: Analysis, scope: Scope, node: ast.ImportFrom, moved: dict[str, Moved]
+) -> None:
     """Split an import: what stays, and each moved name from its new module; uses follow a free new name."""
-    source = analysis.source
-    edits: list[Edit] = []
-    kept = [ast.unparse(alias) for alias in node.names if alias.name not in moved]
-    where = "." * node.level + (node.module or "")
-    lines = [f"from {where} import {', '.join(kept)}"] if kept else []
+    lines = []
     for alias in node.names:
         item = moved.get(alias.name)
         if item is None:
@@ -129,28 +130,31 @@ def _import_edits(
         local = alias.asname or alias.name
         if alias.asname is None and item.new != item.old and free_everywhere(analysis, item.new):
             owner = analysis.tree.owner(scope, item.old)
-            edits.extend(name_edits(analysis, {item.old: item.new}, owner))
+            changes.names.update(renamed_uses(analysis, {item.old: item.new}, owner))
             local = item.new
         suffix = f" as {local}" if local != item.new else ""
         lines.append(f"from {item.module} import {item.new}{suffix}")
-    start, end = source.span(node)
-    joiner = source.newline + indentation(source, node.lineno)
-    return [*edits, Edit(start, end, joiner.join(lines))]
+    changes.imports[node] = (frozenset(moved), lines)
 
 
-def _string_edits(source: Source, node: ast.Constant, module: str, moved: dict[str, Moved]) -> list[Edit]:
+def _follow_string(
+    changes: Followed, source: Source, node: ast.Constant, module: str, moved: dict[str, Moved]
+) -> None:
     """Rename the part of a dotted string that names a moved definition."""
     first = str(node.value)[len(module) + 1 :].partition(".")[0]
     item = moved.get(first)
-    if item is None or item.new == item.old:
-        return []
-    start, end = source.span(node)
-    text = source.text[start:end]
     old = f"{module}.{first}"
-    if text.count(old) != 1:
-        return []
-    at = start + text.index(old) + len(module) + 1
-    return [Edit(at, at + len(first), item.new)]
+    if item is not None and item.new != item.old and source.segment(node).count(old) == 1:
+        changes.strings[node] = (old, f"{module}.{item.new}")
+
+
+def free_everywhere(analysis: Analysis, name: str) -> bool:
+    """Whether a name occurs nowhere in a file."""
+    tree = analysis.tree
+    known = {found for _, found in (*tree.uses, *tree.binders, *tree.declared)}
+    return (
+        name not in known and name not in tree.strings and all(use.node.id != name for use in tree.annotated)
+    )
 
 
 def is_star_imported(root: Path, module: Path) -> bool:

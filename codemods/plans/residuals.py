@@ -12,12 +12,14 @@ from codemods.facts.entry import entry_reads
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
+from codemods.plans.compose import not_preserved
 from codemods.plans.modules import Layout
 from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
 from codemods.plans.targets import Request
 from codemods.prove.code import NotProven
 from codemods.prove.residual import prove_split
-from codemods.rewrite.residual import split_edits
+from codemods.rewrite.program import TextNotPreserved
+from codemods.rewrite.residual import split_helpers
 
 
 def with_residuals(
@@ -51,6 +53,8 @@ def with_residuals(
         except NotProven as failure:
             for helper in split if failure.helper not in split else {failure.helper}:
                 refused[helper] = refuse("not-proven", helper.node.lineno, failure.what)
+        except TextNotPreserved as failure:
+            refused |= not_preserved(analysis, split, failure)
 
 
 def _refusal(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusal | None:
@@ -71,8 +75,7 @@ def _split(analysis: Analysis, split: Collection[Helper]) -> Prepared:
     names: dict[Helper, str] = {}
     for helper in sorted(split, key=lambda h: h.node.lineno):
         names[helper] = next(name for _ in range(3) if (name := chosen.choose(helper, None)) != helper.name)
-    edits = [edit for helper, name in names.items() for edit in split_edits(source, helper, name)]
-    prepared = prepare(source, analysis.helpers, edits)
+    prepared = prepare(split_helpers(source, names), analysis.helpers)
     prove_split(source, prepared.analysis.source, names)
     for helper in names:
         prepared.now[helper].entry = entry_reads(source, helper)

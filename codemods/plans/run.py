@@ -22,9 +22,9 @@ from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report
 from codemods.prove.code import NotProven
+from codemods.rewrite.absolute import absolute_text
 from codemods.rewrite.append import Clash, defined_names
-from codemods.rewrite.edits import apply_edits
-from codemods.rewrite.lift import absolute_imports
+from codemods.rewrite.program import TextNotPreserved
 
 
 class RequestError(Exception):
@@ -199,7 +199,7 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
         request, seams = _request(plan, shown, text, analysis, scope, layout, overlay, moved.names)
         modes = _modes(plan, shown, text, request)
         composed = compose_with(analysis, layout, request, modes)
-    except (TargetError, Clash, NotProven) as error:
+    except (TargetError, Clash, NotProven, TextNotPreserved) as error:
         source.must_compile()
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
@@ -208,7 +208,7 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
         return report
     try:
         return _with_loop(plan, plan.loop, source, layout, request, overlay, report)
-    except (TargetError, NotProven) as error:
+    except (TargetError, NotProven, TextNotPreserved) as error:
         raise PlanError(f"{shown}:{line_of(text, 'loop')}: {error}") from None
 
 
@@ -254,8 +254,7 @@ def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> So
     if layout.rest in made:
         return decode_source(made[layout.rest].after, layout.shown(layout.rest))
     package = layout.source_package if layout.rest != layout.source else None
-    edits = absolute_imports(source, source.tree, package) if package is not None else []
-    return reread(source, apply_edits(source.text, edits))
+    return reread(source, absolute_text(source, package))
 
 
 def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overlay) -> Report:

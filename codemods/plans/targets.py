@@ -22,10 +22,9 @@ from codemods.plans.met import loaded_on_the_way, met_by_new_file, met_in_file
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.rewrite.append import defined_names, extended_module, made_module
-from codemods.rewrite.edits import Edit
-from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.items import line_limit
-from codemods.rewrite.lift import Lifted
+from codemods.rewrite.imports import ImportSection, imports_among
+from codemods.rewrite.layout import line_limit
+from codemods.rewrite.lift import Lift
 
 
 class TargetError(Exception):
@@ -67,13 +66,13 @@ class Target:
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
 
-    def render(self, lifted: Lifted) -> str:
+    def render(self, lift: Lift) -> str:
         """The file's text.
 
         Raises:
             Clash: if the file that is there can't take the functions.
         """
-        texts = [lifted.function(helper) for helper in self.helpers]
+        texts = [lift.function(helper) for helper in self.helpers]
         if self.start is None:
             return made_module(self.docstring, self.imports, texts, self.newline, self.width)
         names = [self.names[helper].definition for helper in self.helpers]
@@ -255,24 +254,13 @@ def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list
     return [annotation for annotation in found if annotation is not None]
 
 
-def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> Edit:
-    """The edit that makes what is left import the lifted functions that it calls.
+def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> tuple[int, str, int]:
+    """Where what is left imports the lifted functions that it calls, the text, how many statements it is.
 
     It stands after the last import before the outer function: the new files import the same modules, and so
     find them loaded as the source did.
     """
     source = analysis.source
-    first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
-    last = 0
-    for statement in source.tree.body:
-        plain = isinstance(statement, (ast.Import, ast.ImportFrom))
-        docstring = statement is source.tree.body[0] and isinstance(statement, ast.Expr)
-        if statement.lineno < first_root and (plain or (docstring and last == 0)):
-            assert statement.end_lineno is not None
-            last = statement.end_lineno
-    # Comments at the top may say how the file is encoded or run.
-    while last < len(source.lines) and last < first_root - 1 and source.lines[last].startswith("#"):
-        last += 1
     called = {
         helper
         for helper in decision.lifted
@@ -288,7 +276,5 @@ def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Tar
                 section.runtime.add(
                     Import(target.module, names.definition, None if alias == names.definition else alias)
                 )
-    text = section.render(source.newline, line_limit(source))
-    at = source.starts[last]
-    after = source.newline if source.text[:at].endswith(("\n", "\r")) or not at else ""
-    return Edit(at, at, (text + after) if text else "")
+    first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
+    return imports_among(source, section, first_root)

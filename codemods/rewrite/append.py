@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from codemods.facts.imports import Import
 from codemods.facts.source import Source
-from codemods.rewrite.edits import Edit, apply_edits
-from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.items import line_limit
+from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
 
 class Clash(Exception):
@@ -68,10 +66,9 @@ def extended_module(
             elif item not in known:
                 raise Clash(f"{source.path}: {item.bound} is something else there")
     newline = source.newline
-    section = missing.render(newline, line_limit(source))
-    edits = [Edit(_after_imports(source), _after_imports(source), section + newline)] if section else []
-    end = source.text if source.text.endswith(("\n", "\r")) or not source.text else source.text + newline
-    text = apply_edits(end, edits).rstrip("\r\n") + newline
+    at, section, _ = imports_among(source, missing, _end_of_imports(source))
+    lines = [*source.lines[:at], section, *source.lines[at:]]
+    text = "".join(lines).rstrip("\r\n") + newline
     return text + "".join(newline * 2 + definition for definition in definitions)
 
 
@@ -103,14 +100,9 @@ def _bound(tree: ast.Module) -> dict[str, set[Import]]:
     return found
 
 
-def _after_imports(source: Source) -> int:
-    """Offset after the docstring, or the last of the leading imports."""
-    last = 0
+def _end_of_imports(source: Source) -> int:
+    """The line of the first statement that is neither the docstring nor an import."""
     for number, statement in enumerate(source.tree.body):
-        docstring = number == 0 and isinstance(statement, ast.Expr)
-        if not docstring and not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            break
-        last = statement.end_lineno or 0
-    while last < len(source.lines) and source.lines[last].startswith("#"):
-        last += 1
-    return source.starts[last]
+        if not is_described(source, number) and not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return statement.lineno
+    return len(source.lines) + 1

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
 
 from codemods.decide.box import Box, BoxNames
 from codemods.decide.classes import Imported
-from codemods.facts.source import Source
-from codemods.rewrite.classes import add_imports, at_class_place
-from codemods.rewrite.edits import Edit
-from codemods.rewrite.lift import first_line, indentation
+from codemods.facts.lifting import Analysis
+from codemods.rewrite.classes import add_class, made, read_from
+from codemods.rewrite.imports import imports_on_top
+from codemods.rewrite.program import Program
 
 
-def box_edits(source: Source, boxes: Sequence[tuple[Box, BoxNames]], imported: Imported) -> list[Edit]:
-    """Edits that define the classes, make the objects and use their attributes."""
-    edits: list[Edit] = []
-    classes: dict[int, str] = {}
+def box_variables(analysis: Analysis, boxes: Sequence[tuple[Box, BoxNames]], imported: Imported) -> Program:
+    """Define the classes, make the objects and use their attributes.
+
+    Raises:
+        TextNotPreserved: if libcst would write a touched part differently.
+    """
+    touched: list[ast.AST] = []
+    for box, _ in boxes:
+        touched += [box.at, box.helpers[0].root.node, *box.names, *box.declarations]
+    program = Program(analysis.source, touched)
     for box, names in boxes:
-        at = source.starts[first_line(source, box.at) - 1]
-        indent = indentation(source, box.at.lineno)
-        edits.append(Edit(at, at, "".join(indent + line + source.newline for line in _making(box, names))))
-        for node in box.names:
-            start, _ = source.span(node)
-            edits.append(Edit(start, start, f"{names.variable}."))
-        edits += [_declaration(source, box, statement) for statement in box.declarations]
+        lines = _making(box, names)
+        program.before(box.at, lambda lines=lines: made(lines), count=len(lines))  # type: ignore[misc]
+        read_from(program, box.names, names.variable)
+        for statement in box.declarations:
+            _declaration(program, analysis, box, statement)
         root = box.helpers[0].root.node
         assert isinstance(root, ast.stmt)
-        at_class_place(source, root, _class(box, names, imported), classes)
-    add_imports(source, imported, classes)
-    return edits + [Edit(at, at, text) for at, text in classes.items()]
+        add_class(program, root, _class(box, names, imported))
+    program.insert(*imports_on_top(analysis.source, imported.missing))
+    return program
 
 
 def _making(box: Box, names: BoxNames) -> list[str]:
@@ -52,21 +59,27 @@ def _class(box: Box, names: BoxNames, imported: Imported) -> list[str]:
     return lines + [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in later]
 
 
-def _declaration(source: Source, box: Box, statement: ast.Nonlocal) -> Edit:
+def _declaration(program: Program, analysis: Analysis, box: Box, statement: ast.Nonlocal) -> None:
     """Take names out of a nonlocal declaration, or all of it where its line and block have no need of it."""
-    start, end = source.span(statement)
     left = [name for name in statement.names if name not in box.variables]
-    line = source.lines[statement.lineno - 1]
-    if not left and line.strip() == source.text[start:end] and _is_spare(source, statement):
-        return Edit(source.starts[statement.lineno - 1], source.starts[statement.lineno], "")
-    return Edit(start, end, f"nonlocal {', '.join(left)}" if left else "pass")
+    line = program.lines[statement]
+    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    remarked = isinstance(line, cst.SimpleStatementLine) and line.trailing_whitespace.comment is not None
+    if not left and alone and not remarked and _is_spare(analysis, statement):
+        program.drop(statement)
+        return
+
+    def change(node: Any) -> cst.BaseSmallStatement:
+        if not left:
+            return cst.Pass(semicolon=node.semicolon)
+        items = [cst.NameItem(cst.Name(name)) for name in left]
+        return cst.Nonlocal(items, semicolon=node.semicolon)
+
+    program.change(program.nodes[statement], change)
 
 
-def _is_spare(source: Source, statement: ast.stmt) -> bool:
+def _is_spare(analysis: Analysis, statement: ast.stmt) -> bool:
     """Whether a block can do without a statement, and no string would become a docstring."""
-    for node in ast.walk(source.tree):
-        block = getattr(node, "body", None)
-        if isinstance(block, list) and statement in block:
-            following = block[block.index(statement) + 1 : block.index(statement) + 2]
-            return bool(following) and not isinstance(following[0], (ast.Expr, ast.Nonlocal))
-    return False
+    block = analysis.tree.blocks[statement]
+    following = block[block.index(statement) + 1 : block.index(statement) + 2]
+    return bool(following) and not isinstance(following[0], (ast.Expr, ast.Nonlocal))

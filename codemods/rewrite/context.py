@@ -10,25 +10,32 @@ from codemods.decide.context import Context, ContextNames
 from codemods.facts.annotations import stated_annotation
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source
-from codemods.rewrite.classes import add_imports, at_class_place
-from codemods.rewrite.edits import Edit
-from codemods.rewrite.items import line_limit
-from codemods.rewrite.lift import first_line, indentation
+from codemods.rewrite.classes import add_class, made, read_from
+from codemods.rewrite.imports import imports_on_top
+from codemods.rewrite.layout import indentation, line_limit
+from codemods.rewrite.program import Program
 
 
-def context_edits(
+def collect_captures(
     analysis: Analysis, contexts: Sequence[tuple[Context, ContextNames]], imported: Imported
-) -> list[Edit]:
-    """Edits that define the classes, make the objects and read their attributes."""
+) -> Program:
+    """Define the classes, make the objects and read their attributes.
+
+    Raises:
+        TextNotPreserved: if libcst would write a touched part differently.
+    """
     source = analysis.source
-    edits = []
-    classes: dict[int, str] = {}
+    touched: list[ast.AST] = []
+    for context, _ in contexts:
+        touched += [context.at, _root(context), *(use.node for use in context.reads)]
+    program = Program(source, touched)
     for context, names in contexts:
-        edits.append(_making(source, context, names))
-        edits += [_read(source, use.node, names) for use in context.reads]
-        at_class_place(source, _root(context), _class(analysis, context, names, imported), classes)
-    add_imports(source, imported, classes)
-    return edits + [Edit(at, at, text) for at, text in classes.items()]
+        lines = _making(source, context, names)
+        program.before(context.at, lambda lines=lines: made(lines))  # type: ignore[misc]
+        read_from(program, (use.node for use in context.reads), names.variable)
+        add_class(program, _root(context), _class(analysis, context, names, imported))
+    program.insert(*imports_on_top(source, imported.missing))
+    return program
 
 
 def _root(context: Context) -> ast.stmt:
@@ -37,22 +44,13 @@ def _root(context: Context) -> ast.stmt:
     return root
 
 
-def _read(source: Source, node: ast.Name, names: ContextNames) -> Edit:
-    start, _ = source.span(node)
-    return Edit(start, start, f"{names.variable}.")
-
-
-def _making(source: Source, context: Context, names: ContextNames) -> Edit:
+def _making(source: Source, context: Context, names: ContextNames) -> list[str]:
     """The statement that makes the object."""
-    line = first_line(source, context.at)
-    indent, newline = indentation(source, context.at.lineno), source.newline
     given = [f"{name}={name}" for name, _ in context.fields]
-    text = f"{indent}{names.variable} = {names.type_name}({', '.join(given)})"
-    if len(text) > line_limit(source):
-        items = "".join(f"{newline}{indent}    {item}," for item in given)
-        text = f"{indent}{names.variable} = {names.type_name}({items}{newline}{indent})"
-    at = source.starts[line - 1]
-    return Edit(at, at, text + newline)
+    line = f"{names.variable} = {names.type_name}({', '.join(given)})"
+    if len(indentation(source, context.at.lineno)) + len(line) <= line_limit(source):
+        return [line]
+    return [f"{names.variable} = {names.type_name}(", *(f"    {item}," for item in given), ")"]
 
 
 def _class(analysis: Analysis, context: Context, names: ContextNames, imported: Imported) -> list[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from codemods.facts.imports import Import
+from codemods.facts.source import Source
+from codemods.rewrite.layout import comments_above, documentation, first_row, line_limit
 
 Section = tuple[int, str]
 
@@ -89,3 +93,83 @@ def _from(module: str, names: list[str], width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
+
+
+def place_of_imports(source: Source, before: int) -> int:
+    """The number of lines above the place where a file that is there gets imports: after its docstring, and
+    the last import that comes before a line; comments there may say how the file is encoded or run.
+    """
+    found = -1
+    for number, statement in enumerate(source.tree.body):
+        if statement.lineno >= before:
+            break
+        if is_described(source, number) or isinstance(statement, (ast.Import, ast.ImportFrom)):
+            found = number
+    return _below_comments(source, found)
+
+
+def is_described(source: Source, number: int) -> bool:
+    """Whether a top-level statement is the module's docstring."""
+    return number == 0 and documentation(source.tree.body) is not None
+
+
+def _below_comments(source: Source, number: int) -> int:
+    """The number of lines down to the end of a statement (-1: none), and the comments directly below that are
+    not those of the next one.
+    """
+    body = source.tree.body
+    end = (body[number].end_lineno or 0) if number >= 0 else 0
+    last = end
+    while last < len(source.lines) and source.lines[last].startswith("#"):
+        last += 1
+    if number + 1 < len(body):
+        following = body[number + 1]
+        last = min(last, max(end, first_row(following) - 1 - comments_above(source, following)))
+    return last
+
+
+def imports_on_top(source: Source, lines: Sequence[str]) -> tuple[int, str, int]:
+    """Where import statements of the standard library go, their text, and how many they are: after the
+    module's docstring and future imports.
+    """
+    if not lines:
+        return 0, "", 0
+    found = -1
+    for number, statement in enumerate(source.tree.body):
+        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not (future or is_described(source, number)):
+            break
+        found = number
+    last, newline = _below_comments(source, found), source.newline
+    text = "".join(line + newline for line in lines)
+    above = source.lines[last - 1] if last else ""
+    if above and not above.endswith(("\n", "\r")):
+        return last, newline * 2 + text, len(lines)
+    following = source.lines[last] if last < len(source.lines) else ""
+    lead = newline if last else ""
+    if following and not following.strip():
+        lead, last = "", last + 1
+        following = source.lines[last] if last < len(source.lines) else ""
+    return last, lead + text + _gap_below(source, last), len(lines)
+
+
+def imports_among(source: Source, section: ImportSection, before: int) -> tuple[int, str, int]:
+    """Where a section of imports goes among those before a line, its text, how many statements it is."""
+    text = section.render(source.newline, line_limit(source))
+    last = place_of_imports(source, before)
+    if not text:
+        return last, "", 0
+    count = len(ast.parse(text).body)
+    described = is_described(source, 0) and last == source.tree.body[0].end_lineno
+    lead = source.newline if described else ""
+    return last, lead + text + source.newline + _gap_below(source, last), count
+
+
+def _gap_below(source: Source, last: int) -> str:
+    """The blank lines that set imports apart from what comes below, as far as they are not there."""
+    rest = source.lines[last:]
+    there = next((number for number, line in enumerate(rest) if line.strip()), len(rest))
+    if there == len(rest) or rest[there].startswith(("import ", "from ")):
+        return ""
+    wanted = 2 if rest[there].startswith(("def ", "async ", "class ", "@")) else 1
+    return source.newline * max(0, wanted - there)

@@ -2,158 +2,174 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
-from codemods.facts.scopes import FunctionNode
-from codemods.facts.source import Source
-from codemods.rewrite.edits import Edit, tokens
+import libcst as cst
 
-_LONGEST = 120
-_SHORTEST = 88
+from codemods.rewrite.layout import BLANK, NOTHING
+
+COMMA = cst.Comma(whitespace_after=BLANK)
+
+
+def row_end(indent: str) -> cst.ParenthesizedWhitespace:
+    """The end of a line in parentheses, and the indentation of the next beyond its statement's."""
+    return cst.ParenthesizedWhitespace(
+        first_line=cst.TrailingWhitespace(), indent=True, last_line=cst.SimpleWhitespace(indent)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """A list in the text: its parentheses, its commas, the end of its last item, whether a comma follows
-    that.
+class Manner:
+    """How items are added: ``one_line`` keeps them all on one; ``row`` is how much deeper the list's line
+    begins than its statement's block, ``unit`` one step of indentation.
     """
 
-    open: int
-    close: int
-    commas: tuple[int, ...]
-    last: int
-    trailing: bool
-
-    @property
-    def empty(self) -> bool:
-        """Whether there are no items yet."""
-        return self.last <= self.open + 1
+    one_line: bool
+    row: str
+    unit: str
 
 
-def line_limit(source: Source) -> int:
-    """The width that the file itself keeps to."""
-    longest = max((len(line.rstrip()) for line in source.lines), default=0)
-    return max(_SHORTEST, min(_LONGEST, longest))
+def add_arguments(call: cst.Call, new: Sequence[cst.Arg], manner: Manner) -> cst.Call:
+    """A call with arguments at its end: on its last line, or one a line."""
+    arguments = list(call.args)
+    if len(arguments) == 1 and isinstance(arguments[0].value, cst.GeneratorExp):
+        generator = arguments[0].value
+        if not generator.lpar:
+            # Its parentheses were those of the call.
+            own = generator.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+            return call.with_changes(args=_on_one_line([arguments[0].with_changes(value=own)], new))
+    lead = call.whitespace_before_args
+    inner = manner.row + manner.unit
+    if manner.one_line:
+        return call.with_changes(args=_on_one_line(arguments, new))
+    lead, inner = _lead(lead, inner, empty=not arguments)
+    return call.with_changes(args=_one_a_line(arguments, new, inner, manner.row), whitespace_before_args=lead)
 
 
-def call_items(source: Source, call: ast.Call) -> Items:
-    """The argument list of a call."""
-    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
-    arguments = sorted(given, key=lambda node: (node.lineno, node.col_offset))
-    text, close = source.text, source.span(call)[1] - 1
-    opened = _find(text, source.span(call.func)[1], "(", close)
-    commas: list[int] = []
-    end = opened + 1
-    for argument in arguments:
-        end = source.span(argument)[1]
-        comma = _find(text, end, ",", close)
-        if comma < close:
-            commas.append(comma)
-    trailing = bool(arguments) and len(commas) == len(arguments)
-    while (paren := _find(text, end, ")", commas[-1] if trailing else close)) < (
-        commas[-1] if trailing else close
+def add_parameters(
+    node: cst.FunctionDef, new: Sequence[cst.Param], unit: str, fits: Callable[[cst.FunctionDef], bool]
+) -> cst.FunctionDef:
+    """A definition with keyword-only parameters at the end, before ``**keywords``."""
+    given = node.params
+    star = [] if given.kwonly_params or isinstance(given.star_arg, cst.Param) else [cst.ParamStar(COMMA)]
+    if given.star_kwarg is not None:
+        added = [item.with_changes(comma=COMMA) for item in new]
+        kept = star[0] if star else given.star_arg
+        changed = given.with_changes(star_arg=kept, kwonly_params=[*given.kwonly_params, *added])
+        return node.with_changes(params=changed)
+    old, lead = _in_a_row(given), node.whitespace_before_params
+    marks = [*star, *new]
+    inner = unit
+    if not is_arranged(lead):
+        one = node.with_changes(params=_parameters(given, _on_one_line(old, marks)))
+        if is_spread(old) or fits(one):
+            return one
+    lead, inner = _lead(lead, inner, empty=not old)
+    items = _one_a_line(old, marks, inner, "")
+    return node.with_changes(params=_parameters(given, items), whitespace_before_params=lead)
+
+
+def _lead(
+    lead: cst.BaseParenthesizableWhitespace, inner: str, *, empty: bool
+) -> tuple[cst.ParenthesizedWhitespace, str]:
+    """What stands before the first of items that have a line each, and how far they are indented."""
+    if not is_arranged(lead):
+        return row_end(inner), inner
+    if empty:
+        return lead.with_changes(indent=True, last_line=cst.SimpleWhitespace(inner)), inner
+    return lead, lead.last_line.value if lead.indent else inner
+
+
+def is_arranged(
+    lead: cst.BaseParenthesizableWhitespace,
+) -> TypeGuard[cst.ParenthesizedWhitespace]:
+    """Whether the first item has a line of its own."""
+    return isinstance(lead, cst.ParenthesizedWhitespace)
+
+
+def is_spread(nodes: Sequence[cst.CSTNode]) -> bool:
+    """Whether there is a line end in the text of some items."""
+    empty = cst.Module([])
+    return any("\n" in (text := empty.code_for_node(node)) or "\r" in text for node in nodes)
+
+
+def _has_comma(item: Any) -> bool:
+    return isinstance(item.comma, cst.Comma)
+
+
+def _on_one_line(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    """Items, the new ones on the line on which the last one ends; blanks before the parenthesis stay."""
+    items = list(old)
+    last = new[-1]
+    if items and not (
+        _has_comma(items[-1]) and isinstance(items[-1].comma.whitespace_after, cst.ParenthesizedWhitespace)
     ):
-        end = paren + 1
-    return Items(opened, close, tuple(commas), end, trailing)
+        changes: dict[str, Any] = {"comma": COMMA}
+        field = _after(items[-1])
+        if field is not None and not _has_comma(items[-1]):
+            last = last.with_changes(**{_after(last) or "": getattr(items[-1], field)})
+            changes[field] = NOTHING
+        items[-1] = items[-1].with_changes(**changes)
+    return [*items, *(item.with_changes(comma=COMMA) for item in new[:-1]), last]
 
 
-def _find(text: str, at: int, wanted: str, end: int) -> int:
-    """Next place of a character before ``end``, outside comments; ``end`` if there is none."""
-    while at < end:
-        if text[at] == wanted:
-            return at
-        if text[at] == "#":
-            while at < end and text[at] not in "\r\n":
-                at += 1
-        else:
-            at += 1
-    return end
+def _after(item: Any) -> str | None:
+    """The field with what stands after an item."""
+    return next((f for f in ("whitespace_after_arg", "whitespace_after_param") if hasattr(item, f)), None)
 
 
-def header_items(source: Source, node: FunctionNode) -> Items:
-    """The parameter list of a definition."""
-    lines = source.lines[node.lineno - 1 : node.body[0].end_lineno]
-    commas: list[int] = []
-    depth, opened, last, end = 0, -1, "", -1
-    for token in tokens(lines):
-        offset = source.starts[node.lineno - 2 + token.start[0]] + token.start[1]
-        if token.string in ("(", "[", "{"):
-            depth += 1
-            if depth == 1:
-                opened, end = offset, offset + 1
-                continue
-        elif token.string in (")", "]", "}"):
-            depth -= 1
-            if depth == 0:
-                return Items(opened, offset, tuple(commas), end, last == ",")
-        elif token.string == "," and depth == 1:
-            commas.append(offset)
-        if depth and token.string.strip() and not token.string.startswith("#"):
-            last = token.string
-            if last != ",":
-                end = source.starts[node.lineno - 2 + token.end[0]] + token.end[1]
-    raise AssertionError("a definition without an end of its parameters")
+def _one_a_line(old: Sequence[Any], new: Sequence[Any], inner: str, row: str) -> list[Any]:
+    """Items, each on a line of its own; old ones that have lines keep them."""
+    items = [_with_line_after(item, inner, last=item is old[-1]) for item in old]
+    items += [item.with_changes(comma=cst.Comma(whitespace_after=row_end(inner))) for item in new[:-1]]
+    return [*items, new[-1].with_changes(comma=cst.Comma(whitespace_after=row_end(row)))]
 
 
-def add_items(
-    source: Source, items: Items, new: Sequence[str], width: int, *, split: bool = True
-) -> list[Edit]:
-    """Edits that append items, on the same line where they fit into ``width`` columns, else one item a
-    line.
-    """
-    text = source.text
-    inline = ", ".join(new)
-    row = text.rfind("\n", 0, items.open) + 1
-    row = max(row, text.rfind("\r", 0, items.open) + 1)
-    single = not re.search(r"[\r\n]", text[items.open : items.close])
-    separator = "" if items.empty else " " if items.trailing else ", "
-    if single or not split:
-        rest = re.match(r"[^\r\n]*", text[items.close :])
-        assert rest is not None
-        length = items.close - row + len(separator) + len(inline) + len(rest.group())
-        if length <= width or not split:
-            return [Edit(items.close, items.close, separator + inline)]
-    base = re.match(r"[ \t]*", text[row:])
-    assert base is not None
-    return _one_a_line(source, items, new, base.group(), single)
+def _with_line_after(item: Any, inner: str, *, last: bool) -> Any:
+    """An item, then a comma, then a new line."""
+    if _has_comma(item):
+        gap = item.comma.whitespace_after
+        if not last and (isinstance(gap, cst.ParenthesizedWhitespace) or "\\" in gap.value):
+            return item
+        return item.with_changes(comma=item.comma.with_changes(whitespace_after=_line_after(gap, inner)))
+    for field in ("whitespace_after_arg", "whitespace_after_param", "whitespace_after"):
+        if last and hasattr(item, field):
+            comma = cst.Comma(whitespace_after=_line_after(getattr(item, field), inner))
+            return item.with_changes(**{field: NOTHING, "comma": comma})
+    return item.with_changes(comma=cst.Comma(whitespace_after=row_end(inner)))
 
 
-def _one_a_line(source: Source, items: Items, new: Sequence[str], base: str, single: bool) -> list[Edit]:
-    """Give each new item a line of its own, and the old ones too unless they have an arrangement."""
-    text, newline = source.text, source.newline
-    inner = base + "    "
-    lead = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))+([ \t]+)", text[items.open + 1 : items.close])
-    if not single and lead is None:
-        separator = "" if items.empty else " " if items.trailing else ", "
-        return [Edit(items.close, items.close, separator + ", ".join(new))]
-    edits = []
-    if lead is not None:
-        inner = lead.group(1)
-    elif not items.empty:
-        edits.append(_gap(text, items.open + 1, newline + inner))
-    commas = items.commas[:-1] if items.trailing else items.commas
-    for comma in commas:
-        gap = re.match(r"[ \t]*", text[comma + 1 :])
-        assert gap is not None
-        if text[comma + 1 + gap.end()] not in "\r\n#\\":
-            edits.append(_gap(text, comma + 1, newline + inner))
-    tail = len(text[: items.close].rstrip(" \t\r\n"))
-    lines = "".join(f"{newline}{inner}{item}," for item in new)
-    if not items.trailing and not items.empty:
-        if tail == items.last:
-            lines = "," + lines
-        else:
-            edits.append(Edit(items.last, items.last, ","))
-    edits.append(Edit(tail, items.close, lines + newline + base))
-    return edits
+def _line_after(gap: cst.BaseParenthesizableWhitespace, inner: str) -> cst.BaseParenthesizableWhitespace:
+    """A line end, with the comment that was there."""
+    if isinstance(gap, cst.ParenthesizedWhitespace):
+        return gap.with_changes(indent=True, last_line=cst.SimpleWhitespace(inner))
+    return row_end(inner)
 
 
-def _gap(text: str, at: int, new: str) -> Edit:
-    """Replace the blanks at a place."""
-    end = at
-    while text[end] in " \t":
-        end += 1
-    return Edit(at, end, new)
+def _in_a_row(given: cst.Parameters) -> list[Any]:
+    """Parameters and marks in the order of the text, without ``**keywords``."""
+    found: list[Any] = [*given.posonly_params]
+    if given.posonly_params:
+        mark = given.posonly_ind
+        found.append(mark if isinstance(mark, cst.ParamSlash) else cst.ParamSlash())
+    found += given.params
+    if isinstance(given.star_arg, (cst.Param, cst.ParamStar)):
+        found.append(given.star_arg)
+    return [*found, *given.kwonly_params]
+
+
+def _parameters(given: cst.Parameters, items: list[Any]) -> cst.Parameters:
+    """Parameters made of items in a row: as many of each kind as before, and keyword-only ones."""
+    at = len(given.posonly_params)
+    changes: dict[str, Any] = {"posonly_params": items[:at]}
+    if at:
+        changes["posonly_ind"] = items[at]
+        at += 1
+    changes["params"] = items[at : at + len(given.params)]
+    at += len(given.params)
+    if isinstance(given.star_arg, cst.Param) or isinstance(items[at], cst.ParamStar):
+        changes["star_arg"] = items[at]
+        at += 1
+    return given.with_changes(**changes, kwonly_params=items[at:])

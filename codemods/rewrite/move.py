@@ -1,81 +1,92 @@
-"""Text edits of moving module-level definitions: cutting them out, and renaming what refers to them."""
+"""Take module-level definitions out of a file, and write new names wherever they are read."""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import libcst as cst
 
 from codemods.decide.definitions import Definition
 from codemods.facts.lifting import Analysis
-from codemods.facts.scopes import Scope, Use
-from codemods.facts.source import Source
-from codemods.rewrite.edits import Edit
-from codemods.rewrite.lift import first_line
+from codemods.facts.scopes import Scope
+from codemods.rewrite.absolute import make_absolute, relative_imports
+from codemods.rewrite.program import Program
 
 
-def definition_region(source: Source, definition: Definition) -> tuple[int, int]:
-    """Offsets of a definition's lines, with the comments directly above."""
-    assert definition.node.end_lineno is not None
-    start = source.starts[first_line(source, definition.node) - 1]
-    return start, source.starts[definition.node.end_lineno]
+class Moved:
+    """Definitions taken out of one file."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        definitions: Sequence[Definition],
+        names: Mapping[str, str],
+        local: Mapping[str, str],
+        package: str | None,
+        *,
+        whole: bool,
+    ) -> None:
+        """``names`` are new names of definitions, ``local`` those by which the file then refers to them.
+
+        Relative imports in what moves are made absolute; if the ``whole`` file moves, in the rest too.
+
+        Raises:
+            TextNotPreserved: if libcst would write a touched part differently.
+        """
+        nodes = [definition.node for definition in definitions]
+        trees: list[ast.AST] = [analysis.source.tree] if whole else list(nodes)
+        imports = [node for tree in trees for node in relative_imports(tree)] if package is not None else []
+        renamed = renamed_uses(analysis, local)
+        self.newline = analysis.source.newline
+        self.program = Program(analysis.source, [*nodes, *imports, *renamed])
+        if package is not None:
+            make_absolute(self.program, imports, package)
+        rename(self.program, renamed)
+        for definition in definitions:
+            self.program.cut(definition.node)
+            new = names.get(definition.name, definition.name)
+            if new != definition.name:
+                self._rename(definition, new)
+
+    def _rename(self, definition: Definition, new: str) -> None:
+        """Define it under another name."""
+        node = definition.node
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            assert isinstance(target, ast.Name)
+            rename(self.program, {target: new})
+            return
+
+        def change(made: Any) -> cst.CSTNode:
+            changed: cst.CSTNode = made.with_changes(name=made.name.with_changes(value=new))
+            return changed
+
+        self.program.change(self.program.nodes[node], change)
+
+    def definition(self, definition: Definition) -> str:
+        """A definition's text, once the rest has been written."""
+        text = self.program.code(self.program.taken[definition.node], definition.node)
+        return text if text.endswith(("\n", "\r")) else text + self.newline
 
 
-def definition_removal(source: Source, definition: Definition) -> Edit:
-    """The edit that takes a definition out, with the blank lines after it."""
-    start, end = definition_region(source, definition)
-    line = source.starts.index(end)
-    after = line
-    while after < len(source.lines) and not source.lines[after].strip():
-        after += 1
-    first = source.starts.index(start)
-    before = first
-    while before > 0 and not source.lines[before - 1].strip():
-        before -= 1
-    keep = max(0, (after - line) - (first - before))
-    return Edit(start, source.starts[after], "".join(source.lines[line : line + keep]))
-
-
-def name_edits(analysis: Analysis, renames: Mapping[str, str], owner: Scope | None = None) -> list[Edit]:
-    """Edits that rename variables of a scope (by default the module's) wherever they are read."""
-    tree, source = analysis.tree, analysis.source
-    home = owner or tree.module
-    edits = []
-    for use in _occurrences(analysis):
-        new = renames.get(use.node.id)
-        if new is not None and new != use.node.id and tree.owner(use.scope, use.node.id) is home:
-            start, end = source.span(use.node)
-            edits.append(Edit(start, end, new))
-    return sorted(set(edits))
-
-
-def _occurrences(analysis: Analysis) -> Iterator[Use]:
-    for uses in analysis.tree.uses.values():
-        yield from uses
-    yield from analysis.tree.annotated
-
-
-def free_everywhere(analysis: Analysis, name: str) -> bool:
-    """Whether a name occurs nowhere in a file."""
+def renamed_uses(
+    analysis: Analysis, names: Mapping[str, str], owner: Scope | None = None
+) -> dict[ast.Name, str]:
+    """Reads of a scope's variables (by default the module's) that get other names, with these."""
     tree = analysis.tree
-    known = {found for _, found in (*tree.uses, *tree.binders, *tree.declared)}
-    return (
-        name not in known and name not in tree.strings and all(use.node.id != name for use in tree.annotated)
-    )
+    home = owner or tree.module
+    return {
+        use.node: names[use.node.id]
+        for uses in (*tree.uses.values(), tree.annotated)
+        for use in uses
+        if names.get(use.node.id, use.node.id) != use.node.id and tree.owner(use.scope, use.node.id) is home
+    }
 
 
-def definition_name_edit(source: Source, definition: Definition, new: str) -> Edit | None:
-    """The edit that gives a definition another name."""
-    node = definition.node
-    if new == definition.name:
-        return None
-    if isinstance(node, ast.Assign):
-        start, end = source.span(node.targets[0])
-        return Edit(start, end, new)
-    if isinstance(node, ast.AnnAssign):
-        start, end = source.span(node.target)
-        return Edit(start, end, new)
-    start = source.offset(node.lineno, node.col_offset)
-    match = re.compile(r"(?:async\s+)?(?:def|class)\s+").match(source.text, start)
-    assert match is not None
-    return Edit(match.end(), match.end() + len(definition.name), new)
+def rename(program: Program, names: Mapping[ast.Name, str]) -> None:
+    """Write other names."""
+    for node in dict.fromkeys(program.name(name) for name in names):
+        new = next(new for name, new in names.items() if program.name(name) is node)
+        program.change(node, lambda old, new=new: old.with_changes(value=new))  # type: ignore[misc]

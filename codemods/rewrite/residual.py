@@ -7,108 +7,146 @@ decorators, docstring, kind, identity. The function with the body is then only e
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
-from codemods.decide.splits import body_arguments
+import libcst as cst
+
 from codemods.facts.helpers import Helper, is_generator
-from codemods.facts.scopes import FunctionNode
 from codemods.facts.source import Source
-from codemods.rewrite.edits import Edit, tokens
-from codemods.rewrite.items import header_items, line_limit
-from codemods.rewrite.lift import indentation, region
+from codemods.rewrite.items import row_end
+from codemods.rewrite.layout import NOTHING, blank_lines, documentation, indentation, line_limit
+from codemods.rewrite.program import Program
+
+_INDENT = "    "
 
 
-def split_edits(source: Source, helper: Helper, name: str) -> list[Edit]:
-    """Edits that give the helper's body to a function ``name`` before it, and leave a residual."""
-    node = helper.node
-    start = source.offset(node.lineno, node.col_offset)
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    top = source.starts[first - 1] + len(indentation(source, first))
-    colon = _colon(source, node)
-    indent, newline = indentation(source, node.lineno), source.newline
-    inner = _inner_indent(source, node)
-    lines = [indent + source.text[top : colon + 1]]
-    documented = _documentation(node)
-    if documented is not None:
-        begin, end = source.span(documented)
-        lines.append(inner + source.text[begin:end])
-    lines.append(inner + _forward(node, name, line_limit(source) - len(inner), newline, inner))
-    end = region(source, helper)[1]
-    gap = "" if source.text[:end].endswith(("\n", "\r")) else newline
-    residual = gap + newline + newline.join(lines) + newline
-    return [
-        Edit(top, start, ""),
-        Edit(start, colon + 1, _header(source, node, name, len(indent))),
-        Edit(end, end, residual),
-    ]
+def split_helpers(source: Source, names: Mapping[Helper, str]) -> Program:
+    """Give helpers' bodies to functions of these names before them, and leave residuals.
+
+    Raises:
+        TextNotPreserved: if libcst would write one differently.
+    """
+    program = Program(source, [helper.node for helper in names])
+    for helper, name in names.items():
+        _split(program, helper, name)
+    return program
 
 
-def _colon(source: Source, node: FunctionNode) -> int:
-    """Offset of the colon that ends a definition's header."""
-    close = header_items(source, node).close
-    depth = 0
-    for token in tokens(source.lines[node.lineno - 1 :]):
-        offset = source.starts[node.lineno - 2 + token.start[0]] + token.start[1]
-        if offset <= close:
-            continue
-        if token.string in ("(", "[", "{"):
-            depth += 1
-        elif token.string in (")", "]", "}"):
-            depth -= 1
-        elif token.string == ":" and not depth:
-            return offset
-    raise AssertionError("a definition without a colon")
+def _split(program: Program, helper: Helper, name: str) -> None:
+    source, statement = program.source, helper.node
+    annotated = "annotations" in source.future_flags
+    residual: list[cst.FunctionDef] = []
+    indent = indentation(source, statement.lineno)
+
+    def body(node: Any) -> cst.FunctionDef:
+        """The function with the body."""
+        residual.append(_residual(node, helper, name, line_limit(source) - len(indent)))
+        return _body(node, name, annotated=annotated, width=line_limit(source) - len(indent))
+
+    program.change(program.nodes[statement], body)
+    program.after(statement, lambda: residual)
 
 
-def _inner_indent(source: Source, node: FunctionNode) -> str:
-    """Indentation of a definition's body."""
-    if node.body[0].lineno == node.lineno or source.lines[node.body[0].lineno - 1].strip() == "":
-        return indentation(source, node.lineno) + "    "
-    found = indentation(source, node.body[0].lineno)
-    outer = indentation(source, node.lineno)
-    return found if found.startswith(outer) and len(found) > len(outer) else outer + "    "
+def _body(node: cst.FunctionDef, name: str, *, annotated: bool, width: int) -> cst.FunctionDef:
+    made = node.with_changes(
+        name=cst.Name(name),
+        decorators=(),
+        lines_after_decorators=(),
+        params=_handed(node.params, annotated=annotated),
+        whitespace_after_def=cst.SimpleWhitespace(" "),
+        whitespace_after_name=NOTHING,
+        whitespace_before_params=NOTHING,
+        whitespace_before_colon=NOTHING,
+        returns=node.returns if annotated else None,
+    )
+    header = cst.Module([]).code_for_node(made.with_changes(leading_lines=())).split("\n", 1)[0]
+    given = made.params
+    if len(header.rstrip()) <= width or not (items := _last_of(given)):
+        return made
+    field, last = items
+    closed = last.with_changes(whitespace_after_param=row_end(""))
+    held = closed if field == "star_arg" else [*getattr(given, field)[:-1], closed]
+    return made.with_changes(
+        whitespace_before_params=row_end(_INDENT), params=given.with_changes(**{field: held})
+    )
 
 
-def _documentation(node: FunctionNode) -> ast.Expr | None:
-    first = node.body[0]
-    if (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
-        return first
+def _last_of(params: cst.Parameters) -> tuple[str, cst.Param] | None:
+    """The last parameter and where it is."""
+    for field in ("kwonly_params", "star_arg", "params", "posonly_params"):
+        held = getattr(params, field)
+        if isinstance(held, cst.Param):
+            return field, held
+        if isinstance(held, (list, tuple)) and held:
+            return field, held[-1]
     return None
 
 
-def _header(source: Source, node: FunctionNode, name: str, column: int) -> str:
-    annotated = "annotations" in source.future_flags
-    arguments = ast.unparse(body_arguments(node, annotated=annotated))
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None and annotated else ""
-    keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    line = f"{keyword} {name}({arguments}){returns}:"
-    if column + len(line) <= line_limit(source) or not arguments:
-        return line
-    indent = (
-        " " * column if "\t" not in indentation(source, node.lineno) else indentation(source, node.lineno)
+def _handed(params: cst.Parameters, *, annotated: bool) -> cst.Parameters:
+    """The helper's parameters without defaults; ``**keywords`` handed over as a plain dict."""
+
+    def bare(param: cst.Param) -> cst.Param:
+        changes: dict[str, Any] = {} if annotated else {"annotation": None}
+        return param.with_changes(
+            default=None,
+            equal=cst.MaybeSentinel.DEFAULT,
+            comma=cst.MaybeSentinel.DEFAULT,
+            whitespace_after_star=NOTHING,
+            whitespace_after_param=NOTHING,
+            **changes,
+        )
+
+    star = bare(params.star_arg) if isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
+    keywords = [] if params.star_kwarg is None else [cst.Param(params.star_kwarg.name)]
+    return cst.Parameters(
+        posonly_params=[bare(param) for param in params.posonly_params],
+        params=[bare(param) for param in params.params],
+        star_arg=star,
+        kwonly_params=[*(bare(param) for param in params.kwonly_params), *keywords],
     )
-    return f"{keyword} {name}({source.newline}{indent}    {arguments}{source.newline}{indent}){returns}:"
 
 
-def _forward(node: FunctionNode, name: str, width: int, newline: str, indent: str) -> str:
+def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> cst.FunctionDef:
+    """The definition as it was, with nothing in it but its docstring and the call of its body."""
+    kept: list[Any] = []
+    documented = documentation(helper.node.body)
+    if documented is not None:
+        first = node.body.body[0]
+        if isinstance(first, cst.SimpleStatementLine):
+            kept = [cst.SimpleStatementLine([_alone(first.body[0])])]
+        else:
+            kept = [cst.SimpleStatementLine([_alone(first)])]
+    block = node.body if isinstance(node.body, cst.IndentedBlock) else None
+    own = _INDENT if block is None or block.indent is None else block.indent
+    forward = _forward(helper, name, width - len(own))
+    return node.with_changes(
+        leading_lines=blank_lines(1),
+        body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
+    )
+
+
+def _alone(node: Any) -> Any:
+    """A small statement that nothing follows on its line."""
+    return node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+
+
+def _forward(helper: Helper, name: str, width: int) -> cst.BaseStatement:
     """The statement that forwards all parameters."""
+    node = helper.node
     arguments = node.args
     given = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    if arguments.vararg is not None:
-        given.append(f"*{arguments.vararg.arg}")
-    given += [f"{argument.arg}={argument.arg}" for argument in arguments.kwonlyargs]
-    if arguments.kwarg is not None:
-        given.append(f"{arguments.kwarg.arg}={arguments.kwarg.arg}")
+    given += [f"*{arguments.vararg.arg}"] if arguments.vararg is not None else []
+    named = [*arguments.kwonlyargs, *([arguments.kwarg] if arguments.kwarg is not None else [])]
+    given += [f"{argument.arg}={argument.arg}" for argument in named]
     before, after = "return ", ""
     if isinstance(node, ast.AsyncFunctionDef):
         before += "await "
     elif is_generator(node):
         before, after = "return (yield from ", ")"
     line = f"{before}{name}({', '.join(given)}){after}"
-    if len(line) <= width or not given:
-        return line
-    items = "".join(f"{newline}{indent}    {item}," for item in given)
-    return f"{before}{name}({items}{newline}{indent}){after}"
+    if len(line) > width and given:
+        line = f"{before}{name}(\n{''.join(f'{_INDENT}{item},{chr(10)}' for item in given)}){after}"
+    made = cst.parse_statement(line)
+    assert isinstance(made, cst.BaseStatement)
+    return made

@@ -1,0 +1,102 @@
+"""Make a file follow definitions that moved: its imports, attributes and dotted strings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from codemods.facts.source import Source
+from codemods.rewrite.layout import BLANK, indentation, line_limit
+from codemods.rewrite.move import rename
+from codemods.rewrite.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What changes in one file: the names that leave an import, and imports in their place; other names of
+    variables and attributes; parts of strings.
+    """
+
+    imports: dict[ast.ImportFrom, tuple[frozenset[str], list[str]]] = field(default_factory=dict)
+    names: dict[ast.Name, str] = field(default_factory=dict)
+    attributes: dict[ast.Attribute, str] = field(default_factory=dict)
+    strings: dict[ast.Constant, tuple[str, str]] = field(default_factory=dict)
+
+
+def follow(source: Source, changes: Followed) -> str:
+    """The text with the changes in it.
+
+    Raises:
+        TextNotPreserved: if libcst would write a touched part differently.
+    """
+    program = Program(source, [*changes.imports, *changes.names, *changes.attributes, *changes.strings])
+    for statement, (gone, new) in changes.imports.items():
+        _import(program, statement, gone, new)
+    rename(program, changes.names)
+    for attribute, name in changes.attributes.items():
+        program.change(
+            program.found.attributes[attribute],
+            lambda node, name=name: node.with_changes(attr=node.attr.with_changes(value=name)),  # type: ignore[misc]
+        )
+    for constant, (old, text) in changes.strings.items():
+        program.change(
+            program.found.strings[constant],
+            lambda node, old=old, text=text: _string(node, old, text),  # type: ignore[misc]
+        )
+    return program.text()
+
+
+def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], new: Sequence[str]) -> None:
+    """Take names out of an import, and put others after it: on lines of their own, where it has one."""
+    line = program.lines[statement]
+    width = line_limit(program.source) - len(indentation(program.source, statement.lineno))
+    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    stays = any(alias.name not in gone for alias in statement.names)
+    made = [cst.parse_statement(text) for text in new]
+    others = made[0 if stays else 1 :]
+
+    def change(node: cst.ImportFrom) -> Any:
+        small = [_small(s) for s in made]
+        first = _without(node, gone, width) if stays else small.pop(0).with_changes(semicolon=node.semicolon)
+        if alone or not small:
+            return first
+        gap = cst.Semicolon(whitespace_after=BLANK)
+        row = [s.with_changes(semicolon=gap) for s in (first, *small)]
+        row[-1] = row[-1].with_changes(semicolon=node.semicolon)
+        return cst.FlattenSentinel(row)
+
+    program.change(program.nodes[statement], change)
+    if alone and others:
+        program.after(
+            statement, lambda: [s for s in others if isinstance(s, cst.BaseStatement)], count=len(others)
+        )
+
+
+def _small(statement: Any) -> Any:
+    return statement.body[0]
+
+
+def _without(node: cst.ImportFrom, gone: frozenset[str], width: int) -> cst.ImportFrom:
+    """An import without some names: on one line, or laid out as it was if it is too long or has comments."""
+    assert not isinstance(node.names, cst.ImportStar)
+    kept = [alias for alias in node.names if alias.evaluated_name not in gone]
+    if kept[-1] is not node.names[-1]:
+        kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
+    made = node.with_changes(names=kept)
+    bare = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in kept]
+    flat = node.with_changes(names=bare, lpar=None, rpar=None, semicolon=cst.MaybeSentinel.DEFAULT)
+    empty = cst.Module([])
+    remarked = "#" in empty.code_for_node(node)
+    fits = len(empty.code_for_node(flat)) <= width
+    return flat.with_changes(semicolon=node.semicolon) if fits and not remarked else made
+
+
+def _string(node: Any, old: str, new: str) -> Any:
+    """A string in which one part of the text is another."""
+    if isinstance(node, cst.ConcatenatedString):
+        return node.with_changes(left=_string(node.left, old, new), right=_string(node.right, old, new))
+    return node.with_changes(value=node.value.replace(old, new))

@@ -1,0 +1,262 @@
+"""A file whose touched top-level statements are libcst trees; all others keep their bytes.
+
+A rewrite says what it changes in terms of ast nodes, of which it knows everything. One pass over the touched
+paths then carries it all out.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from codemods.facts.source import Source, blocks_of
+from codemods.rewrite.blocks import Pass
+from codemods.rewrite.deep import deep
+from codemods.rewrite.layout import comments_above, first_row
+from codemods.rewrite.lockstep import Paired, Unpaired, paired, pairs
+from codemods.rewrite.todo import Added, Change, Made, Place, Todo
+
+
+class TextNotPreserved(Exception):
+    """A text that libcst would not write back as it is."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"libcst would write line {line} differently")
+        self.line = line
+
+
+@dataclass(eq=False, slots=True)
+class Chunk:
+    """Lines of top-level statements (from 0, without the end), and their tree."""
+
+    first: int
+    end: int
+    statements: list[ast.stmt]
+    module: cst.Module
+
+
+class Program:
+    """One file to be rewritten."""
+
+    def __init__(self, source: Source, touched: Iterable[ast.AST]) -> None:
+        """``touched`` are nodes that will be changed.
+
+        Raises:
+            TextNotPreserved: if one of them can't be.
+        """
+        self.source = source
+        self._rows = sorted({node.lineno for node in touched if hasattr(node, "lineno")})
+        self._returns = source.newline == "\r" and "\n" not in source.text
+        self.nodes: dict[ast.stmt, cst.CSTNode] = {}
+        self.found = Paired()
+        self.lines: dict[ast.stmt, cst.CSTNode] = {}
+        self.around: dict[ast.Name, ast.stmt] = {}
+        self.chunks: list[Chunk] = []
+        self.todo = Todo()
+        deep(self._parse)
+
+    # What is there
+
+    def _parse(self) -> None:
+        body = self.source.tree.body
+        waiting = [statement for statement in body if self._touched(statement)]
+        for statement in waiting:
+            if self.chunks and statement in self.chunks[-1].statements:
+                continue
+            first, end, inside = self._extent(body.index(statement))
+            text = self.inside("".join(self.source.lines[first:end]))
+            config = cst.PartialParserConfig(default_newline=self.inside(self.source.newline))
+            try:
+                module = cst.parse_module(text, config)
+            except cst.ParserSyntaxError:
+                raise TextNotPreserved(first + 1) from None
+            if (code := module.code) != text:
+                lines = zip(text.split("\n"), code.split("\n"), strict=False)
+                same = next((n for n, (one, other) in enumerate(lines) if one != other), 0)
+                raise TextNotPreserved(first + same + 1)
+            module = _with_header_below(module)
+            self.chunks.append(Chunk(first, end, inside, module))
+            try:
+                self._pair(inside, module)
+            except (Unpaired, ValueError, AttributeError):
+                raise TextNotPreserved(first + 1) from None
+
+    def inside(self, text: str) -> str:
+        """A text as it is in the trees: libcst loses a lone carriage return at the end of a line."""
+        return text.replace("\r", "\n") if self._returns else text
+
+    def outside(self, text: str) -> str:
+        """A text of the trees as it is in the file."""
+        return text.replace("\n", "\r") if self._returns else text
+
+    def _touched(self, statement: ast.stmt) -> bool:
+        at = bisect.bisect_left(self._rows, first_row(statement))
+        return at < len(self._rows) and self._rows[at] <= (statement.end_lineno or 0)
+
+    def _extent(self, number: int) -> tuple[int, int, list[ast.stmt]]:
+        """The lines of a top-level statement and those that share them, with its own comments."""
+        body, lines = self.source.tree.body, self.source.lines
+        low, high = number, number
+        while low and (body[low - 1].end_lineno or 0) >= first_row(body[low]):
+            low -= 1
+        while high + 1 < len(body) and first_row(body[high + 1]) <= (body[high].end_lineno or 0):
+            high += 1
+        first, end = first_row(body[low]) - 1, body[high].end_lineno or 0
+        first -= comments_above(self.source, body[low])
+        for number in range(end, len(lines)):
+            if lines[number].strip():
+                if not (lines[number][0] in " \t" and lines[number].lstrip(" \t").startswith("#")):
+                    break
+                end = number + 1
+        return first, end, body[low : high + 1]
+
+    def _pair(self, inside: Sequence[ast.stmt], module: cst.Module) -> None:
+        self.todo.entered.add(module)
+        for statement, node, way in pairs(inside, module.body, self._touched):
+            self.todo.entered.update((node, *way))
+            self.nodes[statement] = node
+            self.lines[statement] = way[-1]
+            self.todo.statements[way[-1]] = statement
+            found = paired(statement, node)
+            self.found.update(found)
+            self.around.update(dict.fromkeys(found.names, statement))
+
+    def name(self, node: ast.Name) -> cst.Name:
+        """A name's node; that of the name at its place, for one that only stands for it."""
+        if node in self.found.names:
+            return self.found.names[node]
+        place = (node.lineno, node.col_offset, node.id)
+        return next(
+            other
+            for name, other in self.found.names.items()
+            if (name.lineno, name.col_offset, name.id) == place
+        )
+
+    # What is to be done
+
+    @property
+    def taken(self) -> dict[ast.stmt, cst.CSTNode]:
+        """What was taken out, as it became."""
+        return self.todo.taken
+
+    def change(self, node: cst.CSTNode, how: Change) -> None:
+        """Change a node once everything in it is changed."""
+        self.todo.changes[node].append(how)
+
+    def take_out(self, statement: ast.stmt) -> None:
+        """Take a definition out of its block, with its comments, to be found in ``taken``."""
+        self.todo.gone[statement] = True
+
+    def drop(self, statement: ast.stmt) -> None:
+        """Take a statement out of its block; the comments above stay."""
+        self.todo.gone[statement] = False
+
+    def cut(self, statement: ast.stmt) -> None:
+        """Take a whole top-level statement out of the file, with its comments; ``taken`` has it."""
+        self.todo.cut.add(statement)
+
+    def before(self, statement: ast.stmt, make: Made, *, count: int = 1, apart: bool = False) -> None:
+        """Put statements before another, between it and what stands above; ``apart``: with blank lines."""
+        self.todo.before[statement].append(Added(make, count, apart))
+
+    def after(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
+        """Put statements directly after another."""
+        self.todo.after[statement].append(Added(make, count, False))
+
+    def insert(self, line: int, text: str, count: int) -> None:
+        """Put new statements of the top level before a line (from 0)."""
+        if text:
+            self.todo.places.append(Place(line, text, count))
+
+    # Carrying it out
+
+    def text(self) -> str:
+        """The new text."""
+        return deep(self._text)
+
+    def _text(self) -> str:
+        splices = [(place.line, place.line, place.text) for place in self.todo.places]
+        starts, lines = self.source.starts, self.source.lines
+        for chunk in self.chunks:
+            made = chunk.module.visit(Pass(self.todo, self.source, chunk.first))
+            assert isinstance(made, cst.Module)
+            whole = [statement for statement in chunk.statements if statement in self.todo.cut]
+            if whole and len(whole) < len(chunk.statements):
+                raise TextNotPreserved(chunk.first + 1)
+            if not whole:
+                splices.append((chunk.first, chunk.end, self.outside(made.code)))
+                continue
+            # The blank lines that set it apart go too.
+            before, after = chunk.first, chunk.end
+            while before > 0 and not lines[before - 1].strip():
+                before -= 1
+            while after < len(lines) and not lines[after].strip():
+                after += 1
+            keep = max(0, after - chunk.end - (chunk.first - before))
+            splices.append((chunk.first, after, "".join(lines[chunk.end : chunk.end + keep])))
+        parts, at = [], 0
+        for first, end, text in sorted(splices, key=lambda splice: (splice[0], splice[1])):
+            if first < at:
+                raise TextNotPreserved(first + 1)
+            parts += [self.source.text[starts[at] : starts[first]], text]
+            at = end
+        return "".join([*parts, self.source.text[starts[at] :]])
+
+    def module_of(self, statement: ast.stmt) -> cst.Module:
+        """The tree that a statement was part of."""
+        row = statement.lineno
+        return next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
+
+    def code(self, node: cst.CSTNode, statement: ast.stmt) -> str:
+        """A node's text, in the manner of where a statement was."""
+        return self.outside(deep(lambda: self.module_of(statement).code_for_node(node)))
+
+    def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
+        """Statements of the new text, with those that they come from."""
+        return list(self._paired(self.source.tree.body, made.body, top=True))
+
+    def _paired(
+        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], *, top: bool = False
+    ) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+        new = iter(after)
+        places = sorted(self.todo.places, key=lambda place: place.line) if top else []
+        for statement in before:
+            while places and places[0].line < first_row(statement):
+                _skip(new, places.pop(0).count)
+            _skip(new, sum(added.count for added in self.todo.before.get(statement, ())))
+            if statement in self.todo.gone or statement in self.todo.cut:
+                continue
+            found = next(new)
+            yield found, statement
+            for one, other in zip(all_blocks(statement), all_blocks(found), strict=True):
+                yield from self._paired(one, other)
+            _skip(new, sum(added.count for added in self.todo.after.get(statement, ())))
+
+
+def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
+    """The blocks of statements in a statement, those of handlers and cases too."""
+    found = []
+    for block in blocks_of(statement):
+        if block and isinstance(block[0], (ast.ExceptHandler, ast.match_case)):
+            found += [inner for holder in block for inner in blocks_of(holder)]
+        else:
+            found.append(block)
+    return found
+
+
+def _skip(statements: Iterator[ast.stmt], count: int) -> None:
+    for _ in range(count):
+        next(statements)
+
+
+def _with_header_below(module: cst.Module) -> cst.Module:
+    """A module whose first statement has the lines above it."""
+    first, *others = module.body
+    lead = [*module.header, *getattr(first, "leading_lines", ())]
+    if not lead:
+        return module
+    return module.with_changes(header=[], body=[first.with_changes(leading_lines=lead), *others])
