@@ -1,6 +1,8 @@
 """CPU time of `codemods hotpath`, whole process, on a tree of trainers; and of what can't be avoided.
 
     python benchmarks/hotpath.py [--files N] [--lines N] [--repeat N]
+    python benchmarks/hotpath.py --over torch        # torch's own optim, distributed and nn
+    python benchmarks/hotpath.py --over src tests    # any folders
 
 The tree holds copies of this repository's trainer, each a package of its own with its loops and all that they
 call, filled up to the size with modules of installed packages that have no loops over environments. Each
@@ -23,8 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 TRAINER = ROOT / "src" / "esper"
 PARSE = """
 import ast, pathlib, sys
-for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
-    ast.parse(path.read_bytes())
+for folder in sys.argv[1:]:
+    for path in sorted(pathlib.Path(folder).rglob("*.py")):
+        ast.parse(path.read_bytes())
 """
 
 
@@ -64,8 +67,42 @@ def _installed() -> list[Path]:
     ]
 
 
+def _named(paths: list[str]) -> list[str]:
+    if paths != ["torch"]:
+        return paths
+    purelib = Path(sysconfig.get_paths()["purelib"])
+    return [str(purelib / "torch" / name) for name in ("optim", "distributed", "nn")]
+
+
+def _over(paths: list[str], repeat: int) -> None:
+    """Print a table of one cold run, of the parse alone and of ruff, over some folders."""
+    with tempfile.TemporaryDirectory() as name:
+        runs = {
+            "parse": ["-c", PARSE, *paths],
+            "ruff check": ["-m", "ruff", "check", "--isolated", "--no-cache", "--quiet", *paths],
+            "cold": ["-m", "codemods.hotpath", *paths, "--quiet", "--no-cache", "--exit-zero"],
+        }
+        least = dict.fromkeys(runs, float("inf"))
+        memory = dict.fromkeys(runs, 0.0)
+        for _ in range(repeat):
+            for kind, arguments in runs.items():
+                seconds, memory[kind] = usage(arguments, Path(name))
+                least[kind] = min(least[kind], seconds)
+    files = [path for folder in paths for path in Path(folder).rglob("*.py")]
+    lines = sum(path.read_bytes().count(b"\n") for path in files)
+    print(f"{len(files)} files, {lines} lines; CPU seconds, least of {repeat}")
+    for kind, seconds in least.items():
+        ratio = seconds / least["parse"]
+        print(f"  {kind:18}{seconds:6.2f}   {ratio:5.2f} x parse   {memory[kind]:4.0f} MB at most")
+
+
 def cpu_seconds(arguments: list[str], cwd: Path) -> float:
     """CPU seconds, user and system, of a process of its own."""
+    return usage(arguments, cwd)[0]
+
+
+def usage(arguments: list[str], cwd: Path) -> tuple[float, float]:
+    """CPU seconds and the most memory in MB of a process of its own."""
     pid = os.posix_spawn(
         sys.executable,
         [sys.executable, *arguments],
@@ -74,10 +111,10 @@ def cpu_seconds(arguments: list[str], cwd: Path) -> float:
             (os.POSIX_SPAWN_OPEN, 1, str(cwd / "out.txt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         ],
     )
-    _, status, usage = os.wait4(pid, 0)
+    _, status, used = os.wait4(pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise SystemExit(f"{' '.join(arguments)}: failed with status {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -87,14 +124,18 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=59_000)
     parser.add_argument("--trainers", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--over", nargs="+", metavar="PATH", help="cold, beside parse and ruff, of these")
     options = parser.parse_args()
+    if options.over:
+        _over([str(Path(path).resolve()) for path in _named(options.over)], options.repeat)
+        return
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name) / "tree"
         tree.mkdir()
         files, lines = build(tree, options.files, options.lines, options.trainers)
         cache = Path(name) / "cache"
         check = ["-m", "codemods.hotpath", str(tree), "--quiet", "--cache-dir", str(cache)]
-        changed = tree / "trainer_0" / "simic" / "training" / "batch_ops.py"
+        changed = max((tree / "trainer_0").rglob("*.py"), key=lambda path: path.stat().st_size)
         text = changed.read_text()
 
         def cold() -> float:

@@ -55,6 +55,7 @@ HOTPATH = Table(
         "exclude_iterables": no_more,
         "exclude": no_more,
         "ignore": no_more,
+        "per_path_ignores": no_more,
         "follow_unknown": at_least,
     }
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from codemods.hotpath.cache import Cache
 from codemods.hotpath.config import Config, read_config
 from codemods.hotpath.results import Report
-from codemods.hotpath.trees import File, read_commit, read_files, root_of
+from codemods.hotpath.trees import File, read_commit, read_files, root_of, with_text
 
 
 def check(
@@ -29,6 +29,23 @@ def check(
     base = root_of(paths) if root is None else root
     settings = read_config(base) if config is None else config
     return check_files(read_files(paths, base, settings.exclude), settings, cache=cache)
+
+
+def check_text(
+    data: bytes,
+    path: Path,
+    paths: Sequence[Path] = (),
+    config: Config | None = None,
+    *,
+    root: Path | None = None,
+    cache: Path | None = None,
+) -> Report:
+    """The same with other content for one file, which may not be there yet; ``paths`` are read beside it."""
+    base = root_of([path]) if root is None else root
+    settings = read_config(base) if config is None else config
+    return check_files(
+        with_text(read_files(paths, base, settings.exclude), path, data, base), settings, cache=cache
+    )
 
 
 def check_commit(

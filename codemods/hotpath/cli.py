@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import enum
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,6 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     metavar="LIST",
     help="What is reported, commas between: env, step, every-n, epoch, once; or all (default: env,step).",
 )
+@click.option("--select", metavar="CODES", help="Report these only, commas between; and what was not read.")
+@click.option("--ignore", metavar="CODES", help="Do not report these, commas between.")
+@click.option(
+    "--stdin-filename",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With PATH `-`: the file whose content stands on standard input; other PATHs are read beside it.",
+)
 @click.option("--allow-no-loops", is_flag=True, help="It is no error if no hot loop is seen.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found.")
 @click.option(
@@ -112,6 +121,9 @@ def command(
     statistics: bool,
     quiet: bool,
     heat: str | None,
+    select: str | None,
+    ignore: str | None,
+    stdin_filename: Path | None,
     allow_no_loops: bool,
     exit_zero: bool,
     root: Path | None,
@@ -129,17 +141,31 @@ def command(
     if (reason is not None or owner is not None) and not update_baseline:
         raise click.UsageError("--reason and --owner are for --update-baseline")
 
-    from codemods.hotpath.check import check, check_commit
+    piped = Path("-") in paths
+    if piped != (stdin_filename is not None):
+        raise click.UsageError("PATH `-` and --stdin-filename FILE go together")
+    if piped and (base is not None or update_baseline or add_allow is not None):
+        raise click.UsageError("standard input is not for --base, --update-baseline or --add-allow")
+
+    from codemods.hotpath.check import check, check_commit, check_text
     from codemods.hotpath.compare import compare
     from codemods.hotpath.config import read_config
-    from codemods.hotpath.trees import root_of
+    from codemods.hotpath.trees import root_of, shown_path
 
     if root is not None and not root.is_dir():
         raise click.UsageError(f"--root {root}: no such folder")
-    project = root_of(paths) if root is None else root
-    config = _with_heat(read_config(project), heat)
+    others = [path for path in paths if path != Path("-")]
+    project = root_of([stdin_filename] if stdin_filename else paths) if root is None else root
+    config = _with_codes(_with_heat(read_config(project), heat), select, ignore)
     cache = None if no_cache else cache_dir or project / CACHE
-    report = check(paths, config, root=project, cache=cache)
+    given: dict[str, list[str]] = {}
+    if stdin_filename is not None:
+        data = sys.stdin.buffer.read()
+        shown = shown_path(stdin_filename, os.path.realpath(project))
+        given[shown] = data.decode("utf-8", "replace").splitlines()
+        report = check_text(data, stdin_filename, others, config, root=project, cache=cache)
+    else:
+        report = check(paths, config, root=project, cache=cache)
     if reads is not None:
         return _missed(report, reads, exit_zero=exit_zero)
     if update_baseline:
@@ -152,7 +178,7 @@ def command(
         comparison = compare(report, _read_baseline(baseline, config, project))
     if add_allow is not None:
         return _allow(comparison, project, add_allow)
-    text = _render(comparison, project, output_format, statistics=statistics, quiet=quiet)
+    text = _render(comparison, _lines(project, given), output_format, statistics=statistics, quiet=quiet)
     put(text, output)
     if comparison.clean and not report.loops and not allow_no_loops:
         _nothing_seen(report)
@@ -173,6 +199,27 @@ def _with_heat(config: Config, heat: str | None) -> Config:
         if item not in HEATS:
             raise click.UsageError(f"--heat: no such heat {item}; known are {', '.join(HEATS)}, all")
     return dataclasses.replace(config, heat=wanted)
+
+
+def _with_codes(config: Config, select: str | None, ignore: str | None) -> Config:
+    """The configuration with the codes that the command line says."""
+    import dataclasses
+
+    def codes(option: str, given: str) -> tuple[str, ...]:
+        found = tuple(code.strip().upper() for code in given.split(",") if code.strip())
+        for code in found:
+            if code not in CODES:
+                raise click.UsageError(f"{option}: no such code {code}; known are {', '.join(CODES)}")
+        return found
+
+    if select is not None:
+        wanted = codes("--select", select)
+        # What could not be read or understood is said in any case.
+        others = tuple(code for code in CODES if code not in wanted and not code.startswith("HP9"))
+        config = dataclasses.replace(config, select=wanted, ignore=others)
+    if ignore is not None:
+        config = dataclasses.replace(config, ignore=(*config.ignore, *codes("--ignore", ignore)))
+    return config
 
 
 def _nothing_seen(report: Report) -> None:
@@ -260,7 +307,7 @@ def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
 
 
 def _render(
-    comparison: Comparison, project: Path, output_format: str, *, statistics: bool, quiet: bool
+    comparison: Comparison, source: Lines, output_format: str, *, statistics: bool, quiet: bool
 ) -> str:
     if output_format in ("json", "github", "junit", "sarif"):
         from codemods.hotpath import formats, sarif
@@ -276,7 +323,7 @@ def _render(
         if output_format == "concise" or quiet:
             lines += text.render_concise(comparison)
         else:
-            lines += text.render_full(comparison, _lines(project))
+            lines += text.render_full(comparison, source)
     if statistics:
         lines += text.render_statistics(comparison)
     elif not quiet:
@@ -284,9 +331,9 @@ def _render(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(project: Path) -> Lines:
-    """A reader of single lines of the project's files."""
-    read: dict[str, list[str]] = {}
+def _lines(project: Path, given: dict[str, list[str]]) -> Lines:
+    """A reader of single lines of the project's files, some of them given."""
+    read = dict(given)
 
     def line(path: str, number: int) -> str:
         if path not in read:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import fnmatch
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class Config:
         exclude: globs on paths, relative to the project, that are not looked at.
         ignore: codes that are not reported.
         select: codes that are reported although they are off by default.
+        per_path_ignores: codes that are not reported in some files: ``"tests/*: HP001 HP009"``.
         follow_unknown: how many methods of the program may share a name for a call of it on a value of
             unknown class to be followed into all of them; 0 follows none.
         baseline: the baseline file, where the command line names none.
@@ -117,6 +119,7 @@ class Config:
     exclude: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
+    per_path_ignores: tuple[str, ...] = ()
     follow_unknown: int = 2
     baseline: str | None = None
 
@@ -124,6 +127,15 @@ class Config:
     def reported(self) -> frozenset[str]:
         """The codes that are reported."""
         return frozenset(CODES) - (DEFAULT_OFF - set(self.select)) - set(self.ignore)
+
+    def ignored_in(self, path: str) -> frozenset[str]:
+        """The codes that are not reported in a file."""
+        found: set[str] = set()
+        for item in self.per_path_ignores:
+            pattern, _, codes = item.rpartition(":")
+            if fnmatch.fnmatch(path, pattern.strip()):
+                found.update(codes.split())
+        return frozenset(found)
 
 
 def read_config(root: Path) -> Config:
@@ -191,6 +203,14 @@ def parse_config(data: bytes, shown: str) -> Config:
             for heat in value:
                 if heat not in HEATS:
                     raise SourceError(f"{where}: no such heat {heat}; known are {', '.join(HEATS)}")
+        if name == "per_path_ignores":
+            for item in value:
+                pattern, colon, codes = item.rpartition(":")
+                if not colon or not pattern.strip() or not codes.split():
+                    raise SourceError(f'{where}: {item}: must be like "tests/*: HP001 HP009"')
+                for code in codes.split():
+                    if code not in CODES:
+                        raise SourceError(f"{where}: no such code {code}; known are {', '.join(CODES)}")
         if name in ("ignore", "select"):
             for code in value:
                 if code not in CODES:

@@ -21,6 +21,7 @@ class Effects:
     """Of one pass through a function, a module's variable or an entry.
 
     Attributes:
+        function: that was called, if one was.
         asked: kinds of attributes that it was told.
         inner: passes through what it calls.
         findings: stalls in loops of its own, and whether rarely.
@@ -31,6 +32,7 @@ class Effects:
         unfollowed: those that were not, with the reason.
     """
 
+    function: Function | None = None
     asked: dict[Field, Kind] = field(default_factory=dict)
     inner: dict[Effects, None] = field(default_factory=dict)
     findings: dict[tuple[Loop, Stall], bool] = field(default_factory=dict)

@@ -51,6 +51,8 @@ def analyse(files: Sequence[File], config: Config) -> Report:
     kept = [finding for finding in kept if finding.heat is None or finding.heat in config.heat]
     kept += [*wrong, *run.wrong.values()]
     reported = config.reported
+    if config.per_path_ignores:
+        kept = [finding for finding in kept if finding.code not in config.ignored_in(finding.place.path)]
     reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.found.hot}
     return Report(
         findings=tuple(sorted((f for f in kept if f.code in reported), key=lambda finding: finding.order)),
@@ -108,7 +110,9 @@ class _Run:
             for place in entries:
                 if place in self.found.entered:
                     continue
-                if place not in passes:
+                if place in passes:
+                    self.it.count(passes[place])
+                else:
                     passes[place] = self._enter(place)
                 self.found.take(passes[place])
             for aside in self.it.asides:

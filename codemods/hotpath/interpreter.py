@@ -44,7 +44,6 @@ _DEFAULT_DEVICE = re.compile(
 class Summary(NamedTuple):
     """What a call does: its result, whether the device is idle after it, and what stalls in it."""
 
-    function: Function
     result: Kind
     fenced: bool
     stalls: tuple[tuple[Stall, bool], ...]
@@ -92,7 +91,8 @@ class Interpreter:
         self.loops: dict[Loop, None] = {}
         self._effects = Effects()
         self._memo: dict[tuple[object, ...], Summary] = {}
-        self._contexts: dict[Function, int] = {}
+        self._contexts: Counter[Function] = Counter()
+        self._counted: set[Effects] = set()
         self._running: set[tuple[object, ...]] = set()
         self._globals: dict[tuple[object, ...], tuple[Kind, Effects]] = {}
         self._parameters: dict[Function, Parameters] = {}
@@ -114,8 +114,20 @@ class Interpreter:
                 if key[-1] is None and summary.effects not in stale
             }
             self._globals = {key: found for key, found in self._globals.items() if found[1] not in stale}
-            self._contexts = Counter(summary.function for summary in self._memo.values())
+            self._contexts.clear()
+            self._counted.clear()
         return stale
+
+    def count(self, effects: Effects) -> None:
+        """Count what a pass goes through among the ways that functions are called."""
+        waiting = [effects]
+        while waiting:
+            one = waiting.pop()
+            if one not in self._counted:
+                self._counted.add(one)
+                if one.function is not None:
+                    self._contexts[one.function] += 1
+                waiting += one.inner
 
     def _told(self, name: Field) -> Kind:
         return self.fields.get(name, UNKNOWN)
@@ -265,7 +277,7 @@ class Interpreter:
         frame.on_device = caller.on_device
         frame.quiet = caller.quiet
         frame.uses = uses(function)
-        known = self._contexts.get(function, 0) < _MOST_CONTEXTS
+        known = self._contexts[function] < _MOST_CONTEXTS
         frame.env.update(self._parameters_of(function).bind(this, args, kwargs or {}, known=known))
         captured = None if outer is None else _captured(function, outer)
         key = (function, tuple(frame.env.values()), frame.fenced, hot, frame.on_device, frame.quiet, captured)
@@ -274,10 +286,10 @@ class Interpreter:
             if key in self._running or self._depth > _DEEPEST:
                 self.not_followed(caller, node, "recursion")
                 return self._declared(function)
-            self._contexts[function] = self._contexts.get(function, 0) + 1
             self._running.add(key)
             self._depth += 1
-            self._effects = Effects()
+            self._effects = Effects(function)
+            self.count(self._effects)
             effects.inner[self._effects] = None
             try:
                 summary = self._memo[key] = self._run(frame, function)
@@ -287,6 +299,7 @@ class Interpreter:
                 self._depth -= 1
         else:
             effects.inner[summary.effects] = None
+            self.count(summary.effects)
         caller.fenced = summary.fenced
         if function.node in self.cold:
             self._keep_cold(function, summary.stalls)
@@ -367,6 +380,7 @@ class Interpreter:
 
     def field(self, cls: Class, name: str) -> Kind:
         """The kind of an attribute: as annotated, else as assigned where that was seen."""
+        passed: list[Class] = []
         for item in self.program.mro(cls):
             if isinstance(item, Class):
                 if name in item.fields:
@@ -374,10 +388,18 @@ class Interpreter:
                     if not vague(kind):
                         return kind
                 if (item, name) in self.fields:
+                    self._told_nothing(passed, name)
                     return self._ask(item, name)
+                passed.append(item)
                 if name in item.values and name not in item.fields:
+                    self._told_nothing(passed, name)
                     return self.evaluate(Frame(item.module, None, None), item.values[name])
+        self._told_nothing(passed[1:], name)
         return self._ask(cls, name)
+
+    def _told_nothing(self, classes: Iterable[Class], name: str) -> None:
+        for cls in classes:
+            self._effects.asked.setdefault((cls, name), UNKNOWN)
 
     def _ask(self, cls: Class, name: str) -> Kind:
         if cls not in self._initialised:
@@ -413,7 +435,7 @@ class Interpreter:
                 result = stated
             if result.tag == "bottom":
                 result = UNKNOWN
-        return Summary(function, result, frame.fenced, tuple(frame.stalls.items()), self._effects)
+        return Summary(result, frame.fenced, tuple(frame.stalls.items()), self._effects)
 
     def _declared(self, function: Function) -> Kind:
         """What a function says that it returns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ def render_sarif(comparison: Comparison) -> str:
         "tool": {
             "driver": {
                 "name": "hotpath",
+                "version": version("esper-harness"),
                 "informationUri": "https://pypi.org/project/esper-harness/",
                 "rules": [_rule(code) for code in CODES],
             }

@@ -46,7 +46,7 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
         if not path.is_file() and not path.is_dir():
             raise SourceError(f"{path}: is not a regular file")
         for file in python_files(path):
-            shown = _relative(file, base)
+            shown = shown_path(file, base)
             if shown in data or _excluded(shown, patterns):
                 continue
             try:
@@ -54,7 +54,7 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
             except OSError as error:
                 data[shown], problems[shown] = b"", f"can't be read: {error.strerror}"
         for file, kind in unreadable_files(path):
-            shown = _relative(file, base)
+            shown = shown_path(file, base)
             if not _excluded(shown, patterns):
                 data[shown], problems[shown] = b"", f"can't be read: it is {kind}"
     packages: dict[str, bool] = {}
@@ -69,7 +69,20 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
     ]
 
 
-def _relative(path: Path, base: str) -> str:
+def with_text(files: Sequence[File], path: Path, data: bytes, root: Path) -> list[File]:
+    """Files with another content of one of them, or with one more."""
+    base = os.path.realpath(root)
+    shown = shown_path(path, base)
+
+    def is_package(folder: str) -> bool:
+        return os.path.isfile(os.path.join(base, folder, "__init__.py"))  # noqa: PTH113, PTH118 (as above)
+
+    others = [file for file in files if file.path != shown]
+    return sorted([*others, name_file(shown, data, is_package)], key=lambda file: file.path)
+
+
+def shown_path(path: Path, base: str) -> str:
+    """How a file is called in a project whose folder, links resolved, is `base`."""
     real = os.path.realpath(path)
     # A link whose target is gone is named as what it is called here.
     shown = real if os.path.exists(real) else os.path.abspath(path)  # noqa: PTH110, PTH100 (speed)
@@ -112,7 +125,7 @@ def _of_commit(reference: str, paths: Sequence[Path], root: Path, patterns: tupl
         raise SourceError(f"{reference}: no such commit; name a branch, tag or commit")
     inside = os.path.relpath(os.path.realpath(root), os.path.realpath(git.folder)).replace(os.sep, "/")
     prefix = "" if inside == "." else f"{inside}/"
-    wanted = [_relative(path, os.path.realpath(root)) for path in paths] or ["."]
+    wanted = [shown_path(path, os.path.realpath(root)) for path in paths] or ["."]
     blobs: dict[str, str] = {}
     packages: set[str] = set()
     for entry in git.tree(commit):

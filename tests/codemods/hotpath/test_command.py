@@ -1,5 +1,6 @@
 """The command: what it prints in each format, its exit statuses, its configuration, its cache."""
 
+import io
 import json
 import subprocess
 import sys
@@ -360,6 +361,7 @@ def test_knobs() -> None:
         "iterables",
         "loaders",
         "loop_variables",
+        "per_path_ignores",
         "select",
         "step_iterables",
         "step_variables",
@@ -429,3 +431,61 @@ def test_as_a_function(trainer: Project) -> None:
     report = check([trainer.root])
     assert [finding.code for finding in report.findings] == ["HP001"]
     assert check([trainer.root], Config(ignore=("HP001",))).findings == ()
+
+
+_STALL = "def run(envs):\n    return [env.loss.item() for env in envs]\n"
+
+
+def _pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_selected_codes_only(project: Project, capsys: Capture) -> None:
+    project.write(train=_STALL, broken="def (")
+    assert project.run("--select", "HP007", "--quiet") == 1
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["HP903"]
+    assert project.run("--ignore", "hp001, HP903") == 0
+    assert project.run("--select", "HP1") == 2
+    assert "--select: no such code HP1; known are HP001" in capsys.readouterr().err
+
+
+def test_codes_ignored_in_some_files(project: Project, capsys: Capture) -> None:
+    project.write(train=_STALL, tools__report=_STALL)
+    project.configure('per_path_ignores = ["tools/*: HP001 HP009"]')
+    assert project.run("--quiet") == 1
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["train.py"]
+    project.configure('per_path_ignores = ["tools/*"]')
+    assert project.run() == 2
+    assert 'tools/*: must be like "tests/*: HP001 HP009"' in capsys.readouterr().err
+    project.configure('per_path_ignores = ["tools/*: HP1"]')
+    assert project.run() == 2
+    assert "no such code HP1" in capsys.readouterr().err
+
+
+def test_standard_input(project: Project, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(train="def run(envs):\n    pass\n", helpers="def read(env):\n    return env.loss.item()\n")
+    text = "from helpers import read\n\n\ndef run(envs):\n    for env in envs:\n        read(env)\n"
+    file, root = str(project.root / "train.py"), ["--root", str(project.root), "--no-cache"]
+    _pipe(monkeypatch, text)
+    assert main(["-", str(project.root), "--stdin-filename", file, *root]) == 1
+    out = capsys.readouterr().out
+    assert "helpers.py:2:12: HP001" in out
+    assert "for env in envs:" in out
+    _pipe(monkeypatch, text.replace("read(env)", "env.loss.cpu()"))
+    assert main(["-", "--stdin-filename", str(project.root / "new.py"), *root]) == 1
+    out = capsys.readouterr().out
+    assert "new.py:6:9: HP002" in out
+    assert "env.loss.cpu()" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-"], "PATH `-` and --stdin-filename FILE go together"),
+        ([".", "--stdin-filename", "x.py"], "PATH `-` and --stdin-filename FILE go together"),
+        (["-", "--stdin-filename", "x.py", "--base", "main"], "standard input is not for --base"),
+    ],
+)
+def test_standard_input_needs_a_name(arguments: list[str], message: str, capsys: Capture) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
