@@ -83,10 +83,11 @@ Outcome = Ran | NotRun
 
 
 class Matrix:
-    """Environments below a folder: each a clone of the repository, with a `.venv` that is kept."""
+    """Environments below a folder: each a clone at one commit, with a `.venv` that is kept."""
 
-    def __init__(self, repository: Path, folder: Path, interpreters: Mapping[str, str]) -> None:
+    def __init__(self, repository: Path, commit: str, folder: Path, interpreters: Mapping[str, str]) -> None:
         self._repository = repository
+        self._commit = commit
         self._folder = folder
         self._interpreters = interpreters
 
@@ -96,12 +97,11 @@ class Matrix:
         if python is None:
             return NotRun(f"no Python {environment.python}: pass --python {environment.python}=PATH")
         clone = self._folder / environment.name / "clone"
-        if clone.exists():
-            _git(clone, "fetch", "--quiet", str(self._repository), "HEAD")
-            _git(clone, "reset", "--quiet", "--hard", "FETCH_HEAD")
-            _git(clone, "clean", "-fdq")
-        else:
-            _git(self._folder, "clone", "--quiet", str(self._repository), str(clone))
+        if not clone.exists():
+            _git(self._folder, "clone", "--quiet", "--no-checkout", str(self._repository), str(clone))
+        _git(clone, "fetch", "--quiet", str(self._repository), self._commit)
+        _git(clone, "reset", "--quiet", "--hard", self._commit)
+        _git(clone, "clean", "-fdq")
         _constrain(clone / "constraints.txt", environment.pins)
         results = clone.parent / "results.xml"
         results.unlink(missing_ok=True)
@@ -212,12 +212,16 @@ def main(names: Sequence[str], folder: Path, pythons: Sequence[str]) -> None:
     console = Console(highlight=False)
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    matrix = Matrix(Path.cwd(), folder, dict(text.split("=", 1) for text in pythons))
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    if not commit:
+        raise click.UsageError("no commit here: run it in a clone of the repository")
+    matrix = Matrix(Path.cwd(), commit, folder, dict(text.split("=", 1) for text in pythons))
     console.print(
         f"Each environment with an ordinary torch fetches about 3 GB and takes 5 GB of {folder}; "
         "what is there is used again.",
         soft_wrap=True,
     )
+    console.print(f"commit {commit[:12]}, without what is not committed")
     outcomes: dict[str, Outcome] = {}
     for environment in [known[name] for name in names] or ENVIRONMENTS:
         console.print(f"{environment.name}: `make demo`, `make test` ...", soft_wrap=True)

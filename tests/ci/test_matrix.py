@@ -79,6 +79,22 @@ def test_the_next_time_runs_the_present_commit_in_what_is_there(repository: Path
     assert kept.exists()
 
 
+def test_all_environments_run_the_commit_of_the_start(repository: Path, tmp_path: Path) -> None:
+    worse = "echo 'def test_one(): assert False' > test_it.py && (git commit -qam later || true)"
+    commit(repository, demo=f"cd {repository} && {worse}")
+    result = run("3.11-cpu", "3.11", folder=tmp_path / "kept")
+    assert result.exit_code == 0, result.output
+    assert result.output.count("commit ") == 1
+    assert run("3.11", folder=tmp_path / "kept").exit_code == 1
+
+
+def test_a_folder_without_a_commit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("3.11", folder=tmp_path / "kept")
+    assert result.exit_code == 2
+    assert "no commit here: run it in a clone of the repository" in result.output
+
+
 def test_a_failing_demonstration_is_not_green(repository: Path, tmp_path: Path) -> None:
     commit(repository, demo="exit 3")
     result = run("3.11", folder=tmp_path / "kept")
