@@ -58,14 +58,17 @@ class HotPath(_Table):
 
 
 class Evidence(_Table):
-    """What of a change must be proven equal, or accepted.
+    """What of a change must be proven equal, run, or accepted.
 
     Attributes:
         paths: files and folders whose changes count; ``.`` for everything.
         accepted: a file of what was read and accepted (`codemods review --output-format accept`).
+        runs: golden runs: a changed statement that one of them executes needs no acceptance. That they end in
+            the same bits is asked by ``runs`` of the gate.
     """
 
     paths: Annotated[tuple[str, ...], Field(min_length=1)]
+    runs: tuple[str, ...] = ()
     accepted: str | None = None
 
 
@@ -106,7 +109,7 @@ class GateConfig(_Table):
             source is not compared with the tree, but nothing may be refused.
         seams: names that tests replace.
         hotpath: device stalls in per-env loops.
-        evidence: what of a change must be proven equal, or read and accepted (needs a base).
+        evidence: what of a change must be proven equal, run, or read and accepted (needs a base).
         fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
             order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.

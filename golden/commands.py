@@ -28,7 +28,7 @@ from golden.check import (
     verify,
 )
 from golden.check.fixtures import write_whole
-from golden.check.git import share, uncommitted, worktree
+from golden.check.git import changed_python, share, uncommitted, worktree
 from golden.check.localize import localize
 from golden.check.notes import notes, unmatched
 from golden.check.progress import progress
@@ -37,6 +37,9 @@ from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.suggest import suggest_env
 from golden.compare import Different, compare
 from golden.compare.outcome import by_tolerance
+from golden.reach.changed import changed_lines
+from golden.reach.reached import Reached
+from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
@@ -254,6 +257,11 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @click.option(
     "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
 )
+@click.option(
+    "--reach/--no-reach",
+    default=True,
+    help="With --base, say which changed lines of Python the runs executed (the default).",
+)
 @_data
 @_workers
 @_shard
@@ -265,6 +273,7 @@ def ab_command(
     base: str | None,
     head: str | None,
     closely: bool,
+    reach: bool,
     data: Path | None,
     workers: int,
     part: str | None,
@@ -286,6 +295,9 @@ def ab_command(
         folder = stack.enter_context(_kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
+        files = changed_python(root, base, head) if base and reach else []
+        changed = changed_lines(base_root, head_root, files)
+        reached: list[tuple[Reached, Reached]] = []
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
         for run in _of_shard(suite, part, root):
@@ -300,8 +312,13 @@ def ab_command(
                 place, given = folder / run.name, run.data_folder(data)
                 for tree in (base_root, head_root):
                     share(run.data.paths if run.data else (), root, tree)
-                result = ab(left, right, out=place, data=given, workers=workers, notify=_notify)
+                result = ab(
+                    left, right, out=place, data=given, workers=workers, notify=_notify, reach=files
+                )
                 code, text = result.comparison.code, _text(result)
+                if result.reached is not None:
+                    reached.append(result.reached)
+                    text = "\n".join([text, *tell(changed, [result.reached], 1)])
                 tolerated = by_tolerance(result.comparison)
                 click.echo(text)
                 for note in unmatched(result.left):
@@ -324,6 +341,8 @@ def ab_command(
                     **(traces if kept else {}),
                 )
             )
+    if files and len(results) > 1:
+        click.echo("\n".join(tell(changed, reached, len(results))))
     if len(suite) > 1 or out is not None:
         return _finish("ab", suite, part, results, out)
     return worst([int(result.code) for result in results])

@@ -1,40 +1,110 @@
-"""The change itself: what of it is proven equal, and what was read and accepted."""
+"""The change itself: what of it is proven equal, what the golden runs execute, what was read and accepted."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from ci.base import Base
 from ci.checks.check import Context
+from ci.checks.sides import runs_of
 from ci.config import Evidence
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from codemods.facts import SourceError
-from codemods.review.accept import accept, items
+from codemods.review.accept import Item, accept, items
 from codemods.review.markdown import as_markdown
 from codemods.review.render import proven
 from codemods.review.report import Review
 from codemods.review.review import review
 from codemods.review.trees import tree_at, working_tree
+from golden.check.git import share
+from golden.reach.reached import Reached, read_reached, together
+from golden.record import record_run
+from golden.trace.errors import GoldenError, NothingComparable
 
 
 def evidence(context: Context, wanted: Evidence, base: Base) -> Verdict:
-    """Review the working tree against the base; what is neither proven nor accepted fails."""
+    """Review the working tree against the base; what is neither proven nor run nor accepted fails."""
+    if uncompared := sorted({*wanted.runs} - {*context.config.runs}):
+        return CouldNotRun(
+            f"runs of [tool.gate] does not compare {', '.join(uncompared)}: that it ran says nothing"
+        )
     try:
         before, after = tree_at(base.commit, context.root), working_tree(context.root)
         found = review(before, after, wanted.paths)
         if wanted.accepted is not None and (context.root / wanted.accepted).exists():
             found = accept(found, before, context.root / wanted.accepted)
-    except SourceError as error:
+        left = list(items(found))
+        ran = _reached(context, base, wanted.runs, left) if wanted.runs else frozenset()
+    except (SourceError, GoldenError) as error:
         return CouldNotRun(str(error))
-    if found.clean:
-        return Passed(_counts(found))
-    places = [Place(f"{item.kind}: {item.text} ({item.id})", item.path, item.first) for item in items(found)]
+    left = [item for item in left if item not in ran]
+    counts = _counts(found) + (f", {len(ran)} changed statements ran" if wanted.runs else "")
+    if not left and not found.stale:
+        return Passed(counts)
+    places = [Place(f"{item.kind}: {item.text} ({item.id})", item.path, item.first) for item in left]
     places += [Place(f"{name} is accepted, and is not there", wanted.accepted or "") for name in found.stale]
-    kinds = Counter(item.kind for item in items(found))
+    kinds = Counter(item.kind for item in left)
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     stale = [f"{len(found.stale)} accepted that are not there"] if found.stale else []
-    left = "; ".join([*([f"left to read: {told}"] if told else []), *stale, _counts(found)])
-    return Failed(left, tuple(places), context.keep("review.md", as_markdown(found)))
+    neither = f"neither proven{', run' if wanted.runs else ''} nor accepted: {told}"
+    detail = "; ".join([*([neither] if told else []), *stale, counts])
+    return Failed(detail, tuple(places), context.keep("review.md", as_markdown(found)))
+
+
+def _reached(context: Context, base: Base, names: Sequence[str], left: list[Item]) -> frozenset[Item]:
+    """The changed statements of either side that at least one run executes."""
+    sides = {"gone": _Side("base", base.runnable), "new": _Side("here", context.root)}
+    wanted = {kind: sorted({item.path for item in left if item.kind == kind}) for kind in sides}
+    ran: dict[str, Reached] = {}
+    for kind, side in sides.items():
+        files = [path for path in wanted[kind] if path.endswith(".py")]
+        found: list[Reached] = []
+        for name in names if files else ():
+            pair = runs_of(context, base, name)
+            run = pair.base if kind == "gone" else pair.head
+            if run.data is not None:
+                share(run.data.paths, context.root, side.root)
+            out = context.scratch / "evidence" / name / side.name
+            trace = record_run(run, root=side.root, out=out, data=run.data_folder(context.data), reach=files)
+            if (lines := read_reached(trace.folder)) is not None:
+                found.append(lines)
+        ran[kind] = together(found)
+        if ran[kind].problem:
+            raise NothingComparable(f"which lines ran was not measured: {ran[kind].problem}")
+    return frozenset(
+        item
+        for item in left
+        if item.kind in sides and _ran(item, sides[item.kind].root, ran[item.kind].files.get(item.path))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One version of the tree."""
+
+    name: str
+    root: Path
+
+
+def _ran(item: Item, root: Path, lines: frozenset[int] | None) -> bool:
+    """Whether a statement ran; the first line of a function did if something of its body did."""
+    if not lines:
+        return False
+    if item.text.startswith(("def ", "async def ", "@")):
+        tree = ast.parse((root / item.path).read_bytes())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _covers(item, node.lineno):
+                first, last = node.body[0].lineno, node.end_lineno or node.lineno
+                return any(first <= line <= last for line in lines)
+    return any(_covers(item, line) for line in lines)
+
+
+def _covers(item: Item, line: int) -> bool:
+    return item.first <= line <= item.last
 
 
 def _counts(found: Review) -> str:

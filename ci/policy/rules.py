@@ -13,7 +13,7 @@ GATE = Table(
         "seams": Items(("file",), Table({"tests": keep, "names": keep})),
         "hotpath": Table({"paths": keep, "baseline": same}),
         # What is accepted is shown with its reasons by the check itself.
-        "evidence": Table({"paths": keep, "accepted": same}),
+        "evidence": Table({"paths": keep, "accepted": same, "runs": free}),
         "fences": keep,
         "runs": keep,
         "counts": keep,

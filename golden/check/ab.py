@@ -10,6 +10,7 @@ from pathlib import Path
 from golden.check.declared import check_declared
 from golden.compare import Comparison, Identical, NotComparable, compare
 from golden.compare.tolerance import unused
+from golden.reach.reached import Reached, read_reached
 from golden.record import Run, record_run
 from golden.trace.errors import GoldenError, UnusableInput
 from golden.trace.trace import Trace
@@ -24,6 +25,7 @@ class AbResult:
     left: Trace
     right: Trace
     comparison: Comparison
+    reached: tuple[Reached, Reached] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,11 @@ def ab(
     data: Path | None = None,
     workers: int = 1,
     notify: Notify = quiet,
+    reach: Sequence[str] = (),
 ) -> AbResult:
     """Compare two versions on this machine, now: base against itself first, then base against head.
+
+    ``reach`` names files of which it is told which lines ran, on both sides.
 
     A base that differs from itself can't be compared with anything: the result is then `NotComparable`.
     """
@@ -79,7 +84,8 @@ def ab(
     def record(side: Side, folder: str, suffix: str = "") -> Trace:
         notify(f"{side.label}{suffix}: running")
         label = f"{side.label}{suffix}"
-        return record_run(side.run, root=side.root, out=out / folder, data=data, label=label)
+        files = reach if folder != "base-again" else ()
+        return record_run(side.run, root=side.root, out=out / folder, data=data, label=label, reach=files)
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         recordings = [
@@ -102,7 +108,8 @@ def ab(
             f"{base.label} differs from itself on a second run, so its difference to {head.label} "
             f"means nothing; see `golden doctor {base.run.name}`"
         )
-    return AbResult(left, right, found)
+    before, after = read_reached(left.folder), read_reached(right.folder)
+    return AbResult(left, right, found, (before, after) if before and after else None)
 
 
 def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) -> None:

@@ -36,6 +36,15 @@ def commit_of(root: Path, ref: str) -> str:
     return commit.stdout.strip()
 
 
+def changed_python(root: Path, base: str, head: str | None) -> list[str]:
+    """Python files below ``root`` that differ between a ref and another one, or the working tree."""
+    against = [commit_of(root, ref) for ref in (base, head) if ref is not None]
+    listed = _git(root, "diff", "--name-only", "-z", "--relative", *against, "--", ".").stdout.split("\0")
+    if head is None:
+        listed += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".").stdout.split("\0")
+    return sorted(name for name in set(listed) if name.endswith(".py"))
+
+
 @contextlib.contextmanager
 def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]:
     """The version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""

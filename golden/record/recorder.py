@@ -8,12 +8,14 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from golden.reach.reached import asked
+from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
 from golden.record.process import command_line, environment, execute
 from golden.record.produced import Declared, gather
@@ -36,11 +38,13 @@ def record_run(
     dense: range | None = None,
     operations: int | None = None,
     label: str = "",
+    reach: Sequence[str] = (),
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
     ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
-    operation is logged. The folder appears complete or not at all.
+    operation is logged, ``reach`` files below ``root`` whose lines that ran are kept. The folder appears
+    complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
     """
     # The program runs in ``root``, where a relative path would be another folder.
@@ -54,8 +58,13 @@ def record_run(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder:
-        closely = {"dense": [dense.start, dense.stop] if dense else None, "operations": operations}
+        closely: dict[str, Any] = {
+            "dense": [dense.start, dense.stop] if dense else None,
+            "operations": operations,
+        }
+        closely["reach"] = asked(reach, root, folder)
         about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label)
+        gather_reached(reach, folder)
         write_about(folder, about)
         if out.exists():
             out.rmdir()

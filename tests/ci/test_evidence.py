@@ -68,7 +68,7 @@ def test_a_changed_line_fails_with_its_place(repository: Path, capsys: pytest.Ca
     (repository / "app" / "train.py").write_text(LIFTED.replace("    loss.backward()\n", ""))
     scan = repository / "scan.sarif"
     assert gate(repository, "--sarif", str(scan), "--out", str(repository.parent / "out")) == 1
-    assert "left to read: 1 gone" in " ".join(capsys.readouterr().out.split())
+    assert "neither proven nor accepted: 1 gone" in " ".join(capsys.readouterr().out.split())
     [result] = json.loads(scan.read_text())["runs"][0]["results"]
     assert "loss.backward()" in result["message"]["text"]
     [page] = (repository.parent / "out").rglob("review.md")
@@ -93,6 +93,75 @@ def test_an_entry_that_is_not_there_fails(repository: Path, capsys: pytest.Captu
     (repository / "accepted.toml").write_text('version = 1\n[[accepted]]\nid = "1"\nreason = "x"\n')
     assert gate(repository) == 1
     assert "1 accepted that are not there" in " ".join(capsys.readouterr().out.split())
+
+
+RUN = """\
+command = ["python", "-m", "app.main", "{out}"]
+budget = 2.0
+
+[observe]
+steps = false
+
+[events]
+files = "log.jsonl"
+"""
+MAIN = """\
+import json
+import pathlib
+import sys
+
+from app.train import train
+
+
+class Model:
+    def __call__(self, batch):
+        return self
+
+    def backward(self):
+        pass
+
+    def step(self, rate):
+        if rate > 1:
+            print("fast")
+
+
+train(Model(), [1, 2], 0.5)
+pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end"}) + "\\n")
+"""
+
+
+@pytest.fixture
+def with_run(repository: Path) -> Path:
+    (repository / "app" / "main.py").write_text(MAIN)
+    (repository / "golden" / "runs").mkdir(parents=True)
+    (repository / "golden" / "runs" / "fit.toml").write_text(RUN)
+    config = '[tool.gate]\nruns = ["fit"]\n[tool.gate.evidence]\npaths = ["app"]\nruns = ["fit"]\n'
+    (repository / "pyproject.toml").write_text(config)
+    subprocess.run(["git", "add", "."], cwd=repository, check=True)
+    subprocess.run(["git", "commit", "-qm", "a run"], cwd=repository, check=True)
+    return repository
+
+
+def test_what_the_runs_execute_passes(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lifted = LIFTED.replace("    loss.backward()\n", "    result = loss\n    result.backward()\n")
+    (with_run / "app" / "train.py").write_text(lifted)
+    assert gate(with_run) == 0
+    assert "3 changed statements ran" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_no_run_executes_fails(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = with_run / "app" / "main.py"
+    path.write_text(MAIN.replace('print("fast")', 'print("quick")'))
+    assert gate(with_run) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "neither proven, run nor accepted: 1 gone, 1 new" in out
+
+
+def test_a_run_that_nothing_compares_says_nothing(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = (with_run / "pyproject.toml").read_text()
+    (with_run / "pyproject.toml").write_text(config.replace('[tool.gate]\nruns = ["fit"]\n', ""))
+    assert gate(with_run) == 1
+    assert "runs of [tool.gate] does not compare fit" in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_a_base_it_is_named_as_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,17 +17,19 @@ _HERE = Path(__file__).resolve().parent
 _PRIVATE = "_golden_observer"
 
 
-def _start() -> Any:
+def _load(module: str) -> Any:
     tool = _HERE.parent.parent
     for name, folder in (
         (_PRIVATE, tool),
         (f"{_PRIVATE}.trace", tool / "trace"),
+        (f"{_PRIVATE}.reach", tool / "reach"),
         (f"{_PRIVATE}.record", tool / "record"),
     ):
-        package = types.ModuleType(name)
-        package.__path__ = [str(folder)]
-        sys.modules[name] = package
-    return importlib.import_module(f"{_PRIVATE}.record.start")
+        if name not in sys.modules:
+            package = types.ModuleType(name)
+            package.__path__ = [str(folder)]
+            sys.modules[name] = package
+    return importlib.import_module(f"{_PRIVATE}.{module}")
 
 
 class _AfterTorch:
@@ -49,7 +51,7 @@ class _AfterTorch:
 
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
-            _start().start(self._spec)
+            _load("record.start").start(self._spec)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
         return found
@@ -68,4 +70,6 @@ if "GOLDEN_OBSERVE" in os.environ:
     _spec = json.loads(os.environ["GOLDEN_OBSERVE"])
     random.seed(_spec["seed"])
     sys.meta_path.insert(0, _AfterTorch(_spec))
+    if _spec.get("reach") is not None:
+        _load("reach.tracer").start(_spec["reach"])
 _chain()

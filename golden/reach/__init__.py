@@ -1,0 +1,1 @@
+"""Which lines of a change a run executes."""

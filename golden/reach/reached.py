@@ -1,0 +1,73 @@
+"""The lines that a run executed, as its trace keeps them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILE = "reached.json"
+NOTES = "reached"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Lines that ran, by file; ``problem`` says why they are not known."""
+
+    files: Mapping[str, frozenset[int]]
+    problem: str = ""
+
+
+def asked(files: Sequence[str], root: Path, folder: Path) -> dict[str, Any] | None:
+    """What a run's processes are told to note for some files below ``root``; None for no file."""
+    if not files:
+        return None
+    return {"files": [str((root / path).resolve()) for path in files], "folder": str(folder / NOTES)}
+
+
+def gather(files: Sequence[str], folder: Path) -> None:
+    """Put what the processes of a run noted in one file of its record."""
+    if not files:
+        return
+    lines: dict[str, set[int]] = {path: set() for path in files}
+    cores = set()
+    for path in sorted((folder / NOTES).glob("process-*.txt")):
+        for line in path.read_text().splitlines():
+            kind, _, rest = line.partition(" ")
+            if kind == "core":
+                cores.add(rest)
+            else:
+                number, _, where = line.partition(":")
+                lines[files[int(number)]].add(int(where))
+    shutil.rmtree(folder / NOTES, ignore_errors=True)
+    problems = [core.partition(": ")[2] for core in sorted(cores) if core.startswith("none")]
+    document = {
+        "by": sorted(cores),
+        "problem": problems[0] if problems else "" if cores else "no process of the run noted anything",
+        "files": {path: sorted(found) for path, found in lines.items()},
+    }
+    (folder / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_reached(folder: Path) -> Reached | None:
+    """What a trace knows of the lines that ran; None if it was not asked."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    document = json.loads(path.read_text(encoding="utf-8"))
+    files = {name: frozenset(lines) for name, lines in document["files"].items()}
+    return Reached(files, document["problem"])
+
+
+def together(found: Iterable[Reached]) -> Reached:
+    """What ran in at least one of some runs; a problem of any is one of all."""
+    files: dict[str, frozenset[int]] = {}
+    problem = ""
+    for each in found:
+        problem = problem or each.problem
+        for path, lines in each.files.items():
+            files[path] = files.get(path, frozenset()) | lines
+    return Reached(files, problem)

@@ -1,0 +1,123 @@
+"""Notes each line of some files when it first runs; loaded into every process of a run before anything else.
+
+Nothing but the standard library is imported, and nothing else is traced. On Python 3.12 and later the
+interpreter's own monitoring says a line once and then no more; before that coverage.py's tracer is used,
+which is written in C. Without either nothing is measured, and the record says so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+_TOOL = "golden"
+
+
+def start(spec: dict[str, Any]) -> None:
+    """Begin. ``spec`` has the files' absolute paths, and the folder for what is noted."""
+    notes = _Notes(Path(spec["folder"]), spec["files"])
+    if sys.version_info >= (3, 12):
+        _monitor(notes)
+    else:
+        _trace(notes, spec["files"])
+
+
+class _Notes:
+    """What ran, in a file for each process; written at once, since a process may end by a signal."""
+
+    def __init__(self, folder: Path, files: list[str]) -> None:
+        self.folder = folder
+        self._numbers = {os.path.realpath(path): number for number, path in enumerate(files)}
+        self._here = Path.cwd()
+        self._known: dict[str, int | None] = {}
+        self._said: set[tuple[int, int]] = set()
+        self._lock = threading.Lock()
+        self._file: tuple[int, int] | None = None
+
+    def number(self, path: str) -> int | None:
+        """Which of the files a path of a code object names."""
+        if path not in self._known:
+            self._known[path] = self._numbers.get(os.path.realpath(self._here / path))
+        return self._known[path]
+
+    def say(self, number: int, line: int) -> None:
+        """Note that a line ran."""
+        if (number, line) in self._said:
+            return
+        with self._lock:
+            self._said.add((number, line))
+            os.write(self._descriptor(), f"{number}:{line}\n".encode())
+
+    def core(self, name: str) -> None:
+        """Note by what means."""
+        os.write(self._descriptor(), f"core {name}\n".encode())
+
+    def _descriptor(self) -> int:
+        pid = os.getpid()
+        if self._file is None or self._file[0] != pid:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / f"process-{pid}.txt"
+            self._file = pid, os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return self._file[1]
+
+
+def _monitor(notes: _Notes) -> None:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+    free = [number for number in (3, 4, 1, 2, 0, 5) if monitoring.get_tool(number) is None]
+    if not free:
+        notes.core("none: every tool number of sys.monitoring is taken")
+        return
+    [tool, *_] = free
+    monitoring.use_tool_id(tool, _TOOL)
+    events = monitoring.events
+
+    def entered(code: Any, _: int) -> object:
+        if notes.number(code.co_filename) is not None:
+            monitoring.set_local_events(tool, code, events.LINE)
+        return monitoring.DISABLE
+
+    def ran(code: Any, line: int) -> object:
+        number = notes.number(code.co_filename)
+        if number is not None:
+            notes.say(number, line)
+        return monitoring.DISABLE
+
+    monitoring.register_callback(tool, events.PY_START, entered)
+    monitoring.register_callback(tool, events.LINE, ran)
+    monitoring.set_events(tool, events.PY_START)
+    notes.core("sys.monitoring")
+
+
+def _trace(notes: _Notes, files: list[str]) -> None:
+    try:
+        import coverage
+    except ImportError:
+        notes.core("none: Python before 3.12 needs the package coverage for it")
+        return
+    measured = coverage.Coverage(
+        data_file=None,
+        include=files,
+        config_file=False,
+        check_preimported=False,
+        messages=False,
+    )
+    measured.start()
+    notes.core("coverage")
+
+    def save() -> None:
+        data = measured.get_data()
+        for path in data.measured_files():
+            number = notes.number(path)
+            if number is not None:
+                for line in data.lines(path) or ():
+                    notes.say(number, line)
+
+    atexit.register(save)
+    # A process that multiprocessing started by a fork ends without the interpreter's own end.
+    from multiprocessing import util
+
+    util.register_after_fork(notes, lambda _: util.Finalize(None, save, exitpriority=100))

@@ -1,0 +1,116 @@
+"""Which lines of a change the runs execute: in threads, forked workers and processes of their own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from golden.cli import main
+
+MAIN = """\
+import json
+import multiprocessing
+import pathlib
+import subprocess
+import sys
+import threading
+
+import work
+
+if __name__ == "__main__":
+    work.here(1)
+    thread = threading.Thread(target=work.in_a_thread)
+    thread.start()
+    thread.join()
+    process = multiprocessing.get_context("fork").Process(target=work.in_a_fork)
+    process.start()
+    process.join()
+    subprocess.run([sys.executable, "-c", "import work; work.in_a_process()"], check=True)
+    pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end"}) + "\\n")
+"""
+WORK = """\
+def here(n):
+    if n > 5:
+        return "never"
+    return [i + 0 for i in range(n)]
+
+
+def in_a_thread():
+    return 0
+
+
+def in_a_fork():
+    return 0
+
+
+def in_a_process():
+    return 0
+"""
+RUN = """\
+command = ["python", "main.py", "{out}"]
+budget = 2.0
+
+[observe]
+steps = false
+
+[events]
+files = "log.jsonl"
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "nobody")
+    monkeypatch.chdir(tmp_path)
+    files = {"main.py": MAIN, "work.py": WORK, "golden/runs/fit.toml": RUN, "golden/runs/again.toml": RUN}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run(["git", *arguments], check=True)
+    return tmp_path
+
+
+def test_lines_are_noted_wherever_they_run(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = WORK.replace("return 0", "return 1 - 1").replace('"never"', '"not once"').replace("i + 0", "i")
+    (repository / "work.py").write_text(changed)
+    (repository / "new.py").write_text("x = 1\n")
+    assert main(["ab", "--base", "HEAD", "fit", "-o", "traces"]) == 0
+    out = capsys.readouterr().out
+    assert "reached: of 11 changed lines that can run, 8 ran in this run (4 of 5 before, 4 of 6 after)" in out
+    assert "did not run, before: work.py:3\n" in out
+    assert "did not run, after: work.py:3\n" in out
+    assert "did not run, after: new.py:1\n" in out
+    noted = json.loads((repository / "traces" / "fit" / "head" / "reached.json").read_text())
+    assert noted["by"] == ["sys.monitoring" if sys.version_info >= (3, 12) else "coverage"]
+    assert {4, 8, 12, 16} <= set(noted["files"]["work.py"])
+    assert noted["files"].keys() == {"work.py", "new.py"}
+
+
+def test_several_runs_are_told_together(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
+    assert main(["ab", "--base", "HEAD"]) == 0
+    assert "of 2 changed lines that can run, 2 ran in at least one of 2 runs" in capsys.readouterr().out
+
+
+def test_it_can_be_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
+    assert main(["ab", "--base", "HEAD", "fit", "--no-reach", "-o", "traces"]) == 0
+    assert "reached" not in capsys.readouterr().out
+    assert not (repository / "traces" / "fit" / "head" / "reached.json").exists()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the interpreter has the means itself")
+def test_without_the_means_it_says_so(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocker = repository / "blocked"
+    blocker.mkdir()
+    (blocker / "coverage.py").write_text("raise ImportError('not here')\n")
+    monkeypatch.setenv("PYTHONPATH", str(blocker))
+    (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
+    assert main(["ab", "--base", "HEAD", "fit"]) == 0
+    assert "reached: not measured: Python before 3.12 needs the package coverage" in capsys.readouterr().out
