@@ -312,9 +312,7 @@ def ab_command(
                 place, given = folder / run.name, run.data_folder(data)
                 for tree in (base_root, head_root):
                     share(run.data.paths if run.data else (), root, tree)
-                result = ab(
-                    left, right, out=place, data=given, workers=workers, notify=_notify, reach=files
-                )
+                result = ab(left, right, out=place, data=given, workers=workers, notify=_notify, reach=files)
                 code, text = result.comparison.code, _text(result)
                 if result.reached is not None:
                     reached.append(result.reached)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from codemods.review.side import Meaning, Outside, Side, Unknown
+from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.units import Unit, attributes_of, imports_in
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
@@ -46,6 +46,7 @@ class Matching:
         """`known` are pairs that are told by something else than their text; `equal` need no look."""
         self._base, self._head = base, head
         self._gone, self._new = base.units(), head.units()
+        self._classes = {(unit.path, unit.qualname): unit for unit in self._gone}
         self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
         given = {id(before) for before, _ in equal}
         self._taken: set[int] = {id(after) for after in self._by_base.values()}
@@ -109,7 +110,7 @@ class Matching:
         """A method goes with its class, wherever that went."""
         if base.owner is None or head.owner is None:
             return base.owner == head.owner
-        [before] = [u for u in self._gone if u.path == base.path and u.qualname == base.owner]
+        before = self._classes[base.path, base.owner]
         after = self._by_base.get(id(before))
         return after is None or (after.path, after.qualname) == (head.path, head.owner)
 
@@ -121,6 +122,8 @@ class Matching:
         others = [*self._imports(base, head)]
         for before, after in names:
             meanings = self._base.meaning(base.path, before), self._head.meaning(head.path, after)
+            if _only_noted(self._base, base, before) and _only_noted(self._head, head, after):
+                meanings = _noted(meanings[0]), _noted(meanings[1])
             if not self.same(*meanings):
                 others.append(Renaming(before, *map(_shown, meanings)))
             elif why := self._other_variable((base.path, before), (head.path, after)):
@@ -138,6 +141,8 @@ class Matching:
                 constant = not self._base.is_rebound(before.path, before.name)
                 constant = constant and not self._head.is_rebound(after.path, after.name)
             return paired or constant
+        if isinstance(before, Typed):
+            return isinstance(after, Typed) and self.same(before.what, after.what)
         if isinstance(before, Unknown):
             return before.outside and before == after
         return isinstance(before, Outside) and before == after
@@ -193,6 +198,15 @@ class Matching:
                     break
 
 
+def _only_noted(side: Side, unit: Unit, name: str) -> bool:
+    """Does a name stand in annotations alone, which are texts when the program runs?"""
+    return side.changed[unit.path].lazy_annotations and name in unit.noted
+
+
+def _noted(meaning: Meaning) -> Meaning:
+    return meaning.what if isinstance(meaning, Typed) else meaning
+
+
 def _value(unit: Unit) -> str:
     return repr([ast.dump(node.value) for node in unit.node.body if isinstance(node, ast.Assign)])
 
@@ -200,4 +214,6 @@ def _value(unit: Unit) -> str:
 def _shown(meaning: Meaning) -> str:
     if isinstance(meaning, Unit):
         return f"{meaning.path}: {meaning.qualname}"
+    if isinstance(meaning, Typed):
+        return f"{_shown(meaning.what)}, for type checkers only"
     return meaning.why if isinstance(meaning, Unknown) else " ".join(meaning.what[:3])

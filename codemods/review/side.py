@@ -47,7 +47,14 @@ class Unknown:
     outside: bool = False
 
 
-Meaning = Unit | Outside | Unknown
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A name that is bound for type checkers only, and what they take it for."""
+
+    what: Unit | Outside | Unknown
+
+
+Meaning = Unit | Outside | Unknown | Typed
 
 
 class File:
@@ -79,6 +86,11 @@ class File:
             for alias in node.names:
                 found.setdefault(alias.asname or alias.name.partition(".")[0], []).append((node, alias))
         return found
+
+    @cached_property
+    def typed(self) -> frozenset[str]:
+        """Names that are bound for type checkers only."""
+        return frozenset(name for name, nodes in self.binders.items() if all(map(for_types, nodes)))
 
     @cached_property
     def bound_again(self) -> frozenset[str]:
@@ -148,14 +160,25 @@ class Side:
             # One of a module outside the tree brings the same names before and after.
             outside = all(self._leaves_the_tree(path, node) for node, _ in stars)
             return Unknown(f"{path} has a star import, which may bind {name}", outside)
-        if name not in file.bound:
+        if name in file.typed and not hasattr(builtins, name):
+            # Nothing binds it when the program runs.
+            return Typed(self._for_types(file, name, depth))
+        if name not in file.bound or name in file.typed:
             return Outside(("builtin", name)) if hasattr(builtins, name) else Outside((path, name))
-        if name not in file.imported:
+        if name not in file.imported and (name in file.units or path not in self.changed):
             return file.units[name] if path in self.changed else Outside((path, name))
-        if len(file.imported[name]) > 1 or not file.only_imports(name):
+        if len(file.imported.get(name, ())) != 1 or not file.only_imports(name):
             return self._alternatives(file, name)
         [(node, alias)] = file.imported[name]
         return self.imported(path, node, alias, depth)
+
+    def _for_types(self, file: File, name: str, depth: int) -> Unit | Outside | Unknown:
+        found = file.imported.get(name, ())
+        if len(found) != 1:
+            return Outside((file.path, name, *map(ast.dump, file.binders[name])))
+        [(node, alias)] = found
+        meaning = self.imported(file.path, node, alias, depth)
+        return meaning.what if isinstance(meaning, Typed) else meaning
 
     def _alternatives(self, file: File, name: str) -> Meaning:
         """A name that several statements bind: they must be the same ones, in a file of the same path."""

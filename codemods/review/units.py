@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import types
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +59,16 @@ class Unit:
         free = self.free - {self.own} if self.kind in ("function", "class") else self.free
         found = (node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and node.id in free)
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def noted(self) -> frozenset[str]:
+        """Names that stand in annotations of fields and nowhere else."""
+        notes = [node.annotation for node in ast.walk(self.node) if isinstance(node, ast.AnnAssign)]
+        if not notes:
+            return frozenset()
+        inside = [inner.id for note in notes for inner in ast.walk(note) if isinstance(inner, ast.Name)]
+        every = Counter(node.id for node in ast.walk(self.node) if isinstance(node, ast.Name))
+        return frozenset(name for name, count in Counter(inside).items() if every[name] == count)
 
     @cached_property
     def mixed(self) -> frozenset[str]:

@@ -43,6 +43,7 @@ def train(model, data, rate):
         seen += len(batch)
     return seen
 """
+TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 CASES: dict[str, tuple[Files, Files]] = {
     "a name that means another constant in the new place": (
         {"a.py": "scale = 1\n" + BODY},
@@ -157,6 +158,26 @@ CASES: dict[str, tuple[Files, Files]] = {
     "an alternative of an import": (
         {"a.py": "try:\n    from m import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},
         {"a.py": "try:\n    from n import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},
+    ),
+    "a name for type checkers that hides a builtin, imported in earnest now": (
+        {"a.py": TYPED + "    from x import sum\ndef f(v):\n    return sum(v)\n"},
+        {"a.py": "from typing import TYPE_CHECKING\nfrom x import sum\ndef f(v):\n    return sum(v)\n"},
+    ),
+    "an import that is for type checkers only now": (
+        {"a.py": "from x import g\ndef f(v):\n    return g(v)\n"},
+        {"a.py": TYPED + "    from x import g\ndef f(v):\n    return g(v)\n"},
+    ),
+    "a class for type checkers, and another one to run": (
+        {"a.py": TYPED + "    class A: pass\nelse:\n    A = int\ndef f(v):\n    return A(v)\n"},
+        {"a.py": TYPED + "    class A: pass\nelse:\n    A = str\ndef f(v):\n    return A(v)\n"},
+    ),
+    "a field that is made of a class for type checkers": (
+        {"a.py": "from __future__ import annotations\nfrom x import T\nclass A:\n    t: T = T()\n"},
+        {
+            "b.py": "from __future__ import annotations\n"
+            + TYPED
+            + "    from x import T\nclass A:\n    t: T = T()\n"
+        },
     ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),

@@ -19,6 +19,7 @@ USE = """
 def run(values):
     return smooth(values, 0.5)
 """
+TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 CASES: dict[str, tuple[Files, Files]] = {
     "reformatted": (
         {"a.py": "def f(x):\n    return (x\n        + 1)\n"},
@@ -53,6 +54,33 @@ CASES: dict[str, tuple[Files, Files]] = {
         {
             "a.py": "from b import g\nEPS = 1e-8\ndef f(x):\n    return x + EPS\n",
             "b.py": "EPS = 1e-8\ndef g(x):\n    return x - EPS\n",
+        },
+    ),
+    "names for type checkers": (
+        {
+            "a.py": TYPED + "    from x import T\n    from y import open\n"
+            "    class P: pass\ndef f(v: T) -> P:\n    with open(v) as file:\n        return file\n"
+        },
+        {"b.py": "def f(v):\n    with open(v) as file:\n        return file\n"},
+    ),
+    "a field whose class is for type checkers": (
+        {
+            "a.py": "from __future__ import annotations\n"
+            + TYPED
+            + "    from x import T\nclass A:\n    t: T\n"
+        },
+        {
+            "b.py": "from __future__ import annotations\n"
+            + TYPED
+            + "    from x import T\nclass A:\n    t: T\n"
+        },
+    ),
+    "a field whose class is for type checkers now": (
+        {"a.py": "from __future__ import annotations\nfrom x import T\nclass A:\n    t: T\n"},
+        {
+            "b.py": "from __future__ import annotations\n"
+            + TYPED
+            + "    from x import T\nclass A:\n    t: T\n"
         },
     ),
     "a class moved with its methods": (
