@@ -81,6 +81,7 @@ class Facts:
         loops: per-env loops, as ``file:line header``.
         paths: folders or files for the hot-path check.
         baseline: where the hot-path baseline goes.
+        hotpath: whether the hot-path check has settings of its own already.
     """
 
     contracts: bool
@@ -88,6 +89,7 @@ class Facts:
     loops: tuple[str, ...]
     paths: tuple[str, ...]
     baseline: str
+    hotpath: bool
 
 
 def read_facts(root: Path, loops: Sequence[str], baseline: str) -> Facts:
@@ -95,7 +97,8 @@ def read_facts(root: Path, loops: Sequence[str], baseline: str) -> Facts:
     table = _pyproject(root)
     contracts = "importlinter" in table.get("tool", {}) or (root / ".importlinter").is_file()
     tests = next((name for name in ("tests", "test") if any((root / name).glob("**/test_*.py"))), None)
-    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline)
+    hotpath = "hotpath" in table.get("tool", {}).get("codemods", {})  # type: ignore[operator]
+    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline, hotpath)
 
 
 def source_paths(root: Path) -> tuple[str, ...]:
@@ -219,7 +222,13 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         "",
         "# Which loops go over environments.",
         *([f"# Found: {loop}" for loop in facts.loops] or ["# Found none by the usual names."]),
-        "# [tool.codemods.hotpath]",
+        *_unless(
+            facts.hotpath or not facts.loops,
+            [
+                "[tool.codemods.hotpath]",
+                f"baseline = {_text(facts.baseline)}  # for `codemods hotpath`, whoever calls it",
+            ],
+        ),
         '# loop-variables = ["env_idx", "worker"]',
         '# iterables = ["envs", "workers"]',
     ]

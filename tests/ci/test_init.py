@@ -11,6 +11,7 @@ import pytest
 from ci.__main__ import main as golden_gate
 from ci.config import load_config
 from ci.init import main
+from codemods.hotpath.cli import main as hotpath
 from golden.record import load_run
 from tests.ci.stranger import git
 
@@ -106,6 +107,21 @@ def test_it_writes_a_configuration_a_run_and_a_baseline_and_nothing_else(
 
 def test_the_hot_path_check_passes_with_the_baseline_that_it_wrote(repository: Path) -> None:
     assert main(["--no-try", "--root", str(repository)]) == 0
+    assert golden_gate(["run", "--only", "hot", "--root", str(repository)]) == 0
+
+
+def test_the_hot_path_command_reads_and_updates_the_same_baseline(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["--no-try", "--root", str(repository)]) == 0
+    monkeypatch.chdir(repository / "src")
+    assert hotpath(["."]) == 0
+    loop = repository / "src/app/loop.py"
+    loop.write_text(loop.read_text().replace("loss.item()", "loss.item() + loss.item()"))
+    assert hotpath(["."]) == 1
+    assert golden_gate(["run", "--only", "hot", "--root", str(repository)]) == 1
+    assert hotpath([".", "--update-baseline", "--reason", "twice", "--owner", "me"]) == 0
+    assert hotpath(["."]) == 0
     assert golden_gate(["run", "--only", "hot", "--root", str(repository)]) == 0
 
 
