@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from codemods.review.normal import normalised
 from codemods.review.units import Function, Unit
@@ -28,7 +28,7 @@ def rewritten(
     node: Node, change: Callable[[ast.AST, ast.AST], ast.AST], gone: Collection[ast.AST] = ()
 ) -> Node:
     """A copy of a tree without some statements; each node is made by `change` of the old one and its copy."""
-    made = type(node)()
+    fields: dict[str, Any] = {}
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
             kept = [
@@ -39,7 +39,8 @@ def rewritten(
             value = kept
         elif isinstance(value, ast.AST):
             value = rewritten(value, change, gone)
-        setattr(made, name, value)
+        fields[name] = value
+    made = type(node)(**fields)
     if hasattr(node, "lineno"):
         ast.copy_location(made, node)
     return change(node, made)  # type: ignore[return-value]
