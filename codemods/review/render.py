@@ -61,9 +61,18 @@ def as_text(review: Review) -> str:
 
 
 def _details(review: Review) -> Iterator[str]:
+    by_lines: dict[object, list[Changed]] = {}
+    for one in review.outcomes:
+        if isinstance(one, Changed):
+            by_lines.setdefault(_what_changed(one), []).append(one)
     for outcome in review.outcomes:
         if isinstance(outcome, Changed):
+            together = by_lines[_what_changed(outcome)]
+            if together[0] is not outcome:
+                continue
             yield f"changed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
+            if also := [other.head.qualname for other in together[1:]]:
+                yield f"    and by the same lines {', '.join(also)}"
             yield from (f"    {n.name} means {n.after}, before {n.before}" for n in outcome.names)
             yield from _lines(outcome.gone, "before")
             yield from _lines(outcome.new, "after")
@@ -98,6 +107,14 @@ def _details(review: Review) -> Iterator[str]:
     )
     yield from (f"stale    {name} is accepted, and is not there" for name in review.stale)
     yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
+
+
+def _what_changed(outcome: Changed) -> object:
+    """Equal for names that one statement of a module binds: its lines are told once."""
+    if not outcome.gone or not outcome.new:
+        return id(outcome)
+    lines = tuple((left.path, left.first, left.last) for left in (*outcome.gone, *outcome.new))
+    return lines, outcome.names
 
 
 def _at(place: Place) -> str:

@@ -159,7 +159,7 @@ def units_of(path: str, tree: ast.Module) -> Iterator[Unit]:
     """Every unit of a file; methods after their class."""
     binders: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
-        for name in set(bound_by(statement)):
+        for name in dict.fromkeys(bound_by(statement)):
             binders.setdefault(name, []).append(statement)
     for name, statements in binders.items():
         first = statements[0]

@@ -50,6 +50,22 @@ def test_a_change_is_shown_with_its_lines(repository: Path, capsys: pytest.Captu
     assert main(["--base", "HEAD~1", "--head", "HEAD", "--exit-zero"]) == 0
 
 
+def test_a_statement_that_binds_many_names_is_told_once(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "    seen = batch * 2\n    total += seen\n    shown = print(total)\n"
+    loop = f"total = 0\nfor batch in range(9):\n{body}"
+    (repository / "script.py").write_text(loop)
+    git("add", ".")
+    git("commit", "-qm", "a script")
+    (repository / "script.py").write_text(loop.replace("* 2", "* 3"))
+    assert main(["--base", "HEAD"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("before: script.py:3") == 1
+    assert "and by the same lines" in printed
+    assert all(name in printed for name in ("total", "batch", "seen", "shown"))
+
+
 def test_what_is_no_python_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "settings.toml").write_text("rate = 2\n")
     (repository / "link.py").symlink_to("nowhere.py")
