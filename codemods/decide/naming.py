@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.namespaces import heads
 from codemods.facts.surroundings import Surroundings
 
 
@@ -38,6 +39,8 @@ class FileNames:
         if name in self._taken or hasattr(builtins, name) or name in self.tree.strings or is_hook(name):
             return False
         if self.surroundings is not None and self.surroundings.taken(name):
+            return False
+        if any(name.startswith(head) for head in heads(self.tree)):
             return False
         return self._owners.get(name, set()) <= {helper.outer} if name == helper.name else self._unused(name)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import sys
+import sysconfig
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,6 +20,7 @@ UNKNOWN: Final[frozenset[str]] = frozenset(["*"])
 # What computes a module's names, so that its text does not list them.
 _DYNAMIC = frozenset(["exec", "globals", "locals", "modules", "setattr", "vars"])
 _DEEPEST = 12
+_COMPILED = Path(sysconfig.get_path("platstdlib"), "lib-dynload")
 
 
 class Exports:
@@ -38,7 +42,7 @@ class Exports:
     def _of(self, module: str, depth: int) -> frozenset[str]:
         path = self._file(module)
         if path is None:
-            return UNKNOWN
+            return UNKNOWN if self._hidden(module) else _of_interpreter(module)
         try:
             tree = read_source(path).tree
         except SourceError:
@@ -130,6 +134,11 @@ class Exports:
                 return None if found is UNKNOWN else found
         return None
 
+    def _hidden(self, module: str) -> bool:
+        """Whether the program has a compiled module of that name itself."""
+        places = (base for base in self.bases if base != _COMPILED)
+        return any(True for base in places for _ in base.glob(f"{module}.*.so"))
+
     def _file(self, module: str) -> Path | None:
         parts: Sequence[str] = module.split(".")
         if not module or not all(part.isidentifier() for part in parts):
@@ -142,3 +151,19 @@ class Exports:
             if any(place.parent.glob(f"{place.name}.*.so")):
                 return None
         return None
+
+
+def _of_interpreter(module: str) -> frozenset[str]:
+    """What a module of the standard library brings that has no text; it is asked itself."""
+    if module not in sys.stdlib_module_names:
+        return UNKNOWN
+    spec = importlib.util.find_spec(module)
+    if spec is None or (spec.origin != "built-in" and Path(spec.origin or "").parent != _COMPILED):
+        return UNKNOWN
+    try:
+        loaded = importlib.import_module(module)
+    except ImportError:
+        # Nor can the program import it.
+        return frozenset()
+    listed = getattr(loaded, "__all__", None)
+    return frozenset(listed if listed is not None else (n for n in dir(loaded) if not n.startswith("_")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -25,8 +25,12 @@ class LoopError(Exception):
     """There is no such loop; the message is one line."""
 
 
-def loop_statement(node: ast.FunctionDef | ast.AsyncFunctionDef, at: int | None) -> ast.stmt:
+def loop_statement(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, at: int | None, line: Callable[[int], int]
+) -> ast.stmt:
     """The top-level statement that is, or contains, the main loop; ``at`` counts those from 1.
+
+    ``line`` gives the line to be named for one of the text.
 
     Raises:
         LoopError: if there is none, or several and no ``at``.
@@ -42,7 +46,7 @@ def loop_statement(node: ast.FunctionDef | ast.AsyncFunctionDef, at: int | None)
         return found[at - 1]
     chosen = direct or found
     if len(chosen) > 1:
-        places = ", ".join(f"{found.index(s) + 1} (line {s.lineno})" for s in found)
+        places = ", ".join(f"{found.index(s) + 1} (line {line(s.lineno)})" for s in found)
         raise LoopError(f"{node.name} has several statements with a loop; choose one with at: {places}")
     return chosen[0]
 

@@ -42,9 +42,11 @@ class _Seen:
     """What one file does with the module's names."""
 
     names: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     looks: list[Look] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
+    public: bool = False
     asks: list[Look] = field(default_factory=list)
     reloads: bool = False
 
@@ -103,9 +105,15 @@ class Surroundings:
         if name in self._submodules or any(name in names for names in self._late_names):
             return True
         return any(
-            name in seen.names or name in seen.words or any(name.startswith(head) for head in seen.heads)
+            any(name in known for known in (seen.names, seen.asked, seen.words))
+            or any(name.startswith(head) for head in seen.heads)
+            or (seen.public and not name.startswith("_"))
             for seen in self._seen
         )
+
+    def asked(self, name: str) -> bool:
+        """Whether some file asks the module, and surely the module, for a name."""
+        return any(name in seen.asked for seen in self._seen)
 
     def look(self) -> Look | None:
         """A place that sees every name of the module."""
@@ -170,22 +178,33 @@ def _look_at(
                     stores.add(node.attr)
                 if node.attr == "__dict__" and within == "" and node not in harmless:
                     seen.looks.append(Look(shown, node.lineno, "looks at its namespace"))
-                elif own and node.attr == "__globals__" and node not in harmless:
+                elif (
+                    own
+                    and node.attr == "__globals__"
+                    and node not in harmless
+                    and isinstance(node.ctx, ast.Load)
+                ):
                     seen.looks.append(Look(shown, node.lineno, "looks at the globals of a function"))
                 elif node.attr in _OF_FUNCTION and within and not own:
                     seen.looks.append(Look(shown, node.lineno, f"looks at {node.attr} of {within}"))
                 elif node.attr in ("__qualname__", "__module__") and within is None and not own:
                     seen.asks.append(Look(shown, node.lineno, f"asks for {node.attr}"))
                 near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
-                if within == "" or (base is None and near):
+                if within == "":
+                    seen.asked.add(node.attr)
+                elif base is None and near:
                     seen.names.add(node.attr)
             case ast.Subscript(slice=ast.Constant()):
                 harmless.update(_spaces(node.value))
             case ast.Compare(left=ast.Constant(), comparators=[space]):
                 harmless.update(_spaces(space))
+            case ast.comprehension():
+                harmless.update(_walked(node, seen))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                harmless.update([node.left, *node.comparators])
             case ast.ImportFrom():
                 if module.within(absolute(node, package)) == "":
-                    seen.names.update(alias.name for alias in node.names)
+                    seen.asked.update(alias.name for alias in node.names)
             case ast.keyword(arg=str() as name) if not own:
                 seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
@@ -194,6 +213,7 @@ def _look_at(
             case ast.Call() if own and _asks_itself(node):
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
+                harmless.update(_lent(node, scope))
                 given = _call(node, scope, module, shown, seen, harmless) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
     if given:
@@ -225,6 +245,56 @@ def _spaces(node: ast.expr) -> Iterator[ast.AST]:
     yield node
 
 
+def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
+    """A namespace that is gone through for names with a beginning, or for those without an underscore."""
+    space, variable = node.iter, node.target
+    if isinstance(space, ast.Call) and isinstance(space.func, ast.Attribute) and not space.args:
+        method, owner = space.func.attr, space.func.value
+        if method == "items" and isinstance(variable, ast.Tuple):
+            space, variable = owner, variable.elts[0]
+        elif method == "keys":
+            space = owner
+    test = node.ifs[0] if node.ifs else None
+    while isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        test = test.values[0]
+    private = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    call = test.operand if isinstance(test, ast.UnaryOp) and private else test
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="startswith"), args=[given]):
+            if not isinstance(variable, ast.Name) or variable.id != name:
+                return
+        case _:
+            return
+    parts = given.elts if isinstance(given, ast.Tuple) else [given]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    if len(texts) != len(parts):
+        return
+    if private and "_" in texts:
+        seen.public = True
+        yield space
+    elif not private and all(text[:1].isalpha() for text in texts):
+        # Names that are made up begin with an underscore.
+        seen.heads.update(texts)
+        yield space
+
+
+def _lent(node: ast.Call, scope: Names) -> Iterator[ast.AST]:
+    """A namespace that a call asks for one name, or that a copy of a function goes on to use."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        if node.args and isinstance(node.args[0], ast.Constant):
+            yield node.func.value
+    elif len(node.args) > 1 and resolve(node.func, scope) == "types.FunctionType":
+        code, space = node.args[:2]
+        if (
+            isinstance(code, ast.Attribute)
+            and isinstance(space, ast.Attribute)
+            and (code.attr, space.attr) == ("__code__", "__globals__")
+            and isinstance(code.value, ast.Name)
+            and ast.dump(code.value) == ast.dump(space.value)
+        ):
+            yield space
+
+
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
@@ -247,7 +317,7 @@ def _call(
         texts = strings(node.args[1], scope)
         head = head_of(node.args[1])
         if texts is not None:
-            seen.names.update(texts)
+            seen.asked.update(texts)
         elif head:
             seen.heads.add(head)
         else:

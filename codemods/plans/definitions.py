@@ -10,6 +10,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import module_name
 from codemods.facts.seams import Seam, find_seams
+from codemods.facts.surroundings import Surroundings
 from codemods.plans.model import Move, Plan, PlanError, line_of
 from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest
@@ -66,7 +67,13 @@ def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
 
 
 def move_definitions(
-    plan: Plan, shown: str, text: str, analysis: Analysis, layout: Layout, overlay: Overlay
+    plan: Plan,
+    shown: str,
+    text: str,
+    analysis: Analysis,
+    layout: Layout,
+    overlay: Overlay,
+    surroundings: Surroundings,
 ) -> MovedRows:
     """Move what a plan names of the module's own definitions, into the overlay.
 
@@ -97,7 +104,7 @@ def move_definitions(
         return MovedRows()
     _, seams = seams_of(plan, shown, text, layout)
     request = MoveRequest(targets, renames, docstrings, frozenset(reexport), seams)
-    mover = Mover(analysis, layout, overlay, request)
+    mover = Mover(analysis, layout, overlay, request, surroundings)
     refused = mover.check()
     if not refused:
         mover.run()

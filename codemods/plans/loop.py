@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +46,17 @@ class LoopMade:
 
 
 def compose_loop(
-    source: Source, layout: Layout, target: Path, function: str, loop: Loop, seams: frozenset[str]
+    source: Source,
+    layout: Layout,
+    target: Path,
+    function: str,
+    loop: Loop,
+    seams: frozenset[str],
+    line: Callable[[int], int],
 ) -> LoopMade:
     """Decide, rewrite and prove. ``source`` is the text of ``layout.rest`` as earlier moves left it.
+
+    ``line`` gives the line of the user's file for one of that text.
 
     Raises:
         TargetError: if the plan asks for something that can't be made.
@@ -62,17 +70,17 @@ def compose_loop(
         ) from None
     analysis = Analysis(source)
     not_hidden(analysis, layout, target, module)
-    return _Writer(analysis, layout, _parts(analysis, function, loop), loop, target).made(seams)
+    return _Writer(analysis, layout, _parts(analysis, function, loop, line), loop, target).made(seams)
 
 
-def _parts(analysis: Analysis, function: str, loop: Loop) -> Parts:
+def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
     scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
     if len(scopes) != 1:
         raise TargetError(f"there are {len(scopes)} functions {function}")
     node = scopes[0].node
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     try:
-        return Parts(analysis, scopes[0], node, loop_statement(node, loop.at))
+        return Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
     except LoopError as error:
         raise TargetError(str(error)) from None
 

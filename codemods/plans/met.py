@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.imports import Import
 from codemods.facts.origins import absolute
 from codemods.facts.repository import module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
+from codemods.facts.walk import read_scopes
 from codemods.plans.modules import import_base
 from codemods.plans.references import is_star_imported
+from codemods.rewrite.append import top_level_names
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
@@ -140,3 +143,39 @@ def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[
     if not listed and is_star_imported(surroundings.root, path):
         return "a star import of it would spread what it gains; give it an __all__", there
     return None, there
+
+
+def name_met(start: Source, name: str) -> str | None:
+    """What a new name of a file that is there would be taken for; None if its text knows no such name."""
+    tree = read_scopes(start)
+    key = (tree.module, name)
+    if key in tree.binders:
+        return f"has a name {name} already, in line {tree.binders[key][0].line}"
+    uses = [*tree.uses.get(key, ()), *(use for use in tree.annotated if use.node.id == name)]
+    if uses:
+        return f"means something else by {name} in line {uses[0].node.lineno}"
+    if key in tree.declared:
+        return f"declares {name} global in line {tree.declared[key][0][0].lineno}"
+    return None
+
+
+def known_names(start: Source) -> set[str]:
+    """Globals that a file's text binds, reads or declares."""
+    tree = read_scopes(start)
+    keys = (*tree.binders, *tree.uses, *tree.declared)
+    return {name for owner, name in keys if owner is tree.module} | {use.node.id for use in tree.annotated}
+
+
+def met_by_names(start: Source, names: Iterable[str], imports: Iterable[Import]) -> str | None:
+    """Why a file that is there can't get some definitions and imports."""
+    for name in names:
+        met = name_met(start, name)
+        if met is not None:
+            return f"{met}; choose another name or file"
+    there = top_level_names(start.tree)
+    for item in imports:
+        # What the top level binds is compared where the import is added.
+        met = None if item.bound in there else name_met(start, item.bound)
+        if met is not None:
+            return f"{met}, which the code imports; choose another file"
+    return None

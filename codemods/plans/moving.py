@@ -14,9 +14,12 @@ from codemods.facts.annotations import annotation_names
 from codemods.facts.imports import Import, imports_of, resolve_relative
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
+from codemods.facts.surroundings import Surroundings
+from codemods.plans.met import loaded_on_the_way, met_by_names, met_by_new_file, met_in_file
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import Moved, follow_references, free_everywhere, referenced_elsewhere
+from codemods.plans.targets import not_hidden
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
 from codemods.rewrite.append import Clash, extended_module, made_module
@@ -49,8 +52,16 @@ class _File:
 class Mover:
     """Carries out one request on an overlay."""
 
-    def __init__(self, analysis: Analysis, layout: Layout, overlay: Overlay, request: MoveRequest) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        layout: Layout,
+        overlay: Overlay,
+        request: MoveRequest,
+        surroundings: Surroundings,
+    ) -> None:
         self.analysis = analysis
+        self.surroundings = surroundings
         self.source = analysis.source
         self.layout = layout
         self.overlay = overlay
@@ -95,6 +106,8 @@ class Mover:
         for target in self.files.values():
             self._imports(target)
         self._no_cycle()
+        for target in self.files.values():
+            self._free_of_meanings(target)
         moved = [
             Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
             for name in self.definitions
@@ -148,6 +161,25 @@ class Mover:
         """The import of a moved name, under the name by which this source's code calls it."""
         new, local = self.new_name(name), self.local.get(name, name)
         return Import(target.module, new, None if local == new else local)
+
+    def _free_of_meanings(self, target: _File) -> None:
+        """Nobody means anything else by the target, if it is new, or by the names that it gains."""
+        path, start = target.path, self._start(target.path)
+        not_hidden(self.analysis, self.layout, path, target.module)
+        names = [self.new_name(definition.name) for definition in target.definitions]
+        why: str | None = None
+        if start is not None:
+            why = met_by_names(start, names, target.imports.runtime | target.imports.typing)
+        if why is None and path not in self.overlay.made and not self.layout.frozen:
+            if start is None:
+                why = met_by_new_file(path, target.module, self.surroundings)
+                why = why or loaded_on_the_way(path, self.surroundings)
+            else:
+                why, there = met_in_file(start, path, self.surroundings)
+                taken = [name for name in names if why is None and there.asked(name)]
+                why = f"other code asks it for {taken[0]}" if taken else why
+        if why is not None:
+            raise Clash(f"{self.layout.shown(path)}: {why}")
 
     def _no_cycle(self) -> None:
         needs = {

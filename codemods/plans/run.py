@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import python_files
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
+from codemods.plans.before import line_before
 from codemods.plans.compose import Request, TargetError, reread
 from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
 from codemods.plans.loop import compose_loop
@@ -189,7 +192,9 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
-        moved = move_definitions(plan, shown, text, analysis, layout, overlay)
+        moved = move_definitions(
+            plan, shown, text, analysis, layout, overlay, around(source, layout, overlay)
+        )
         if moved.refused:
             return Report(moved.rows, ())
         if moved.rows:
@@ -232,14 +237,15 @@ def _with_loop(
         raise TargetError(f"{loop.class_} would spread by a star import of the source; begin it with _")
     assert plan.function is not None
     left = _left(source, layout, made)
-    composed = compose_loop(left, layout, target, plan.function, loop, request.seams)
+    line = line_before(source, left)
+    composed = compose_loop(left, layout, target, plan.function, loop, request.seams, line)
     row = HelperReport(
         name=loop.class_,
         qualname=f"{plan.function} (loop)",
-        path=source.path if left.text == source.text else layout.shown(layout.rest),
-        line=composed.line,
+        path=source.path,
+        line=line(composed.line),
         status="refused" if composed.refusal else "lifted",
-        refusal=composed.refusal,
+        refusal=composed.refusal and _with_lines(composed.refusal, line),
         captures=composed.fields,
         target=None if composed.refusal else layout.shown(target),
         call_sites=0 if composed.refusal else 1,
@@ -247,6 +253,12 @@ def _with_loop(
     for path, text in composed.files.items():
         made[path] = _change(left, layout, path, text)
     return Report((*report.helpers, row), tuple(made.values()), report.seams)
+
+
+def _with_lines(refusal: Refusal, line: Callable[[int], int]) -> Refusal:
+    """A refusal that names lines of the user's file."""
+    reason = re.sub(r"\bline (\d+)", lambda found: f"line {line(int(found[1]))}", refusal.reason)
+    return replace(refusal, line=line(refusal.line), reason=reason)
 
 
 def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:

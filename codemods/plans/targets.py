@@ -18,10 +18,17 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import all_arguments
-from codemods.plans.met import loaded_on_the_way, met_by_new_file, met_in_file
+from codemods.plans.met import (
+    known_names,
+    loaded_on_the_way,
+    met_by_names,
+    met_by_new_file,
+    met_in_file,
+    name_met,
+)
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
-from codemods.rewrite.append import defined_names, extended_module, made_module
+from codemods.rewrite.append import extended_module, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
 from codemods.rewrite.lift import Lift
@@ -73,6 +80,11 @@ class Target:
             Clash: if the file that is there can't take the functions.
         """
         texts = [lift.function(helper) for helper in self.helpers]
+        if self.start is not None:
+            gained = [self.names[helper].definition for helper in self.helpers]
+            why = met_by_names(self.start, gained, self.imports.runtime | self.imports.typing)
+            if why is not None:
+                raise TargetError(f"{self.start.path}: {why}")
         if self.start is None:
             return made_module(self.docstring, self.imports, texts, self.newline, self.width)
         names = [self.names[helper].definition for helper in self.helpers]
@@ -174,6 +186,9 @@ def _definition(target: Target, helper: Helper, request: Request, taken: set[str
         taken.add(wanted)
     if wanted not in taken and not is_special(wanted):
         return wanted
+    met = name_met(target.start, wanted) if target.start is not None else None
+    if request.strict and met is not None:
+        raise TargetError(f"{target.module}: {met}; rename it")
     if request.strict and wanted in taken:
         raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
     if request.strict:
@@ -195,7 +210,7 @@ def _name(
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis, request.surroundings)
     for target in targets:
-        taken = defined_names(target.start.tree) if target.start is not None else set[str]()
+        taken = known_names(target.start) if target.start is not None else set[str]()
         for helper in target.helpers:
             definition = _definition(target, helper, request, taken)
             taken.add(definition)

@@ -77,6 +77,11 @@ def defined_names(tree: ast.Module) -> set[str]:
     return {name for name, imports in _bound(tree).items() if not imports}
 
 
+def top_level_names(tree: ast.Module) -> set[str]:
+    """Names that an added import is compared with."""
+    return set(_bound(tree))
+
+
 def _bound(tree: ast.Module) -> dict[str, set[Import]]:
     """Names bound by a module's top level, with the imports that bind them."""
     found: dict[str, set[Import]] = {}

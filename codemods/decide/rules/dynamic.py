@@ -8,8 +8,8 @@ from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
+from codemods.facts.namespaces import is_free_store, is_import_argument, may_list, name_asked, space_of
 from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
-from codemods.facts.surroundings import head_of
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
@@ -134,18 +134,39 @@ def outer():
 def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Nothing asks for variables of the outermost function, or of the module, by name."""
     tree = lifting.tree
+    function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
     for name, allowed in _EVALUATORS.items():
         for use in tree.uses.get((tree.module, name), []):
             if (tree.module, name) in tree.binders:
                 continue
-            near = use.scope.inside(helper.root) or name == "globals" or use.scope.frame() is tree.module
-            if use.call is None or (near and not _harmless(tree, use, allowed)):
+            near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
+            if use.call is None or (near and not _harmless(lifting, helper, use, allowed)):
                 return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
     for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
-        if path == "sys.modules" and not _may_list(tree, node):
+        if path == "sys.modules" and not may_list(tree, node):
             continue
         return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
     return None
+
+
+def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
+    """Whether a use can't see a variable that a lift makes, takes away or passes on."""
+    tree, call = lifting.tree, use.call
+    assert call is not None
+    if is_import_argument(tree, use):
+        return True
+    if allowed > 0 or (allowed == 0 and call.args):
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        return len(call.args) > allowed and not starred
+    asked = name_asked(tree, call)
+    if allowed < 0:
+        return asked is not None or is_free_store(tree, call, moves=helper in lifting.foreign)
+    if asked is None or asked.computed or lifting.analysis.by_scope.get(helper.scope) is not helper:
+        return False
+    helpers = lifting.analysis.helpers
+    changed = {name for h in helpers for name in (h.scope.name, *h.captures)}
+    passed = {name for needs in lifting.needs.values() for name, _ in needs}
+    return asked.text not in changed | passed
 
 
 def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
@@ -170,69 +191,6 @@ def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[t
                     if alias.name in names:
                         found.append((binder.node, f"{binder.node.module}.{alias.name}"))
     return found
-
-
-def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
-    """Whether a use of ``sys.modules`` may list the names of this module.
-
-    It can't with a constant key, in a test of what is loaded, where it replaces a module, nor where what is
-    taken out is only asked for attributes.
-    """
-    parent = tree.parents[node]
-    if isinstance(parent, ast.Compare):
-        return False
-    taken: ast.AST = parent
-    if isinstance(parent, ast.Attribute) and parent.attr in ("get", "pop", "setdefault"):
-        taken = tree.parents[parent]
-        if not isinstance(taken, ast.Call) or not taken.args:
-            return True
-        key: ast.expr = taken.args[0]
-    elif isinstance(parent, ast.Subscript):
-        if not isinstance(parent.ctx, ast.Load):
-            return False
-        key = parent.slice
-    else:
-        return True
-    return not isinstance(key, ast.Constant) and not _only_asked(tree, taken, frozenset())
-
-
-def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
-    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
-    around = tree.parents[node]
-    match around:
-        case ast.Attribute():
-            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
-        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
-            plain = isinstance(name, ast.Constant) and name.value != "__dict__"
-            return first is node and (plain or bool(head_of(name)))
-        case ast.Compare() | ast.BoolOp() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
-            return True
-        case ast.Assign(targets=[ast.Name() as target]):
-            scope = next((b.scope for bs in tree.binders.values() for b in bs if b.node is target), None)
-            owner = None if scope is None else tree.owner(scope, target.id)
-            if owner is None or owner.kind != "function" or around in seen:
-                return owner is not None and around in seen
-            uses = tree.uses.get((owner, target.id), [])
-            return all(u.node in tree.parents and _only_asked(tree, u.node, seen | {around}) for u in uses)
-    return False
-
-
-def _harmless(tree: ScopeTree, use: Use, allowed: int) -> bool:
-    """Whether a use can't see variables; ``globals()`` may only be asked for a constant name."""
-    assert use.call is not None
-    if allowed >= 0:
-        starred = any(isinstance(argument, ast.Starred) for argument in use.call.args)
-        return len(use.call.args) > allowed and not starred
-    parent = tree.parents[use.call]
-    match parent:
-        case ast.Subscript(ctx=ast.Load(), slice=ast.Constant()):
-            return True
-        case ast.Compare(left=ast.Constant(), ops=[ast.In() | ast.NotIn()]):
-            return True
-        case ast.Attribute(attr="get"):
-            call = tree.parents[parent]
-            return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.Constant)
-    return False
 
 
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:

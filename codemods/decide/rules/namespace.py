@@ -11,6 +11,8 @@ from codemods.facts.named import made_by
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 rule(
     "namespace-seen",
     "The names of the module are listed, asked for by names that only a run tells, or deleted at its end; a "
@@ -84,12 +86,11 @@ def seen_from_outside(
 def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The module does not delete functions or classes of its own, as one does that keeps its names tidy."""
     tree = lifting.tree
-    for statement in tree.source.tree.body:
-        if isinstance(statement, ast.Delete):
-            for name in (n.id for n in ast.walk(statement) if isinstance(n, ast.Name)):
-                for binder in tree.binders.get((tree.module, name), ()):
-                    if isinstance(binder.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                        return refuse("namespace-seen", statement.lineno, f"{name} is deleted here")
+    for (owner, name), binders in tree.binders.items():
+        if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
+            for binder in binders:
+                if isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del):
+                    return refuse("namespace-seen", binder.line, f"{name} is deleted here")
     return None
 
 

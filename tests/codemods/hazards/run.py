@@ -176,7 +176,7 @@ def _contract_problem(
     refused = [helper for helper in helpers if helper.status == "refused"]
     if answer.status != (1 if refused else 0):
         return f"exit status {answer.status} with {len(refused)} refusals"
-    if result != original and not any(helper.status == "lifted" for helper in helpers):
+    if result != original and not any(h.status in ("lifted", "moved") for h in helpers):
         return "nothing was lifted and yet the files changed"
     if answer.stderr.count("Traceback"):
         return "a traceback on stderr"

@@ -157,6 +157,26 @@ def test_several_loops_need_a_choice(
     assert execute(tmp_path, "program.py") == before
 
 
+def test_lines_are_those_of_the_file_before_its_helpers_went(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    program = (
+        "def train(n):\n    out = []\n    def put(i):\n        j = i + 1\n        out.append(j)\n\n"
+        "    for i in range(n):\n        put(i)\n    while n:\n        n -= 1\n        put(n)\n"
+        "        {more}\n    return out\nprint(train(3))\n"
+    )
+    move = '[[move]]\nto = "parts.py"\nnames = ["put"]\n'
+    write(tmp_path, program.format(more="pass"), PLAN.replace("[loop]", f"{move}[loop]"))
+    assert "choose one with at: 1 (line 7), 2 (line 9)" in carry_out(tmp_path, extract).err
+    write(
+        tmp_path, program.format(more="global G; G = 1"), PLAN.replace("[loop]", f"{move}[loop]") + "at = 2\n"
+    )
+    ran = carry_out(tmp_path, extract)
+    assert "line 12" in ran.out
+    assert "loop-global" in ran.out
+
+
 def test_a_name_that_a_test_replaces_keeps_being_read_in_the_source(
     tmp_path: Path,
     extract: Command,  # noqa: F811

@@ -1,0 +1,197 @@
+"""What a file does with namespaces that its own globals may be among: ``globals()``, ``sys.modules``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from codemods.facts.scopes import Scope, ScopeTree, Use
+from codemods.facts.surroundings import head_of
+
+# Builtins that take elements, here names of modules; and those that look at a value, not into it.
+_ELEMENTS = frozenset(
+    [
+        "all",
+        "any",
+        "bool",
+        "enumerate",
+        "frozenset",
+        "iter",
+        "len",
+        "list",
+        "max",
+        "min",
+        "set",
+        "sorted",
+        "tuple",
+    ]
+)
+_GLANCES = frozenset(["bool", "callable", "hash", "id", "isinstance", "print", "repr", "str", "type"])
+_WRITES = frozenset(["__contains__", "__delitem__", "__setitem__", "clear", "keys", "update"])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The one name that a namespace is asked for; ``computed``: the text is what the name begins with."""
+
+    text: str
+    computed: bool
+
+
+def space_of(scope: Scope) -> Scope:
+    """The function, class or module in whose namespace code of a scope runs."""
+    return next(s for s in scope.ancestors() if s.kind not in ("comprehension", "generator"))
+
+
+def is_import_argument(tree: ScopeTree, use: Use) -> bool:
+    """Whether ``globals()`` or ``locals()`` go to ``__import__``, which asks for the package alone."""
+    assert use.call is not None
+    around = tree.parents[use.call]
+    return (
+        isinstance(around, ast.Call)
+        and use.call in around.args[1:3]
+        and isinstance(around.func, ast.Name)
+        and around.func.id == "__import__"
+        and tree.is_builtin(use.scope, "__import__")
+    )
+
+
+def name_asked(tree: ScopeTree, space: ast.expr) -> Asked | None:
+    """What name a namespace is asked for, if it is only read and the text tells it or its beginning."""
+    parent = tree.parents[space]
+    key: ast.expr | None = None
+    match parent:
+        case ast.Subscript(ctx=ast.Load()) if parent.value is space:
+            key = parent.slice
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()]) if left is not space:
+            key = left
+        case ast.Attribute(attr="get"):
+            call = tree.parents[parent]
+            if isinstance(call, ast.Call) and call.func is parent and call.args:
+                key = call.args[0]
+    if isinstance(key, ast.Constant):
+        return Asked(str(key.value), False)
+    head = head_of(key) if key is not None else ""
+    return Asked(head, True) if head else None
+
+
+def heads(tree: ScopeTree) -> frozenset[str]:
+    """Beginnings of names for which the file asks its globals, or anything."""
+    return tree.once("heads", lambda: frozenset(_heads(tree)))
+
+
+def _heads(tree: ScopeTree) -> Iterator[str]:
+    for use in tree.uses.get((tree.module, "globals"), ()):
+        asked = name_asked(tree, use.call) if use.call is not None else None
+        if asked is not None and asked.computed:
+            yield asked.text
+    for name in ("getattr", "hasattr"):
+        for use in tree.uses.get((tree.module, name), ()):
+            if use.call is not None and len(use.call.args) > 1 and (head := head_of(use.call.args[1])):
+                yield head
+
+
+def is_free_store(tree: ScopeTree, space: ast.expr, *, moves: bool) -> bool:
+    """Whether ``globals()`` is given a name that the text tells, which nothing else in it binds or may mean.
+
+    A helper that ``moves`` would be handed no such global.
+    """
+    parent = tree.parents[space]
+    if not isinstance(parent, ast.Subscript) or parent.value is not space or moves:
+        return False
+    name = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
+    if not isinstance(name, str) or isinstance(tree.parents[parent], ast.AugAssign):
+        return False
+    return (tree.module, name) not in tree.binders and not hasattr(builtins, name)
+
+
+def may_list(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether a use of ``sys.modules`` may list the names of this module.
+
+    It can't with a constant key, where only names of modules are looked at, where one is put in or taken
+    out, nor where what is taken out is only asked for attributes.
+    """
+    parent = tree.parents[node]
+    match parent:
+        case ast.Compare():
+            return False
+        case ast.For() | ast.comprehension():
+            return parent.iter is not node
+        case ast.Call(func=ast.Name(id=name)):
+            return name not in _ELEMENTS or name in tree.bound_names or bool(tree.star_imports)
+        case ast.Subscript():
+            plain = not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)
+            return not plain and not _only_asked(tree, parent, frozenset())
+        case ast.Attribute(attr=name):
+            return _may_list_by(tree, parent, name)
+    return True
+
+
+def _may_list_by(tree: ScopeTree, method: ast.Attribute, name: str) -> bool:
+    """The same for a method of ``sys.modules``."""
+    call = tree.parents[method]
+    if name in _WRITES:
+        return False
+    if not isinstance(call, ast.Call) or call.func is not method:
+        return True
+    if name in ("get", "pop", "setdefault") and call.args:
+        if isinstance(call.args[0], ast.Constant):
+            return False
+        return not _only_asked(tree, call, frozenset())
+    return name != "values" or not _each_only_asked(tree, call)
+
+
+def _each_only_asked(tree: ScopeTree, values: ast.expr) -> bool:
+    """Whether a loop over modules only asks each for attributes; the modules may be copied first."""
+    around = tree.parents[values]
+    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.args == [values]:
+        copied = around.func.id in ("list", "set", "tuple") and around.func.id not in tree.bound_names
+        return copied and not tree.star_imports and _each_only_asked(tree, around)
+    if isinstance(around, (ast.For, ast.comprehension)) and isinstance(around.target, ast.Name):
+        return around.iter is values and _variable_only_asked(tree, around.target, frozenset([around]))
+    return False
+
+
+def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
+    around = tree.parents[node]
+    match around:
+        case ast.Attribute():
+            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
+        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
+            plain = isinstance(name, ast.Constant) and name.value != "__dict__"
+            return first is node and (plain or bool(head_of(name)))
+        case ast.Compare() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
+            return True
+        case ast.BoolOp(op=op, values=values):
+            # A module is true: `module and x` gives x, any other may give the module.
+            dropped = isinstance(op, ast.And) and values[-1] is not node
+            return dropped or _only_asked(tree, around, seen)
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if first is node:
+            return name in _GLANCES and name not in tree.bound_names and not tree.star_imports
+        case ast.FormattedValue():
+            return True
+        case ast.Assign(targets=[ast.Name() as target]):
+            return around in seen or _variable_only_asked(tree, target, seen | {around})
+        case ast.NamedExpr(target=target):
+            plain = around in seen or _variable_only_asked(tree, target, seen | {around})
+            return plain and _only_asked(tree, around, seen | {around})
+    return False
+
+
+def _variable_only_asked(tree: ScopeTree, target: ast.Name, seen: frozenset[ast.AST]) -> bool:
+    """The same for every use of a variable of a function."""
+    scope = _scope_binding(tree, target)
+    owner = None if scope is None else tree.owner(scope, target.id)
+    if owner is None or owner.kind not in ("function", "comprehension"):
+        return False
+    uses = tree.uses.get((owner, target.id), [])
+    return all(use.node in tree.parents and _only_asked(tree, use.node, seen) for use in uses)
+
+
+def _scope_binding(tree: ScopeTree, target: ast.Name) -> Scope | None:
+    """The scope whose code binds a name at a place."""
+    places = (target, tree.parents[target])
+    return next((b.scope for bs in tree.binders.values() for b in bs if b.node in places), None)
