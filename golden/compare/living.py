@@ -7,7 +7,7 @@ no part of what a program computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from golden.compare.outcome import KindChange, LivingState, ModuleChange, TensorChange
@@ -40,6 +40,7 @@ def compare_living(
         why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
         return LivingResult((), 0, why)
     others = {look.name: look for look in right.looks}
+    kept = _gone_on_one_side(left.looks, right.looks)
     found: list[LivingState] = []
     compared = 0
     alone: dict[str, None] = {}
@@ -48,6 +49,9 @@ def compare_living(
         other = others.get(look.name)
         if other is None or (until is not None and look.number is not None and look.number >= until):
             continue
+        if look is left.looks[-1]:
+            alone |= dict.fromkeys(sorted(kept))
+            look, other = _without(look, kept), _without(other, kept)
         result = _compare_look(look, other, tolerances)
         compared += result.compared
         alone |= dict.fromkeys(result.alone)
@@ -57,6 +61,21 @@ def compare_living(
             )
         before = look.name
     return LivingResult(tuple(found), compared, (*_unlooked(left, right), *_alone(alone)))
+
+
+def _gone_on_one_side(left: Sequence[Look], right: Sequence[Look]) -> frozenset[str]:
+    """Modules that the last look has as they went on one side, and as they are on the other."""
+    gone = [
+        {module.label for module in looks[-1].modules} - {module.label for module in looks[-2].modules}
+        if len(looks) > 1
+        else set()
+        for looks in (left, right)
+    ]
+    return frozenset(gone[0] ^ gone[1])
+
+
+def _without(look: Look, labels: frozenset[str]) -> Look:
+    return replace(look, modules=tuple(module for module in look.modules if module.label not in labels))
 
 
 def _unlooked(left: Process, right: Process) -> Iterator[str]:
@@ -96,7 +115,10 @@ def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _
             changes.append(ModuleChange(f"module {a.label}", kinds))
     compared = min(len(left.modules), len(right.modules))
     if left.generators is not None and right.generators is not None:
-        unequal, lonely = paired(left.generators, right.generators, lambda g: g.kind, lambda g: g.state)
+        # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
+        unequal, lonely = paired(
+            left.generators, right.generators, lambda g: g.kind, lambda g: g.state, ordered=False
+        )
         alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
         compared += min(len(left.generators), len(right.generators))
         changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in unequal]
@@ -109,17 +131,23 @@ def _title(generator: OwnGenerator) -> str:
 
 
 def paired(
-    left: Sequence[T], right: Sequence[T], group: Callable[[T], str], content: Callable[[T], Hashable]
+    left: Sequence[T],
+    right: Sequence[T],
+    group: Callable[[T], str],
+    content: Callable[[T], Hashable],
+    *,
+    ordered: bool = True,
 ) -> tuple[list[tuple[T, T]], list[T]]:
     """Of two sides the pairs that differ, and what only one side has, group by group.
 
-    What has equal content belongs together; of what is left, the first to the first, and so on.
+    Where both sides have as many, the first belongs to the first, and so on; unless they are ``ordered``,
+    those of equal content belong together before that. Where one side has more, what has no equal is alone.
     """
     unequal: list[tuple[T, T]] = []
     alone: list[T] = []
     for name in dict.fromkeys([*map(group, left), *map(group, right)]):
         a, b = [x for x in left if group(x) == name], [y for y in right if group(y) == name]
-        if len(a) == len(b):
+        if ordered and len(a) == len(b):
             # In order of creation: two that took each other's place differ.
             unequal += [(x, y) for x, y in zip(a, b, strict=True) if content(x) != content(y)]
             continue
@@ -131,8 +159,11 @@ def paired(
                 lonely.append(x)
             else:
                 rest.remove(equal)
-        unequal += zip(lonely, rest, strict=False)
-        alone += [*lonely[len(rest) :], *rest[len(lonely) :]]
+        if len(a) == len(b):
+            unequal += zip(lonely, rest, strict=True)
+        else:
+            # Which of them is which of the other side's is not known: one side kept something longer.
+            alone += [*lonely, *rest]
     return unequal, alone
 
 

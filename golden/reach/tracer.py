@@ -15,6 +15,11 @@ from pathlib import Path
 from typing import Any
 
 _TOOL = "golden"
+# Of coverage.py; it knows no name for all.
+_WARNINGS = [
+    *("already-imported", "couldnt-parse", "dynamic-conflict", "module-not-imported", "module-not-measured"),
+    *("module-not-python", "no-ctracer", "no-data-collected", "no-sysmon", "trace-changed"),
+]
 
 
 def start(spec: dict[str, Any]) -> None:
@@ -105,6 +110,8 @@ def _trace(notes: _Notes, files: list[str]) -> None:
         check_preimported=False,
         messages=False,
     )
+    # What it warns of would stand in the program's own output, which is compared.
+    measured.set_option("run:disable_warnings", _WARNINGS)
     measured.start()
     notes.core("coverage")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -191,8 +192,15 @@ def test_occasions_grow_rare(tmp_path: Path) -> None:
 def test_pairs_lose_nothing_and_equal_ones_are_none(left: list[int], right: list[int]) -> None:
     pairs, alone = paired(left, right, lambda x: "", lambda x: x)
     assert all(a != b for a, b in pairs)
-    assert len(alone) == abs(len(left) - len(right))
-    if sorted(left) == sorted(right) and left != right:
-        assert pairs
-    if len(left) != len(right) and set(left) <= set(right) and len(set(left)) == len(left):
+    if len(left) == len(right):
+        assert not alone
+        assert bool(pairs) == (left != right)
+    else:
+        one_side = (Counter(left) - Counter(right)) + (Counter(right) - Counter(left))
         assert not pairs
+        assert Counter(alone) == one_side
+
+
+@given(st.lists(st.integers(0, 3)).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
+def test_the_order_of_making_is_none_where_it_does_not_count(sides: tuple[list[int], list[int]]) -> None:
+    assert paired(*sides, lambda x: "", lambda x: x, ordered=False) == ([], [])

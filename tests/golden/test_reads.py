@@ -94,7 +94,8 @@ def test_one_more_read_per_step_is_named_by_file_and_line(
 def test_bits_are_named_before_reads(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("AFTER STEP", "host[0].bias.data[0] += bool(step == 3 and loss > 0)")
     result = project.golden("diff", reference(), project.record("changed"))
-    assert "first divergence: step 4 of env 0, Sequential (step 12 overall, SGD): buffer" in result.out
+    assert "first divergence: module Sequential#0 after step 10 overall: parameter 0.bias" in result.out
+    assert "\n  step 4 of env 0, Sequential (step 12 overall, SGD): buffer" in result.out
     assert "\nhost reads before step 3 of env 1, Sequential (step 10 overall): 1 -> 2\n" in result.out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +45,7 @@ def test_the_marked_lines_read_and_no_other(loop: Loop, monkeypatch: pytest.Monk
     module = ModuleType("stranger")
     monkeypatch.setitem(sys.modules, "stranger", module)  # dataclasses look themselves up
     torch.manual_seed(0)
+    random.seed(0)
     with Device(path) as device:
         place = torch.device("meta")
         exec(compile(loop.code, path, "exec"), module.__dict__)
