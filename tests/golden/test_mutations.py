@@ -40,7 +40,7 @@ def test_few_changes_for_real(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [*only, "--keep", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "weight-decay-lost: different in ppo_properties, located: step 0 of env 0" in result.output
-    assert "data-order-shared: different in ppo_properties, located: step 0 of env 1" in result.output
+    assert "data-order-shared: different in ppo_properties, located: torch generator made at" in result.output
     assert "3 changes, 0 not as the corpus says" in result.output
     again = CliRunner().invoke(command, [*only, "--keep", str(tmp_path), "--kept"])
     assert again.output == result.output
