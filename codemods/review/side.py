@@ -17,6 +17,7 @@ from codemods.review.units import (
     PLACED,
     Unit,
     attributes_of,
+    binders_of,
     bound_by,
     for_types,
     imports_in,
@@ -66,17 +67,14 @@ class File:
             warnings.simplefilter("ignore")
             self.tree = ast.parse(data)
             compile(self.tree, path, "exec", dont_inherit=True)
-        self.binders: dict[str, list[ast.stmt]] = {}
-        for statement in self.tree.body:
-            for name in set(bound_by(statement)):
-                self.binders.setdefault(name, []).append(statement)
+        self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
         self.imports = list(imports_in(self.tree.body, inside_functions=False))
 
     @cached_property
     def units(self) -> dict[str, Unit]:
         """Its units by their names."""
-        return {unit.qualname: unit for unit in units_of(self.path, self.tree)}
+        return {unit.qualname: unit for unit in units_of(self.path, self.tree, self.binders)}
 
     @cached_property
     def imported(self) -> dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]]:

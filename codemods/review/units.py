@@ -6,7 +6,7 @@ import ast
 import dis
 import types
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -155,12 +155,17 @@ def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str
         parts.append(f"{type(node).__name__}:{node!r}")
 
 
-def units_of(path: str, tree: ast.Module) -> Iterator[Unit]:
-    """Every unit of a file; methods after their class."""
-    binders: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
+def binders_of(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    """Statements by the names that they bind, in the order of the text."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in body:
         for name in dict.fromkeys(bound_by(statement)):
-            binders.setdefault(name, []).append(statement)
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def units_of(path: str, tree: ast.Module, binders: Mapping[str, list[ast.stmt]]) -> Iterator[Unit]:
+    """Every unit of a file; methods after their class. ``binders`` are those of its body."""
     for name, statements in binders.items():
         first = statements[0]
         if len(statements) > 1 or not isinstance(first, Function | ast.ClassDef):
