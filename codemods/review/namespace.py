@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from codemods.facts.origins import absolute
 from codemods.facts.repository import ModuleName, package_of
 from codemods.facts.seams import ANY_NAME, replaced
 from codemods.facts.source import Source, SourceError, decode_source
@@ -118,6 +119,4 @@ def star_importers(tree: Tree, path: str) -> list[str]:
 def _is_star_of(node: ast.AST, package: str, path: str) -> bool:
     if not isinstance(node, ast.ImportFrom) or all(alias.name != "*" for alias in node.names):
         return False
-    base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-    where = ".".join([*base, *([node.module] if node.module else [])])
-    return where in _module(path).spellings
+    return absolute(node, package) in _module(path).spellings
