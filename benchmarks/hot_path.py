@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
@@ -255,12 +256,8 @@ def train(
 ) -> None:
     """Run the trainer with a scripted policy."""
     agent = type("Agent", (ScriptedAgent,), {"script": script})
-    original, vectorized.PPOAgent = vectorized.PPOAgent, agent
-    try:
-        with get_hub().attached(output):
-            vectorized.train_ppo_vectorized(config, task)
-    finally:
-        vectorized.PPOAgent = original
+    with patch.object(vectorized, "PPOAgent", agent), get_hub().attached(output):
+        vectorized.train_ppo_vectorized(config, task)
 
 
 def compare(config: TrainingConfig, task: TaskSpec, data: TrainingData, clock: str, *, grown: bool) -> None:

@@ -16,12 +16,12 @@ import multiprocessing
 import statistics
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 import torch
@@ -142,21 +142,12 @@ def _learn(job: Job) -> None:
 
 
 def _hosts(config: TrainingConfig, agent: type[PPOAgent]) -> Hosts:
-    with _acting(agent):
+    with patch.object(vectorized, "PPOAgent", agent):
         rounds = vectorized.train_ppo_vectorized(config, get_task_spec(config.task)).rounds
     return Hosts(
         tuple(accuracy for done in rounds for accuracy in done.accuracies),
         tuple(value for done in rounds for value in done.returns),
     )
-
-
-@contextmanager
-def _acting(agent: type[PPOAgent]) -> Iterator[None]:
-    original, vectorized.PPOAgent = vectorized.PPOAgent, agent
-    try:
-        yield
-    finally:
-        vectorized.PPOAgent = original
 
 
 def table(found: Sequence[Mapping[str, Hosts]]) -> Table:
