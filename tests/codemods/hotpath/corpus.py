@@ -11,6 +11,7 @@ from pathlib import Path
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
+from tests.codemods.hotpath.page import renew
 
 HEADER = """\
 import copy, functools, logging, math, operator, os, pickle
@@ -61,9 +62,6 @@ def _check(snippet: dict[str, str]) -> Outcome:
     )
 
 
-_BEGIN, _END = "<!-- corpus -->\n", "<!-- end of corpus -->\n"
-
-
 def render_table() -> str:
     """The outcomes as Markdown: a row for each way, then precision and recall, then the misses."""
     ways: dict[str, list[Outcome]] = {}
@@ -101,13 +99,5 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def main() -> None:
-    """Bring the table in the documentation up to date."""
-    document = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
-    before, _, rest = document.read_text("utf-8").partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    document.write_text(f"{before}{_BEGIN}{render_table()}{_END}{after}", "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    renew("corpus", render_table())

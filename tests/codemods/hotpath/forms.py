@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
+from tests.codemods.hotpath.page import renew
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +332,6 @@ def _lines(file: File) -> list[tuple[int, str]]:
     return [(number, line.strip()) for number, line in enumerate(file.data.decode().splitlines(), 1)]
 
 
-_BEGIN, _END = "<!-- forms -->\n", "<!-- end of forms -->\n"
-
-
 def render_table() -> str:
     """The table of the documentation, with what is missed and what is reported wrongly."""
     lines = [
@@ -364,13 +361,5 @@ def render_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Bring the table in the documentation up to date."""
-    document = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
-    before, _, rest = document.read_text("utf-8").partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    document.write_text(f"{before}{_BEGIN}{render_table()}{_END}{after}", "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    renew("forms", render_table())

@@ -16,6 +16,7 @@ from pathlib import Path
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
+from tests.codemods.hotpath.page import renew
 
 IMPORTS = """\
 import dataclasses
@@ -103,9 +104,6 @@ def reported(loop: Loop, setting: str) -> frozenset[int]:
     return frozenset(finding.place.line for finding in report.findings)
 
 
-_BEGIN, _END = "<!-- strangers -->\n", "<!-- end of strangers -->\n"
-
-
 def render_table() -> str:
     """The table of the documentation, with what is missed and what is reported wrongly."""
     lines = ["| setting | reads | seen | recall | false | precision |", "|---|---|---|---|---|---|"]
@@ -133,13 +131,5 @@ def _plain(line: str) -> str:
     return line.partition("  # ")[0].strip()
 
 
-def main() -> None:
-    """Bring the table in the documentation up to date."""
-    document = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
-    before, _, rest = document.read_text("utf-8").partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    document.write_text(f"{before}{_BEGIN}{render_table()}{_END}{after}", "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    renew("strangers", render_table())

@@ -1,12 +1,9 @@
 """The corpus of stalls and look-alikes: what is seen, what is missed, and the document that says so."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.codemods.hotpath.corpus import Outcome, outcomes, render_table
-
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
+from tests.codemods.hotpath.page import DOCUMENT
 
 
 @pytest.mark.parametrize("outcome", outcomes(), ids=lambda outcome: f"{outcome.way}: {outcome.name}")

@@ -7,7 +7,6 @@ import logging
 import math
 import operator
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from torch._subclasses.fake_tensor import (
 )
 
 from tests.codemods.hotpath.forms import FORMS, SETTINGS, Form, render_table, reported
+from tests.codemods.hotpath.page import DOCUMENT
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
 _NEEDS = {"annotated": (0.97, 0.97), "parameters of a function that nothing calls": (0.3, 0.97)}
 _UNANNOTATED = (0.85, 0.97)
 

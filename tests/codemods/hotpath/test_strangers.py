@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +14,8 @@ import torch
 from torch import nn
 
 from tests.codemods.hotpath.device import Device
+from tests.codemods.hotpath.page import DOCUMENT
 from tests.codemods.hotpath.strangers import SETTINGS, STARTS, Loop, loops, render_table, reported
-
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
 
 
 class _Env:
