@@ -42,7 +42,7 @@ class VectorizedEngine:
         self._setup = setup
         self._env_states: list[HostEnvState] = []
         self._images = 0
-        self._val_batches = setup.batches(setup.placement.env_devices)
+        self._val_batches = setup.batches(setup.devices)
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
@@ -69,7 +69,7 @@ class VectorizedEngine:
         self._images = 0
         self._env_states = create_host_states(round_idx, self._setup)
         self._train_batches = self._setup.batches(
-            self._setup.placement.env_devices, [env_state.data_generator for env_state in self._env_states]
+            self._setup.devices, [env_state.data_generator for env_state in self._env_states]
         )
 
     def train(

@@ -88,8 +88,7 @@ def _same_device(one: torch.device, other: torch.device) -> bool:
 
 def create_host_states(round_idx: int, setup: EngineSetup) -> list[HostEnvState]:
     """The hosts of a round."""
-    envs = range(len(setup.placement.env_devices))
-    return [create_host_state(env_idx, round_idx, setup) for env_idx in envs]
+    return [create_host_state(env_idx, round_idx, setup) for env_idx in setup.envs]
 
 
 def create_host_state(env_idx: int, round_idx: int, setup: EngineSetup) -> HostEnvState:

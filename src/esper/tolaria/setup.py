@@ -56,17 +56,24 @@ class Placement:
 class EngineSetup:
     """What stays as it is from the first round to the last.
 
-    `governor_threshold` is the validation loss at which a host counts as broken; `max_configurations` the
-    most that one validation pass compares; `batch_iterator` makes batches of the data.
+    `envs` are those of the run's envs that are trained here. `governor_threshold` is the validation loss at
+    which a host counts as broken; `max_configurations` the most that one validation pass compares;
+    `batch_iterator` makes batches of the data.
     """
 
     subject: Subject
     placement: Placement
+    envs: range
     seed: int
     episode_length: int
     governor_threshold: float
     max_configurations: int
     batch_iterator: type[SharedBatchIterator] = SharedBatchIterator
+
+    @property
+    def devices(self) -> tuple[torch.device, ...]:
+        """The device of each env that is trained here."""
+        return tuple(self.placement.env_devices[env_idx] for env_idx in self.envs)
 
     def batches(
         self, devices: Sequence[torch.device], generators: Sequence[torch.Generator] | None = None

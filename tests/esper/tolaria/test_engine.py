@@ -42,6 +42,7 @@ def setup_of(governor_threshold: float = 10.0) -> EngineSetup:
     return EngineSetup(
         subject=subject,
         placement=Placement(CPU, (CPU,) * ENVS, Precision(None, torch.amp), Loading()),
+        envs=range(ENVS),
         seed=7,
         episode_length=EPOCHS,
         governor_threshold=governor_threshold,
@@ -154,6 +155,14 @@ def test_a_host_that_breaks_is_put_back_and_the_client_is_told(engine: type[Any]
     assert any(payload.pruned_slots for payload in rollbacks)
     back = next(seen for seen in observations if seen.rolled_back)
     assert back.metrics.val_loss != back.signals.val_loss
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_may_have_a_part_of_the_envs(engine: type[Any]) -> None:
+    whole, all_of_it = roll_out(engine, setup_of())
+    part, rest = roll_out(engine, replace(setup_of(), envs=range(1, ENVS)))
+    assert part.told == {None: whole.told[None], 0: whole.told[1]}
+    assert rest.hosts == all_of_it.hosts[1:]
 
 
 def test_a_round_does_not_depend_on_the_rounds_before() -> None:

@@ -89,6 +89,7 @@ def engine_setup(setup: RunSetup, batch_iterator: type[SharedBatchIterator]) -> 
     return EngineSetup(
         subject=setup.subject,
         placement=setup.placement,
+        envs=range(setup.config.envs),
         seed=setup.config.seed,
         episode_length=setup.config.episode_length,
         governor_threshold=setup.config.governor_threshold,

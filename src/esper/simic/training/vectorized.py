@@ -33,7 +33,7 @@ from esper.simic.training.run_state import RunProgress
 from esper.simic.training.saving import CheckpointWriter
 from esper.simic.training.vectorized_trainer import VectorizedPPOTrainer
 from esper.tolaria.data import SharedBatchIterator
-from esper.tolaria.engines import ENGINES
+from esper.tolaria.engines import find_engine
 
 
 def train_ppo_vectorized(
@@ -54,7 +54,7 @@ def train_ppo_vectorized(
     setup = prepare_run(config, task_spec, reporter, torch_amp)
     progress = RunProgress(RewardNormalizer())
     client = SimicClient(setup, progress, make_policy(setup, progress, PPOAgent))
-    engine = ENGINES[config.engine](engine_setup(setup, SharedBatchIterator))
+    engine = find_engine(config.engine)(engine_setup(setup, SharedBatchIterator))
     measures = PolicyMeasures(collect_per_layer_gradients, check_numerical_stability)
     trainer = VectorizedPPOTrainer(
         engine=engine,
