@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
+from golden.record.crash import said_last
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
@@ -161,15 +162,13 @@ def execute(
             _kill(process, folder)
     if status == 0:
         return
-    last = _last_line(stderr_file)
+    last = said_last(stderr_file, root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
     if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
         raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
-    raise RunFailed(
-        f"run {run.name}: exit status {status} {_reached(folder)}: {last or '(nothing on stderr)'}"
-    )
+    raise RunFailed(f"run {run.name}: exit status {status} {_reached(folder)}: {last}")
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path) -> int:
@@ -212,11 +211,6 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
         with contextlib.suppress(OSError):
             if mark in path.read_bytes():
                 os.kill(int(path.parent.name), signal.SIGKILL)
-
-
-def _last_line(path: Path) -> str:
-    lines = [line.strip() for line in path.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1][:500] if lines else ""
 
 
 def _reached(folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -85,7 +86,15 @@ def test_command_that_is_not_there(project: Project) -> None:
 def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
     project.edit("AFTER STEP", "if (env, step) == (0, 2): raise ValueError('boom')")
     line = record(project, 3)
-    assert "exit status 1 after 7 optimizer steps: ValueError: boom" in line
+    assert re.search(r"exit status 1 after 7 optimizer steps: ValueError: boom \(train\.py:\d+", line)
+
+
+def test_crash_in_a_library_names_the_line_that_called_it(project: Project) -> None:
+    project.plain("import ast\ndef parse(text):\n    return ast.literal_eval(text)\nparse('/a b')\n")
+    assert re.search(
+        r"before the first optimizer step: SyntaxError: .* \(\w+\.py:\d+, in parse\)$",
+        record(project, 3).strip(),
+    )
 
 
 def test_timeout(project: Project) -> None:

@@ -1,0 +1,38 @@
+"""What a program that failed said last, and the line of it where that happened."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from pathlib import Path
+
+_BEGINS = "Traceback (most recent call last):"
+_FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
+_LONGEST = 500
+_GOLDEN = Path(__file__).resolve().parents[1]
+
+
+def said_last(stderr: Path, root: Path) -> str:
+    """The last line that was printed; behind a traceback also its innermost frame in the tree."""
+    lines = [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
+    if not lines:
+        return "(nothing on stderr)"
+    place = _place(lines, root.resolve())
+    return lines[-1].strip()[:_LONGEST] + (f" ({place})" if place else "")
+
+
+def _place(lines: list[str], root: Path) -> str | None:
+    begins = [index for index, line in enumerate(lines) if line.strip() == _BEGINS]
+    if not begins:
+        return None
+    for frame in reversed([found for line in lines[begins[-1] :] if (found := _FRAME.match(line))]):
+        path = root / frame[1]
+        if path.is_relative_to(root) and path.is_file() and not _foreign(path):
+            function = f", in {frame[3]}" if frame[3] not in (None, "<module>") else ""
+            return f"{path.relative_to(root)}:{frame[2]}{function}"
+    return None
+
+
+def _foreign(path: Path) -> bool:
+    installed = [Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")]
+    return any(path.is_relative_to(folder) for folder in (*installed, _GOLDEN))
