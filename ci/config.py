@@ -46,7 +46,7 @@ class Seams(_Table):
 
 
 class HotPath(_Table):
-    """What the static checker of per-env loops reads.
+    """What the static checker of hot loops reads.
 
     Attributes:
         paths: files and folders.
@@ -108,7 +108,7 @@ class GateConfig(_Table):
         carried_out: plan files (globs) whose files were changed by hand since: what they make of their frozen
             source is not compared with the tree, but nothing may be refused.
         seams: names that tests replace.
-        hotpath: device stalls in per-env loops.
+        hotpath: device stalls in hot loops: over environments, steps or batches.
         evidence: what of a change must be proven equal, run, or read and accepted (needs a base).
         fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
             order, as at the base (needs one).

@@ -22,6 +22,7 @@ from ci.init.sightings import Sightings
 from ci.init.trial import Tried, try_run
 from codemods.facts import SourceError
 from codemods.hotpath.results import Report
+from codemods.hotpath.text import looked_at
 from codemods.plans import WriteError, write_all
 from golden.check.fixtures import FOLDER
 from golden.record.run import RUNS_FOLDER
@@ -76,11 +77,11 @@ def command(
             f"{chosen.path} needs {', '.join(missing)}, which nobody can guess; give it with "
             f'--args "{missing[0]} VALUE"'
         )
-    with still(f"looking for stalls in loops over environments in {', '.join(source_paths(root))}", _notify):
+    with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
     data = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
     facts = read_facts(root, loops(report), BASELINE)
-    click.echo(f"per-env loops: {len(facts.loops)}, with {len(report.findings)} stalls")
+    click.echo(f"stalls: {len(report.findings)} in {looked_at(report)}")
     for loop in facts.loops:
         click.echo(f"  {loop}")
     tried = Tried(proposal, (), Sightings(), 0.0, None)

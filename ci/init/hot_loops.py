@@ -1,4 +1,4 @@
-"""Per-env loops of a repository, and the stalls in them that are there already."""
+"""Hot loops of a repository, and the stalls in them that are there already."""
 
 from __future__ import annotations
 

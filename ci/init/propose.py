@@ -78,7 +78,7 @@ class Facts:
     Attributes:
         contracts: whether import-linter is configured.
         tests: the folder of its pytest tests, if there is one.
-        loops: per-env loops, as ``file:line header``.
+        loops: hot loops, as ``file:line header``.
         paths: folders or files for the hot-path check.
         baseline: where the hot-path baseline goes.
         hotpath: whether the hot-path check has settings of its own already.
@@ -196,7 +196,7 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         "# Plans whose files were changed by hand since: it must still be possible to carry them out.",
         '# carried_out = ["plans/*.toml"]',
         "",
-        "# Calls that stall the device inside per-env loops, beyond those in the baseline.",
+        "# Calls that stall the device in hot loops, beyond those in the baseline.",
         *_unless(
             not facts.loops,
             ["[tool.gate.hotpath]", f"paths = {_array(facts.paths)}", f"baseline = {_text(facts.baseline)}"],
@@ -220,7 +220,7 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         f"# run = {_text(entry.name)}",
         "# bound = 1.3",
         "",
-        "# Which loops go over environments.",
+        "# Which loops are hot, and which of them go over environments.",
         *([f"# Found: {loop}" for loop in facts.loops] or ["# Found none by the usual names."]),
         *_unless(
             facts.hotpath or not facts.loops,

@@ -70,8 +70,8 @@ def gate() -> str:
 def checker() -> str:
     """``[tool.codemods]``."""
     intro = (
-        "In `pyproject.toml`. Which loops go over environments, and what of them is reported, by\n"
-        "`codemods hotpath` and by the gate. Patterns are globs on whole names. Unknown keys are errors.\n"
+        "In `pyproject.toml`. Which loops are hot, which go over environments, and what is reported,\n"
+        "by `codemods hotpath` and by the gate. Patterns are globs on whole names. Unknown keys are errors.\n"
     )
     return _tables("The configuration of codemods", intro, {"[tool.codemods.hotpath]": Config})
 
@@ -83,7 +83,7 @@ def codes() -> str:
         "# Codes\n",
         "`codemods hotpath --explain CODE` and `codemods extract --explain CODE` say it, too.\n",
     ]
-    parts.append("## Stalls in per-env loops\n")
+    parts.append("## Stalls in hot loops\n")
     for code in CODES.values():
         off = "" if code.default else "\n\nOff unless `select` names it."
         parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.instead}{off}\n")

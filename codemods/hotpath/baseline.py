@@ -14,7 +14,7 @@ from codemods.hotpath.results import Finding, Key, Report
 
 NAME = "hotpath-baseline.toml"
 _HEAD = """\
-# Stalls in loops over environments that this project accepts; made by `codemods hotpath --update-baseline`.
+# Stalls in hot loops that this project accepts; made by `codemods hotpath --update-baseline`.
 # Entries name no file and no line: they stay true when code is moved. Reasons and owners are for you to edit.
 version = 1
 """

@@ -18,7 +18,7 @@ def check(
     root: Path | None = None,
     cache: Path | None = None,
 ) -> Report:
-    """Find what stalls the device in the loops over environments of some files and folders.
+    """Find what stalls the device in the hot loops of some files and folders.
 
     Without a configuration that of the project's ``pyproject.toml`` counts; without ``cache``, a folder,
     nothing is kept.
