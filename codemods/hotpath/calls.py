@@ -29,6 +29,7 @@ from codemods.hotpath.methods import container_method, tensor_method, unknown_me
 from codemods.hotpath.modules import Class
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.outside import call_external, call_instance
+from codemods.hotpath.signature import fits
 from codemods.hotpath.statements import STATEMENTS, keep, loop
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
 
@@ -171,7 +172,7 @@ def _follow_by_name(
     it: Interpreter, frame: Frame, node: ast.Call, name: str, arguments: Arguments
 ) -> Kind | None:
     """Call the methods of this name, where the program has few."""
-    found = it.program.methods_named(name)
+    found = [function for function in it.program.methods_named(name) if fits(node, function)]
     if not found:
         it.not_followed(frame, node, "of something unknown")
         return None
