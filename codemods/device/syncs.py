@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codemods.device.waits import JOINS, is_fence, sync_method
+from codemods.device.waits import JOINS, READS, is_fence, sync_method
 
 # Loops and clauses of comprehensions, outermost first.
 _Loops = tuple[ast.AST, ...]
@@ -102,7 +102,7 @@ class _Scan:
         for name in node._fields:
             fence = self.expressions(getattr(node, name, None), own, fence)
         method = sync_method(node) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and method is not None:
+        if isinstance(node, ast.Call) and method is not None and not _on_host(node.func):
             line = node.func.end_lineno or node.lineno
             self.found.append(
                 SyncCall(
@@ -119,6 +119,19 @@ class _Scan:
             if is_fence(method):
                 fence = line
         return fence
+
+
+def _on_host(function: ast.expr) -> bool:
+    """Whether a call is of what another has brought to the host: ``x.cpu().numpy()`` waits once."""
+    while isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+        earlier = function.value
+        name = sync_method(earlier)
+        if name in READS or name == "to":
+            return True
+        function = earlier.func
+        if isinstance(function, ast.Attribute) and function.attr in ("cuda", "to"):
+            return False
+    return False
 
 
 def _is_batch(function: ast.expr) -> bool:

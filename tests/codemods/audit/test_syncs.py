@@ -41,6 +41,22 @@ def test_other_calls(expression: str) -> None:
     assert syncs(f"def f(x, d):\n    return {expression}") == ()
 
 
+@pytest.mark.parametrize(
+    ("expression", "methods"),
+    [
+        ("x.cpu().numpy()", ["cpu"]),
+        ("x.to('cpu').float().tolist()", ["to"]),
+        ("x.nonzero().tolist()", ["nonzero", "tolist"]),
+        ("x.cpu().to(device).item()", ["cpu", "item"]),
+        ("x.item() + y.item()", ["item", "item"]),
+        ("f(x.cpu()).item()", ["cpu", "item"]),
+    ],
+)
+def test_what_is_on_the_host_is_not_read_again(expression: str, methods: list[str]) -> None:
+    found = syncs(f"def f(x, y, device):\n    return {expression}")
+    assert [call.method for call in found] == methods
+
+
 def test_loops_and_fences() -> None:
     found = syncs(
         """
