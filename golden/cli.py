@@ -19,6 +19,7 @@ _SUMMARIES = {
     "ab": "Compare two versions on this machine, now.",
     "diff": "Compare two traces, or two folders of traces by run.",
     "reads": "Where the program of a trace reads tensors to the host, and how often.",
+    "power": "Plant small mistakes in lines that golden runs execute: would the runs notice?",
     "report": "Write up how two traces compare, or what shards of a suite came to.",
 }
 

@@ -37,6 +37,7 @@ from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.suggest import suggest_env
 from golden.compare import Different, compare
 from golden.compare.outcome import by_tolerance
+from golden.power.command import power_command
 from golden.reach.changed import changed_lines
 from golden.reach.reached import Reached
 from golden.reach.tell import tell
@@ -415,5 +416,6 @@ COMMANDS: dict[str, click.Command] = {
     "ab": ab_command,
     "diff": diff,
     "reads": reads_command,
+    "power": power_command,
     "report": report_command,
 }

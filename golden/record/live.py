@@ -76,6 +76,11 @@ def stop_all() -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+def stopping() -> bool:
+    """Whether all programs are being ended."""
+    return _stopped.is_set()
+
+
 def allow() -> None:
     """Let programs begin again."""
     _stopped.clear()

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,12 @@ from golden.trace.errors import RunFailed, UnusableInput
 # How often the size of what a run writes is looked at.
 _LOOK_EVERY_S = 0.5
 _HERE = Path(__file__).resolve().parent
+# Given the folder of a record while its run goes on: whether it has seen enough.
+Watch = Callable[[Path], bool]
+
+
+class Stopped(Exception):
+    """A run was ended by the one who watches it."""
 
 
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
@@ -135,11 +141,19 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
 
 
 def execute(
-    run: Run, argv: list[str], *, root: Path, variables: Mapping[str, str], folder: Path, outputs: Path
+    run: Run,
+    argv: list[str],
+    *,
+    root: Path,
+    variables: Mapping[str, str],
+    folder: Path,
+    outputs: Path,
+    watch: Watch | None = None,
 ) -> None:
     """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
 
-    ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}.
+    ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}. Raises
+    `Stopped` as soon as ``watch`` has seen enough.
     """
     stderr_file = folder / "stderr.txt"
     with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
@@ -157,7 +171,7 @@ def execute(
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
-                status = _wait(process, run, folder, outputs)
+                status = _wait(process, run, folder, outputs, watch)
         finally:
             _kill(process, folder)
     if status == 0:
@@ -171,7 +185,9 @@ def execute(
     raise RunFailed(f"run {run.name}: exit status {status} {_reached(folder)}: {last}")
 
 
-def _wait(process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path) -> int:
+def _wait(
+    process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path, watch: Watch | None
+) -> int:
     deadline = time.monotonic() + run.timeout
     while True:
         left = deadline - time.monotonic()
@@ -183,6 +199,8 @@ def _wait(process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Pat
                     f"run {run.name}: not done after {run.timeout:g} s, stopped {_reached(folder)}; "
                     "raise `timeout` in its run file if it needs more"
                 ) from None
+        if watch is not None and watch(folder):
+            raise Stopped
         written = _size(outputs) + _size(folder)
         if written > run.output_mib << 20:
             raise RunFailed(

@@ -17,7 +17,7 @@ import torch
 from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
-from golden.record.process import command_line, environment, execute
+from golden.record.process import Watch, command_line, environment, execute
 from golden.record.produced import Declared, gather
 from golden.record.run import Run
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
@@ -39,13 +39,14 @@ def record_run(
     operations: int | None = None,
     label: str = "",
     reach: Sequence[str] = (),
+    watch: Watch | None = None,
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
     ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
-    operation is logged, ``reach`` files below ``root`` whose lines that ran are kept. The folder appears
-    complete or not at all.
-    Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
+    operation is logged, ``reach`` files below ``root`` whose lines that ran are kept; ``watch`` is asked now
+    and then whether the run is to end. The folder appears complete or not at all.
+    Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
     """
     # The program runs in ``root``, where a relative path would be another folder.
     root, out = root.resolve(), out.absolute()
@@ -63,7 +64,7 @@ def record_run(
             "operations": operations,
         }
         closely["reach"] = asked(reach, root, folder)
-        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label)
+        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label, watch=watch)
         gather_reached(reach, folder)
         write_about(folder, about)
         if out.exists():
@@ -92,7 +93,14 @@ def _partial(out: Path) -> Iterator[Path]:
 
 
 def _record(
-    run: Run, *, root: Path, folder: Path, data: Path | None, closely: dict[str, Any], label: str
+    run: Run,
+    *,
+    root: Path,
+    folder: Path,
+    data: Path | None,
+    closely: dict[str, Any],
+    label: str,
+    watch: Watch | None,
 ) -> About:
     with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
         outputs = Path(scratch)
@@ -120,7 +128,15 @@ def _record(
         declared = Declared(run, root)
         with locked_device(run.device, devices, shared=run.shares_device) as placed:
             begun = time.monotonic()
-            execute(run, argv, root=root, variables=variables | placed, folder=folder, outputs=outputs)
+            execute(
+                run,
+                argv,
+                root=root,
+                variables=variables | placed,
+                folder=folder,
+                outputs=outputs,
+                watch=watch,
+            )
             seconds = time.monotonic() - begun
         processes = _processes(folder)
         seen: set[str] = set()

@@ -1,0 +1,162 @@
+"""The command `golden power`."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from golden.check.fixtures import write_whole
+from golden.check.git import changed_python, worktree
+from golden.check.progress import progress
+from golden.check.shard import parse_shard
+from golden.power.kept import Kept
+from golden.power.power import Wanted, carry_out, make_plan
+from golden.power.result import FILE, Power, merged, write
+from golden.power.text import plan_lines, planted_line, result_lines
+from golden.power.trees import Trees, copies
+from golden.reach.changed import changed_lines
+from golden.record import find_root, find_run, load_run, run_files
+from golden.report.plain import visible
+from golden.trace.errors import ExitCode, NothingComparable, UnusableInput
+
+_PAGE = "golden.power.page"
+_path = click.Path(path_type=Path)
+
+
+@click.command("power")
+@click.argument("paths", nargs=-1, type=_path, metavar="[PATHS...]")
+@click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The tree.")
+@click.option("--base", metavar="REF", help="Only in statements that the working tree changed since REF.")
+@click.option("--run", "names", multiple=True, metavar="RUN", help="A golden run; all of them by default.")
+@click.option("--data", type=_path, help="A data folder for runs with a [data] table.")
+@click.option("--minutes", type=click.FloatRange(min=0), default=10, help="How long; 10, 0 for no limit.")
+@click.option("--mistakes", "most", type=click.IntRange(min=1), help="How many at most.")
+@click.option("-n", "--jobs", "workers", type=click.IntRange(min=1), help="Programs at a time; all cores.")
+@click.option("--shard", "part", metavar="I/N", help="Every N-th mistake, for one of N machines.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
+@click.option("--merge", "merging", is_flag=True, help="PATHS are results of shards, put together.")
+@click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 if a smaller share is noticed.")
+@click.option("-o", "--out", type=_path, help="Keep results here; the same command goes on where it ended.")
+@click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what was not noticed.")
+@click.option("--schema", is_flag=True, help=f"Print the JSON schema of {FILE}, and end.")
+def power_command(
+    paths: tuple[Path, ...],
+    root: Path | None,
+    base: str | None,
+    names: tuple[str, ...],
+    data: Path | None,
+    minutes: float,
+    most: int | None,
+    workers: int | None,
+    part: str | None,
+    only_plan: bool,
+    merging: bool,
+    at_least: float | None,
+    out: Path | None,
+    html: Path | None,
+    schema: bool,
+) -> int:
+    """Plant small mistakes in lines that golden runs execute: would the runs notice?
+
+    Say where: PATHS, or with --base the statements that a change touched. The working tree is copied, and
+    stays as it is. Exit status: 0 done; 1 a smaller share than --at-least was noticed; 2 unusable input;
+    4 no mistake could be tried, or a run differs from itself.
+    """
+    if schema:
+        click.echo(json.dumps(Power.model_json_schema(), indent=1))
+        return ExitCode.IDENTICAL
+    root = root or find_root(Path.cwd())
+    if html is not None:
+        # A page that can't be drawn is told before anything runs.
+        importlib.import_module(_PAGE)
+    if merging:
+        if not paths:
+            raise UnusableInput("name the folders of the shards' results")
+        return _finish(merged(paths), root, None, html, at_least)
+    if not paths and base is None:
+        raise UnusableInput("say where: name files or folders, or a change with --base REF")
+    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
+    if not runs:
+        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    workers = workers or len(os.sched_getaffinity(0))
+    shared = sorted({path for run in runs if run.data for path in run.data.paths})
+    with contextlib.ExitStack() as stack:
+        trees = stack.enter_context(copies(root, workers, shared))
+        files = _files(paths, root, trees)
+        touched = _touched(root, base, files) if base is not None else None
+        if touched is not None:
+            files = [name for name in files if name in touched]
+            if not files:
+                raise NothingComparable(f"no line of Python that can run was changed since {base}")
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
+        wanted = Wanted(
+            runs=runs,
+            files=files,
+            touched=touched,
+            base=base,
+            shard=parse_shard(part) if part else (1, 1),
+            most=most,
+            minutes=minutes or None,
+            workers=workers,
+            data=data,
+        )
+        plan = make_plan(wanted, trees, out=scratch, notify=progress.say)
+        click.echo("\n".join(plan_lines(plan)))
+        if only_plan:
+            return ExitCode.IDENTICAL
+        found = carry_out(
+            plan,
+            trees,
+            Kept(out, plan.state),
+            out=scratch,
+            each=lambda number, one: progress.say(planted_line(number, len(plan.drawn), one)),
+        )
+    return _finish(found, root, out, html, at_least)
+
+
+def _finish(found: Power, root: Path, out: Path | None, html: Path | None, at_least: float | None) -> int:
+    for line in result_lines(found):
+        click.echo(visible(line))
+    if out is not None:
+        write(out / FILE, found)
+        click.echo(f"results -> {out / FILE}")
+    if html is not None:
+        from golden.power.page import render_page  # needs jinja2, which is an extra
+
+        write_whole(html, render_page(found, root))
+        click.echo(f"page -> {html}")
+    if found.share is None:
+        return ExitCode.NOTHING_COMPARABLE
+    return ExitCode.DIFFERENT if at_least is not None and found.share < at_least else ExitCode.IDENTICAL
+
+
+def _files(paths: Sequence[Path], root: Path, trees: Trees) -> list[str]:
+    """The Python files among those of the tree that are at or below some paths; all of them for none."""
+    python = [name for name in trees.files if name.endswith(".py") and not (root / name).is_symlink()]
+    if not paths:
+        return python
+    chosen: set[str] = set()
+    for path in paths:
+        try:
+            below = path.resolve().relative_to(root.resolve())
+        except ValueError:
+            raise UnusableInput(f"{path} is not in {root}") from None
+        found = {name for name in python if below in (Path(name), *Path(name).parents)}
+        if not found:
+            raise UnusableInput(f"{path}: no Python file of the repository is there")
+        chosen |= found
+    return sorted(chosen)
+
+
+def _touched(root: Path, base: str, files: Sequence[str]) -> Mapping[str, frozenset[int]]:
+    known = set(files)
+    changed = [name for name in changed_python(root, base, None) if name in known]
+    with worktree(root, base, submodules=False) as before:
+        return changed_lines(before, root, changed)[1].lines

@@ -1,0 +1,148 @@
+"""The mistakes that can be planted in a file, on lines that runs execute."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+import xxhash
+from libcst import matchers as m
+
+from golden.power.operators import Operator, operators
+from golden.power.source import Edit, Source
+from golden.reach.changed import runnable
+
+# Nothing in these runs, or nobody's result depends on it.
+_SKIPPED = (cst.Annotation, cst.Import, cst.ImportFrom, cst.Assert, cst.TypeParameters, cst.TypeAlias)
+_MAIN = m.Comparison(left=m.Name("__name__"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One small change of one file.
+
+    ``name`` stays when lines above it move. ``first`` and ``last`` are the lines of its statement, ``before``
+    and ``after`` that line as it was and is. ``runs`` are the golden runs that execute it.
+    """
+
+    name: str
+    path: str
+    first: int
+    last: int
+    scope: str
+    operator: str
+    before: str
+    after: str
+    edit: Edit
+    encoding: str
+    runs: tuple[str, ...] = ()
+
+    def planted(self, data: bytes) -> bytes:
+        """The file with it."""
+        return self.edit.applied(data, self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A statement: its lines, those of them that must run, the function that it stands in."""
+
+    first: int
+    last: int
+    needed: frozenset[int]
+    scope: tuple[str, ...]
+
+
+def mistakes(
+    path: str, data: bytes, kinds: tuple[Operator, ...] = ()
+) -> Iterator[tuple[Mistake, frozenset[int]]]:
+    """All that operators make of a file, each with the lines of which one must run for it to show.
+
+    Nothing of a file that is no Python.
+    """
+    try:
+        source = Source(data)
+        text = source.module.code
+        ast.parse(text)
+    except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
+        return
+    code = runnable(text)
+    seen = dict[str, int]()
+    for place, operator, edit in _walk(source, kinds or operators(), code):
+        before, after = _told(source.data, edit)
+        if before == after:
+            continue
+        identity = f"{path}\0{'.'.join(place.scope)}\0{operator.name}\0{before}\0{after}"
+        count = seen[identity] = seen.get(identity, -1) + 1
+        name = xxhash.xxh3_64_hexdigest(f"{identity}\0{count}".encode())[:12]
+        scope = ".".join(place.scope)
+        found = Mistake(
+            name, path, place.first, place.last, scope, operator.name, before, after, edit, source.encoding
+        )
+        yield found, place.needed
+
+
+def _walk(
+    source: Source, kinds: tuple[Operator, ...], code: frozenset[int]
+) -> Iterator[tuple[_Place, Operator, Edit]]:
+    waiting: list[tuple[cst.CSTNode, _Place]] = [(source.module, _Place(1, 1, frozenset(), ()))]
+    while waiting:
+        node, outer = waiting.pop()
+        if isinstance(node, _SKIPPED) or m.matches(node, _MAIN) or _is_docstring(node):
+            continue
+        place = _place(node, outer, source, code)
+        for operator in kinds:
+            for edit in operator.plant(node, source):
+                yield (_of_edit(edit, place, source, code) if _holds_many(node) else place), operator, edit
+        inner = place
+        if isinstance(node, cst.FunctionDef | cst.ClassDef):
+            inner = _Place(place.first, place.last, place.needed, (*place.scope, node.name.value))
+        waiting += [(child, inner if _is_body(child) else place) for child in reversed(node.children)]
+
+
+def _place(node: cst.CSTNode, outer: _Place, source: Source, code: frozenset[int]) -> _Place:
+    if isinstance(node, cst.SimpleStatementLine):
+        first, last = source.lines(node)
+        return _Place(first, last, code.intersection(range(first, last + 1)), outer.scope)
+    if isinstance(node, cst.BaseCompoundStatement):
+        first = source.lines(node)[0]
+        body = source.lines(node.body)
+        last = max(first, body[0] - 1) if isinstance(node.body, cst.IndentedBlock) else first
+        needed = range(first, last + 1)
+        if isinstance(node, cst.FunctionDef):
+            # A default means nothing while nobody calls the function.
+            needed = range(body[0], body[1] + 1)
+        return _Place(first, last, code.intersection(needed), outer.scope)
+    return outer
+
+
+def _of_edit(edit: Edit, place: _Place, source: Source, code: frozenset[int]) -> _Place:
+    """The place of a change of several statements: it must run where it begins."""
+    first, last = source.line(edit.start), source.line(edit.end - 1)
+    return _Place(first, last, code & {first}, place.scope)
+
+
+def _holds_many(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.IndentedBlock | cst.Module)
+
+
+def _is_body(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BaseSuite)
+
+
+def _is_docstring(node: cst.CSTNode) -> bool:
+    return m.matches(node, m.Expr(value=m.SimpleString() | m.ConcatenatedString()))
+
+
+def _told(data: bytes, edit: Edit) -> tuple[str, str]:
+    """The statement's lines around an edit, without and with it, each as one line."""
+    start = data.rfind(b"\n", 0, edit.start) + 1
+    end = data.find(b"\n", edit.end)
+    stop = len(data) if end < 0 else end
+    old, new = data[start:stop], data[start : edit.start] + edit.text + data[edit.end : stop]
+    return _one_line(old.decode()), _one_line(new.decode())
+
+
+def _one_line(text: str) -> str:
+    return " ⏎ ".join(line.strip() for line in text.splitlines() if line.strip())

@@ -1,0 +1,143 @@
+"""A result as one self-contained HTML page: the files, with what was noticed and what was not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from golden.power.operators import operators
+from golden.power.result import Planted, Power, interval
+from golden.power.text import headline, place
+from golden.report.plain import visible
+
+_AROUND = 2
+Look = Literal["", "noticed", "missed", "silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a file, and what was planted in it that nothing noticed; number 0 is a gap."""
+
+    number: int
+    text: str
+    look: Look
+    title: str
+    missed: tuple[Planted, ...] = ()
+
+
+def render_page(power: Power, root: Path) -> str:
+    """The page. All text of the program is escaped."""
+    judged, noticed = len(power.judged), power.noticed
+    low, high = interval(noticed, judged) if judged else (0.0, 1.0)
+    missed = [planted for planted in power.judged if not planted.noticed]
+    return _template().render(
+        headline=headline(power),
+        look="identical" if judged and not missed else "different" if judged else "unknown",
+        power=power,
+        noticed=noticed,
+        judged=judged,
+        bounds=None if power.everything or not judged else (round(100 * low), round(100 * high)),
+        runs=_runs(power),
+        kinds=_kinds(power),
+        files=_files(power, root),
+        missed=sorted(missed, key=lambda each: (each.path, each.first)),
+        place=place,
+    )
+
+
+@lru_cache
+def _template() -> Template:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("golden.power", "."), PackageLoader("golden.report", ".")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    return environment.get_template("power.html.jinja")
+
+
+def _finalize(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _runs(power: Power) -> list[dict[str, Any]]:
+    found = []
+    for run in power.runs:
+        answers = [a for planted in power.judged for a in planted.answers if a.run == run.name]
+        noticed = [answer for answer in answers if answer.noticed]
+        ways = Counter(answer.how for answer in noticed)
+        found.append(
+            {
+                "name": run.name,
+                "seconds": run.seconds,
+                "reaches": run.reaches,
+                "asked": len(answers),
+                "noticed": len(noticed),
+                "how": ", ".join(f"{count} {how}" for how, count in sorted(ways.items())),
+            }
+        )
+    return found
+
+
+def _kinds(power: Power) -> list[dict[str, Any]]:
+    by_kind: dict[str, list[Planted]] = defaultdict(list)
+    for planted in power.judged:
+        by_kind[planted.operator].append(planted)
+    return [
+        {
+            "name": kind.name.replace("_", " "),
+            "what": kind.what,
+            "tried": len(by_kind[kind.name]),
+            "noticed": sum(planted.noticed for planted in by_kind[kind.name]),
+        }
+        for kind in operators()
+        if kind.name in by_kind
+    ]
+
+
+def _files(power: Power, root: Path) -> list[dict[str, Any]]:
+    names = sorted({planted.path for planted in power.judged} | set(power.silent))
+    found = []
+    for name in names:
+        here = [planted for planted in power.judged if planted.path == name]
+        missed = sum(not planted.noticed for planted in here)
+        rows = _rows(root / name, here, frozenset(power.silent.get(name, ())))
+        found.append({"name": name, "rows": rows, "tried": len(here), "missed": missed})
+    return found
+
+
+def _rows(path: Path, here: list[Planted], silent: frozenset[int]) -> list[Row]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    by_line: dict[int, list[Planted]] = defaultdict(list)
+    for planted in here:
+        by_line[planted.first].append(planted)
+    shown = {n + d for n in {*by_line, *silent} for d in range(-_AROUND, _AROUND + 1)}
+    rows: list[Row] = []
+    last = 0
+    for number in sorted(shown & set(range(1, len(lines) + 1))):
+        if number > last + 1:
+            rows.append(Row(0, "", "", ""))
+        last = number
+        missed = tuple(planted for planted in by_line[number] if not planted.noticed)
+        tried = len(by_line[number])
+        look: Look = ""
+        title = ""
+        if tried:
+            look = "missed" if missed else "noticed"
+            title = f"{tried - len(missed)} of {tried} noticed"
+        elif number in silent:
+            look, title = "silent", "no run executes it"
+        rows.append(Row(number, lines[number - 1], look, title, missed))
+    return rows

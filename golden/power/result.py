@@ -1,0 +1,179 @@
+"""What came of planting mistakes, as data: the JSON that `golden power` writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from golden.check.fixtures import write_whole
+from golden.power.mistakes import Mistake
+from golden.power.trial import Answer
+from golden.trace.errors import UnusableInput
+
+FILE = "power.json"
+# Of the normal distribution, for 95 %.
+_Z = 1.959963984540054
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Planted(_Table):
+    """One mistake and what the runs said, in the order in which they were asked.
+
+    Attributes:
+        name: stays when the lines above it move.
+        path: its file.
+        first: the first line of its statement.
+        last: the last one.
+        scope: the function that it stands in.
+        operator: the kind of mistake.
+        before: the statement as it is.
+        after: the statement with the mistake.
+        runs: the golden runs that execute it.
+        answers: what they said, up to the first that noticed.
+    """
+
+    name: str
+    path: str
+    first: int
+    last: int
+    scope: str
+    operator: str
+    before: str
+    after: str
+    runs: tuple[str, ...]
+    answers: tuple[Answer, ...]
+
+    @property
+    def noticed(self) -> bool:
+        """Whether a run did."""
+        return any(answer.noticed for answer in self.answers)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known: a run noticed, or all of them came to their end."""
+        return self.noticed or all(answer.how == "not noticed" for answer in self.answers)
+
+
+class RunTold(_Table):
+    """One golden run.
+
+    Attributes:
+        name: what it is called.
+        seconds: how long the unchanged program took.
+        reaches: how many of all mistakes stand on lines that it executes.
+    """
+
+    name: str
+    seconds: float
+    reaches: int
+
+
+class Power(_Table):
+    """What the runs notice of the mistakes that were planted.
+
+    Attributes:
+        format: of this document.
+        state: a digest of the program, the runs and the machine; results of another one mean nothing here.
+        base: the git ref whose changes count; null for whole files.
+        possible: how many mistakes can be planted on lines that the runs execute.
+        unreached: how many only on lines that none executes.
+        silent: of files, the lines of those.
+        equivalent: how many of those drawn make the same program, or one that was drawn already.
+        shard: which part of them, of how many.
+        planned: how many were to be tried; fewer are there where time ran out.
+        runs: the golden runs.
+        planted: what was tried.
+    """
+
+    format: Literal[1] = 1
+    state: str
+    base: str | None
+    possible: int
+    unreached: int
+    silent: dict[str, tuple[int, ...]]
+    equivalent: int
+    shard: tuple[int, int]
+    planned: int
+    runs: tuple[RunTold, ...]
+    planted: tuple[Planted, ...]
+
+    @property
+    def judged(self) -> tuple[Planted, ...]:
+        """Those that count."""
+        return tuple(each for each in self.planted if each.judged)
+
+    @property
+    def noticed(self) -> int:
+        """How many of them were noticed."""
+        return sum(each.noticed for each in self.judged)
+
+    @property
+    def share(self) -> float | None:
+        """What part of them; None of none."""
+        return self.noticed / len(self.judged) if self.judged else None
+
+    @property
+    def everything(self) -> bool:
+        """Whether all that is possible was tried."""
+        return self.possible == self.equivalent + len(self.judged)
+
+
+def told(mistake: Mistake, answers: Sequence[Answer]) -> Planted:
+    """A mistake with what the runs said."""
+    names = ("name", "path", "first", "last", "scope", "operator", "before", "after", "runs")
+    return Planted(**{name: getattr(mistake, name) for name in names}, answers=tuple(answers))
+
+
+def interval(noticed: int, tried: int) -> tuple[float, float]:
+    """Between which shares the one of all lies, at 95 % (E. B. Wilson, JASA 22, 1927)."""
+    share, square = noticed / tried, _Z * _Z
+    middle = (share + square / (2 * tried)) / (1 + square / tried)
+    half = _Z / (1 + square / tried) * math.sqrt(share * (1 - share) / tried + square / (4 * tried * tried))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def read(path: Path) -> Power:
+    """A result that was written. Raises `UnusableInput`."""
+    path = path / FILE if path.is_dir() else path
+    try:
+        return Power.model_validate_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnusableInput(f"{path}: {error.strerror}") from None
+    except (ValueError, ValidationError) as error:
+        raise UnusableInput(f"{path} is no result of golden power: {str(error).splitlines()[0]}") from None
+
+
+def write(path: Path, power: Power) -> None:
+    """Write a result, whole or not at all."""
+    write_whole(path, power.model_dump_json(indent=1) + "\n")
+
+
+def merged(paths: Iterable[Path]) -> Power:
+    """The results of shards put together. Raises `UnusableInput` where they are not of one whole."""
+    found = [(path, read(path)) for path in paths]
+    first_path, first = found[0]
+    for path, each in found[1:]:
+        if (each.state, each.base, each.possible) != (first.state, first.base, first.possible):
+            raise UnusableInput(f"{path} and {first_path} are not of one program, change and machine")
+        if each.shard[1] != first.shard[1]:
+            raise UnusableInput(f"{path} and {first_path} are not shards of one whole")
+    parts = sorted(each.shard[0] for _, each in found)
+    if parts != list(range(1, first.shard[1] + 1)):
+        raise UnusableInput(
+            f"shards {', '.join(map(str, parts))} of {first.shard[1]} are there: name each one once"
+        )
+    return first.model_copy(
+        update={
+            "shard": (1, 1),
+            "equivalent": sum(each.equivalent for _, each in found),
+            "planned": sum(each.planned for _, each in found),
+            "planted": tuple(planted for _, each in found for planted in each.planted),
+        }
+    )

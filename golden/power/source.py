@@ -1,0 +1,80 @@
+"""A file as operators see it: nodes of libcst, the bytes that each stands for, edits of those bytes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+from libcst.metadata import ByteSpanPositionProvider, CodeSpan, MetadataWrapper, ParentNodeProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A stretch of a file, in bytes of UTF-8, and what stands there instead."""
+
+    start: int
+    end: int
+    text: bytes
+
+    def applied(self, data: bytes, encoding: str = "utf-8") -> bytes:
+        """The file with the edit; it may be written in another encoding."""
+        text = data.decode(encoding).encode()
+        return (text[: self.start] + self.text + text[self.end :]).decode().encode(encoding)
+
+
+class Source:
+    """One parsed file; its ``data`` are in UTF-8 whatever the file's encoding.
+
+    Raises `libcst.ParserSyntaxError`, `UnicodeError`, `LookupError` for an encoding that there isn't, and
+    ValueError where libcst does not keep the file as it is.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        module = cst.parse_module(data)
+        self.encoding = module.encoding
+        self.data = module.code.encode()
+        if module.code.encode(self.encoding) != data:
+            raise ValueError("a byte order mark, or form feeds")
+        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+        self.module = wrapper.module
+        self._spans: Mapping[cst.CSTNode, CodeSpan] = wrapper.resolve(ByteSpanPositionProvider)
+        self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
+        self._starts = [0, *(at + 1 for at, byte in enumerate(self.data) if byte == 0x0A)]
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Where a node stands, without the space and the comments around it."""
+        span = self._spans[node]
+        return span.start, span.start + span.length
+
+    def text(self, node: cst.CSTNode) -> str:
+        """A node as it is written."""
+        start, end = self.span(node)
+        return self.data[start:end].decode()
+
+    def lines(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The first and the last line of a node."""
+        start, end = self.span(node)
+        return self.line(start), self.line(max(start, end - 1))
+
+    def line(self, offset: int) -> int:
+        """The line of a byte."""
+        return bisect_right(self._starts, offset)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """What a node is part of."""
+        return self._parents.get(node)
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Other text in place of a node."""
+        return Edit(*self.span(node), text.encode())
+
+    def token(self, node: cst.CSTNode, old: str, new: str) -> Edit:
+        """Another token in place of the one that a node begins with."""
+        return self.replace(node, self.text(node).replace(old, new, 1))
+
+    def swap(self, first: cst.CSTNode, second: cst.CSTNode) -> Edit:
+        """Two nodes in each other's place, with what stands between them."""
+        (a, b), (c, d) = self.span(first), self.span(second)
+        return Edit(a, d, self.data[c:d] + self.data[b:c] + self.data[a:b])

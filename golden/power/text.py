@@ -1,0 +1,111 @@
+"""Plans and results in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from golden.power.power import Plan
+from golden.power.result import Planted, Power, interval
+
+_MOST = 60
+_LONGEST = 100
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """What is going to be done."""
+    found, drawn = plan.candidates, plan.drawn
+    files = len({mistake.path for mistake in found.found})
+    part, parts = plan.wanted.shard
+    how = "all" if len(drawn) + plan.equivalent == len(found.found) else f"{len(drawn)}, drawn by chance,"
+    lines = [
+        f"plan: {len(found.found):,} mistakes can be planted in {_files(files)} on lines that "
+        f"{_runs(plan)} execute{'s' if len(plan.references) == 1 else ''}",
+        f"  {how} are tried{f' in shard {part} of {parts}' if parts > 1 else ''}: about {len(drawn)} runs, "
+        f"{_minutes(plan.seconds)} with {plan.wanted.workers} at a time, more where several runs reach it",
+    ]
+    if plan.equivalent:
+        lines.append(f"  {plan.equivalent} that make the same program, or the same one twice, are left out")
+    if found.unreached:
+        lines.append(
+            f"  {found.unreached:,} more are on lines that no run executes: nothing would notice them"
+        )
+    return lines
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _runs(plan: Plan) -> str:
+    count = len(plan.references)
+    return next(iter(plan.references)) if count == 1 else f"{count} runs"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def planted_line(number: int, planned: int, planted: Planted) -> str:
+    """How one came out, for the one who waits."""
+    last = planted.answers[-1]
+    how = last.how if not planted.noticed else f"noticed by {last.run}"
+    return f"[{number}/{planned}] {how}: {place(planted)} {planted.operator}"
+
+
+def place(planted: Planted) -> str:
+    """Where it was planted."""
+    lines = f"{planted.first}" if planted.first == planted.last else f"{planted.first}-{planted.last}"
+    return f"{planted.path}:{lines}"
+
+
+def headline(power: Power) -> str:
+    """The answer in one line."""
+    judged, noticed = len(power.judged), power.noticed
+    if not judged:
+        return "power: no planted mistake was judged"
+    found = f"power: {noticed} of {judged} planted mistakes were noticed ({100 * noticed / judged:.0f} %)"
+    crashed = sum(planted.answers[-1].how == "crashed" for planted in power.judged)
+    if crashed:
+        found += f", {crashed} of them by a crash"
+    if not power.everything:
+        low, high = interval(noticed, judged)
+        found += (
+            f"; of all {power.possible:,} that can be planted between {100 * low:.0f} and {100 * high:.0f} % "
+            "(95 % confidence)"
+        )
+    return found
+
+
+def result_lines(power: Power) -> Iterator[str]:
+    """The answer, by run and by kind, then what was not noticed."""
+    yield headline(power)
+    if len(power.planted) < power.planned:
+        yield f"  time was up after {len(power.planted)} of {power.planned}"
+    for run in power.runs:
+        answers = [a for planted in power.judged for a in planted.answers if a.run == run.name]
+        ways = Counter(answer.how for answer in answers if answer.noticed)
+        how = f" ({', '.join(f'{count} {name}' for name, count in sorted(ways.items()))})" if ways else ""
+        yield (
+            f"  {run.name}: noticed {sum(ways.values())} of {len(answers)} that it was asked about{how}; "
+            f"it executes the lines of {run.reaches:,} of {power.possible:,}"
+        )
+    if power.unreached:
+        yield f"  on lines that no run executes: {power.unreached:,} more, in {_files(len(power.silent))}"
+    missed = sorted((p for p in power.judged if not p.noticed), key=lambda p: (p.path, p.first))
+    if missed:
+        yield "not noticed:"
+    for planted in missed[:_MOST]:
+        where = f" in {planted.scope}" if planted.scope else ""
+        yield f"  {place(planted)}{where}: {planted.operator}; {', '.join(planted.runs)} ran it"
+        yield f"    - {_short(planted.before)}"
+        yield f"    + {_short(planted.after)}"
+    if len(missed) > _MOST:
+        yield f"  {len(missed) - _MOST} more"
+    for planted in power.planted:
+        if not planted.judged:
+            yield f"not tried: {place(planted)}: {planted.answers[-1].what}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

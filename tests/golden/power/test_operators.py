@@ -1,0 +1,85 @@
+"""Each operator by the cases that stand beside it, and what all of them have in common."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from golden.power.mistakes import mistakes
+from golden.power.operators import Operator, operators
+from golden.power.same import compiled, same_program
+
+MAKES = [(operator, *case) for operator in operators() for case in operator.makes]
+LEAVES = [(operator, text) for operator in operators() for text in operator.leaves]
+
+
+def made(operator: Operator, text: str) -> list[str]:
+    data = text.encode()
+    return [found.planted(data).decode() for found, _ in mistakes("a.py", data, (operator,))]
+
+
+@pytest.mark.parametrize(("operator", "before", "after"), MAKES, ids=lambda case: getattr(case, "name", None))
+def test_makes(operator: Operator, before: str, after: str) -> None:
+    found = made(operator, before)
+    assert after in found
+    assert len(after.splitlines()) == len(before.splitlines())
+    for text in found:
+        ast.parse(text)
+
+
+@pytest.mark.parametrize(("operator", "text"), LEAVES, ids=lambda case: getattr(case, "name", None))
+def test_leaves(operator: Operator, text: str) -> None:
+    assert made(operator, text) == []
+
+
+def test_what_never_runs_is_left_alone() -> None:
+    text = (
+        '"""A sum + 1."""\nfrom a import b\nx: int\ndef f(y: "1 + 1" = None) -> 3: ...\nassert x > 1, x + 1\n'
+    )
+    assert list(mistakes("a.py", text.encode())) == []
+
+
+@pytest.mark.parametrize("text", ["def (", "x = '\n", "# -*- coding: nothing -*-\nx = 1\n", "x = 1\0\n"])
+def test_nothing_of_what_is_no_python(text: str) -> None:
+    assert list(mistakes("a.py", text.encode())) == []
+
+
+def test_other_encodings_and_line_ends_stay() -> None:
+    data = "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 + z\r\n".encode("latin-1")
+    texts = {found.planted(data) for found, _ in mistakes("a.py", data)}
+    assert "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 - z\r\n".encode("latin-1") in texts
+
+
+def test_byte_order_mark_stays() -> None:
+    data = "\ufeffx = 'é'; y = 1 + z\n".encode()
+    assert "\ufeffx = 'é'; y = 1 - z\n".encode() in {m.planted(data) for m, _ in mistakes("a.py", data)}
+
+
+def test_identity_stays_when_lines_move() -> None:
+    data = b"def f(a):\n    return a + 1\n"
+    here = {found.name: found.first for found, _ in mistakes("a.py", data)}
+    there = {found.name: found.first for found, _ in mistakes("a.py", b"\n# more\n" + data)}
+    assert list(here) == list(there)
+    assert {line + 2 for line in here.values()} == set(there.values())
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("x = 1", "x = 1  # why", True),
+        ("x = 2 - 2", "x = 0", True),
+        ("x = 1", "x = 1.0", False),
+        ("x = 0.0", "x = -0.0", False),
+        ("x = (1, 2)", "x = (True, 2)", False),
+        ("if False:\n    f(1)", "if False:\n    f(2)", True),
+        ("def f(a): return a", "def f(b): return b", False),
+        ("def f(): return lambda: 1", "def f(): return lambda: 2", False),
+        ("x in {1, 2}", "x in {1, 2.0}", False),
+    ],
+)
+def test_equivalents(left: str, right: str, same: bool) -> None:
+    codes = compiled(left.encode()), compiled(right.encode())
+    assert codes[0] is not None
+    assert codes[1] is not None
+    assert same_program(*codes) is same

@@ -1,0 +1,217 @@
+"""The command on small programs: what is noticed, what is not, what may not be touched, going on, shards."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from golden.power.result import interval
+from tests.golden.project import Project, Result
+
+MAIN = """\
+import json
+import sys
+
+from work import fit
+
+log = open(sys.argv[1] + "/events.jsonl", "w")
+log.write(json.dumps({"type": "end", "result": fit(3)}) + "\\n")
+"""
+WORK = """\
+def fit(n):
+    unused = 5
+    if n > 100:
+        return n - 7
+    return n + 1
+"""
+RUN = """\
+command = ["python", "main.py", "{out}"]
+budget = 1
+
+[events]
+files = "events.jsonl"
+
+[observe]
+steps = false
+"""
+
+
+@pytest.fixture
+def small(project: Project) -> Project:
+    """`work.fit`: one line that decides, one that nobody reads, one that never runs."""
+    (project.root / "train.py").unlink()
+    project.script(MAIN, "main.py")
+    project.script(WORK, "work.py")
+    project.run_file(RUN)
+    return project
+
+
+def power(project: Project, *options: str | Path) -> Result:
+    return project.golden("power", "--root", project.root, "-n", "2", *options)
+
+
+def document(folder: Path) -> dict[str, dict[str, object]]:
+    found = json.loads((folder / "power.json").read_text())
+    return {f"{p['before']} -> {p['after']}": p for p in found["planted"]}
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None:
+    before = everything(small.root)
+    out = tmp_path / "results"
+    result = power(small, small.root / "work.py", "-o", out)
+    assert result.code == 0, result
+    assert everything(small.root) == before
+    assert "plan: 5 mistakes can be planted in 1 file on lines that train executes" in result.out
+    assert "  all are tried: about 5 runs" in result.out
+    assert "2 more are on lines that no run executes: nothing would notice them" in result.out
+    # Each of another value and the same length, in a module whose compiled form lies beside it.
+    found = document(out)
+    assert found["return n + 1 -> return n + 2"]["answers"][0]["how"] == "different"  # type: ignore[index]
+    assert found["return n + 1 -> return n - 1"]["answers"][0]["how"] == "different"  # type: ignore[index]
+    assert found["unused = 5 -> unused = 6"]["answers"][0]["how"] == "not noticed"  # type: ignore[index]
+    assert "if n > 100: -> if n > 101:" in found
+    assert "power: 2 of 5 planted mistakes were noticed (40 %)\n" in result.out
+    assert "  work.py:2 in fit: constant; train ran it\n    - unused = 5\n    + unused = 6\n" in result.out
+    schema = json.loads(power(small, "--schema").out)
+    jsonschema.validate(json.loads((out / "power.json").read_text()), schema)
+
+
+def test_share_that_is_asked_for(small: Project) -> None:
+    result = power(small, small.root / "work.py", "--mistakes", "2", "--at-least", "1")
+    assert result.code == 1
+    assert "  2, drawn by chance, are tried" in result.out
+    assert "of all 5 that can be planted between" in result.out
+
+
+def test_crash_is_told_apart(small: Project) -> None:
+    small.script('def fit(n):\n    return {4: "ok"}[n + 1]\n', "work.py")
+    result = power(small, small.root / "work.py")
+    assert result.code == 0, result
+    assert "power: 3 of 3 planted mistakes were noticed (100 %), 3 of them by a crash\n" in result.out
+
+
+def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> None:
+    """The second run of the unchanged program and each planted one find the tree as it was."""
+    small.script(
+        'from pathlib import Path\nPath("seen").touch(exist_ok=False)\nPath("main.py").touch()\n' + WORK,
+        "work.py",
+    )
+    result = power(small, small.root / "work.py", "--mistakes", "3")
+    assert result.code == 0, result
+    assert "FileExistsError" not in result.out + result.err
+
+
+def test_it_goes_on_where_it_was_stopped(small: Project, tmp_path: Path) -> None:
+    work, out = small.root / "work.py", tmp_path / "results"
+    assert power(small, work, "--mistakes", "2", "-o", out).code == 0
+    [kept] = out.glob("planted-*.jsonl")
+    first = kept.read_text()
+    # A line that was cut off by the end of the process is tried again.
+    kept.write_text(first[:-10])
+    assert power(small, work, "-o", out).code == 0
+    assert kept.read_text().startswith(first.splitlines(keepends=True)[0])
+    assert len(kept.read_text().splitlines()) == 5
+    # Results of another program are of no use, and stay where they are.
+    small.script(WORK.replace("7", "8"), "work.py")
+    assert power(small, work, "--mistakes", "1", "-o", out).code == 0
+    assert len(list(out.glob("planted-*.jsonl"))) == 2
+    kept.write_text("nonsense\n")
+    small.script(WORK, "work.py")
+    result = power(small, work, "-o", out)
+    assert (result.code, "is damaged" in result.err) == (2, True)
+
+
+def test_shards_come_to_the_whole(small: Project, tmp_path: Path) -> None:
+    work = small.root / "work.py"
+    for part in (1, 2):
+        assert power(small, work, "--shard", f"{part}/2", "-o", tmp_path / str(part)).code == 0
+    result = power(small, "--merge", tmp_path / "1", tmp_path / "2")
+    assert "power: 2 of 5 planted mistakes were noticed (40 %)\n" in result.out
+    for folders in ([tmp_path / "1"], [tmp_path / "1", tmp_path / "1"]):
+        result = power(small, "--merge", *folders)
+        assert (result.code, "name each one once" in result.err) == (2, True)
+
+
+def test_only_what_a_change_touched(small: Project) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=small.root, check=True
+        )
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "before")
+    result = power(small, "--base", "HEAD")
+    assert (result.code, "no line of Python that can run was changed since HEAD" in result.err) == (4, True)
+    small.script(WORK.replace("return n + 1", "return 1 + n"), "work.py")
+    result = power(small, "--base", "HEAD")
+    assert "plan: 2 mistakes can be planted in 1 file" in result.out
+    assert "power: 2 of 2 planted mistakes were noticed (100 %)\n" in result.out
+    # A file that is neither committed nor ignored is part of the change, and of the copies.
+    small.script("def fit(n):\n    return n * 2\n", "other.py")
+    small.script(MAIN.replace("from work", "from other"), "main.py")
+    assert "power: 2 of 2" in power(small, "--base", "HEAD", small.root / "other.py").out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code", "message"),
+    [
+        (WORK, [], 2, "say where: name files or folders, or a change with --base REF"),
+        (WORK, ["elsewhere.py"], 2, "is not in"),
+        (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
+        (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
+        (WORK, ["--merge"], 2, "name the folders of the shards' results"),
+        (WORK, ["--merge", "{root}"], 2, "No such file"),
+        (WORK, ["--merge", "{root}/work.py"], 2, "is no result of golden power"),
+        ("fit = str\n", ["{root}/work.py"], 4, "no mistake can be planted in lines that these runs execute"),
+        ("import os\nfit = lambda n: os.getpid()\n", ["{root}/work.py"], 4, "train differs from itself"),
+        ("fit = 1 / 0\n", ["{root}/work.py"], 3, "ZeroDivisionError"),
+    ],
+)
+def test_nothing_to_say(small: Project, text: str, options: list[str], code: int, message: str) -> None:
+    small.script(text, "work.py")
+    result = power(small, *(option.format(root=small.root) for option in options))
+    assert result.code == code, result
+    assert message in result.err
+
+
+def test_interval() -> None:
+    """Wilson's, against R's `prop.test(38, 40, correct = FALSE)`."""
+    low, high = interval(38, 40)
+    assert (round(low, 4), round(high, 4)) == (0.8350, 0.9862)
+    assert interval(5, 5)[1] == 1.0
+
+
+def test_run_is_ended_at_its_first_difference(project: Project, tmp_path: Path) -> None:
+    project.script("LR = 0.1\n", "rate.py")
+    text = (project.root / "train.py").read_text().replace("lr=0.1", "lr=LR")
+    project.script("from rate import LR\n" + text.replace("# AFTER STEP", "time.sleep(0.2)"))
+    result = power(project, project.root / "rate.py", "-o", tmp_path / "out")
+    assert result.code == 0, result
+    [planted] = document(tmp_path / "out").values()
+    [answer] = planted["answers"]  # type: ignore[misc]
+    assert (answer["how"], answer["what"]) == ("different", "differs at optimizer step 0")
+
+
+def test_page(small: Project, tmp_path: Path) -> None:
+    small.script(WORK.replace("unused = 5", "unused = 5  # <script>alert(1)</script>"), "work.py")
+    page = tmp_path / "power.html"
+    result = power(small, small.root / "work.py", "--html", page)
+    assert result.code == 0, result
+    text = page.read_text()
+    assert "<h1>2 of 5 planted mistakes were noticed</h1>" in text
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    # The line that nobody executes, one that nobody notices with its mistake, one of which all are noticed.
+    assert '<tr class="silent"><td class="at">4</td>' in text
+    assert '<tr class="missed"><td class="at">2</td>' in text
+    assert '<td class="line">unused = 6' in text
+    assert '<tr class="noticed"><td class="at">5</td>' in text
