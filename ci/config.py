@@ -72,6 +72,24 @@ class Evidence(_Table):
     accepted: str | None = None
 
 
+class Power(_Table):
+    """Small mistakes planted in the statements of a change: how many of them golden runs must notice.
+
+    Attributes:
+        runs: the golden runs.
+        at_least: the check fails if a smaller share is noticed.
+        paths: files and folders whose changes count.
+        minutes: for how long mistakes are planted.
+        mistakes: how many at most, drawn by chance.
+    """
+
+    runs: Annotated[tuple[str, ...], Field(min_length=1)]
+    at_least: Annotated[float, Field(ge=0, le=1)]
+    paths: Annotated[tuple[str, ...], Field(min_length=1)] = (".",)
+    minutes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
+    mistakes: Annotated[int, Field(ge=1)] | None = None
+
+
 class Throughput(_Table):
     """A run that is timed against the base, in turns.
 
@@ -115,6 +133,7 @@ class GateConfig(_Table):
         runs: golden runs, compared with their goldens, or with the base.
         counts: golden runs of which only what holds on every machine is compared.
         reads: golden runs whose device-to-host reads in per-env loops the hot-path check must know.
+        power: how many planted mistakes golden runs must notice (needs a base).
         throughput: a timed run (needs a base).
         tests: the test command.
         pythonpath: folders of the repository from which its modules are imported.
@@ -131,6 +150,7 @@ class GateConfig(_Table):
     runs: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    power: Power | None = None
     throughput: Throughput | None = None
     tests: Tests | None = None
     pythonpath: tuple[str, ...] = (".", "src")

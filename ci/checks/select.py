@@ -13,6 +13,7 @@ from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import carried_out, plan
 from ci.checks.policy import policy
+from ci.checks.power import power
 from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
@@ -31,7 +32,7 @@ def needing_base(context: Context) -> list[str]:
         return []
     config = context.config
     left = [f"throughput {config.throughput.run}"] if config.throughput else []
-    needy = [("evidence", config.evidence), ("fences", config.fences)]
+    needy = [("evidence", config.evidence), ("fences", config.fences), ("power", config.power)]
     return [*(name for name, wanted in needy if wanted), *left]
 
 
@@ -65,6 +66,8 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check(f"reads {name}", partial(reads, context, name), runs="in turn")
     if config.tests:
         yield Check("tests", partial(tests, context, config.tests))
+    if config.power and context.base:
+        yield Check("power", partial(power, context, config.power, context.base), runs="alone")
     if config.throughput and context.base:
         yield Check(
             f"throughput {config.throughput.run}",

@@ -14,6 +14,9 @@ GATE = Table(
         "hotpath": Table({"paths": keep, "baseline": same}),
         # What is accepted is shown with its reasons by the check itself.
         "evidence": Table({"paths": keep, "accepted": same, "runs": free}),
+        "power": Table(
+            {"runs": same, "at_least": at_least, "paths": keep, "minutes": at_least, "mistakes": same}
+        ),
         "fences": keep,
         "runs": keep,
         "counts": keep,

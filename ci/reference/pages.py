@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ci.config import Evidence, GateConfig, HotPath, Isolation, Tests, Throughput
+from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
 from codemods.extract import Exit, known_rules
@@ -61,6 +61,7 @@ def gate() -> str:
             "[[tool.gate.seams]]": GateSeams,
             "[tool.gate.hotpath]": HotPath,
             "[tool.gate.evidence]": Evidence,
+            "[tool.gate.power]": Power,
             "[tool.gate.throughput]": Throughput,
             "[tool.gate.tests]": Tests,
         },

@@ -17,12 +17,14 @@ from golden.power.same import compiled, same_program
 class Candidates:
     """Mistakes in drawn order; ``unreached`` counts those on lines that no run executes.
 
-    ``lines`` are the lines of files where one can be planted and no run comes by.
+    ``lines`` are the lines of files where one can be planted and no run comes by; ``idle`` are files of
+    which no line runs.
     """
 
     found: tuple[Mistake, ...]
     unreached: int
     lines: Mapping[str, tuple[int, ...]]
+    idle: tuple[str, ...]
 
 
 def candidates(
@@ -37,8 +39,12 @@ def candidates(
     """
     found: list[Mistake] = []
     unreached = 0
+    idle: list[str] = []
     lines: dict[str, set[int]] = {}
     for path in files:
+        if touched is None and not any(each.reached.files.get(path) for each in references):
+            idle.append(path)
+            continue
         ran = {each.run.name: each.reached.files.get(path, frozenset()) for each in references}
         for mistake, needed in mistakes(path, (root / path).read_bytes()):
             own = range(mistake.first, mistake.last + 1)
@@ -51,7 +57,9 @@ def candidates(
                 unreached += 1
                 lines.setdefault(path, set()).add(mistake.first)
     found.sort(key=lambda each: xxhash.xxh3_64_hexdigest(f"draw {each.name}".encode()))
-    return Candidates(tuple(found), unreached, {path: tuple(sorted(at)) for path, at in lines.items()})
+    return Candidates(
+        tuple(found), unreached, {path: tuple(sorted(at)) for path, at in lines.items()}, tuple(idle)
+    )
 
 
 def real(root: Path, drawn: Sequence[Mistake]) -> Iterator[tuple[Mistake, bool]]:

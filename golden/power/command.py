@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from golden.check.fixtures import write_whole
-from golden.check.git import changed_python, worktree
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
-from golden.power.kept import Kept
-from golden.power.power import Wanted, carry_out, make_plan
+from golden.power.measure import Request, measure
+from golden.power.power import Plan
 from golden.power.result import FILE, Power, merged, write
-from golden.power.text import plan_lines, planted_line, result_lines
-from golden.power.trees import Trees, copies
-from golden.reach.changed import changed_lines
+from golden.power.text import plan_lines, result_lines
 from golden.record import find_root, find_run, load_run, run_files
 from golden.report.plain import visible
-from golden.trace.errors import ExitCode, NothingComparable, UnusableInput
+from golden.trace.errors import ExitCode, UnusableInput
 
 _PAGE = "golden.power.page"
 _path = click.Path(path_type=Path)
@@ -85,40 +78,24 @@ def power_command(
     runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
     if not runs:
         raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
-    workers = workers or len(os.sched_getaffinity(0))
-    shared = sorted({path for run in runs if run.data for path in run.data.paths})
-    with contextlib.ExitStack() as stack:
-        trees = stack.enter_context(copies(root, workers, shared))
-        files = _files(paths, root, trees)
-        touched = _touched(root, base, files) if base is not None else None
-        if touched is not None:
-            files = [name for name in files if name in touched]
-            if not files:
-                raise NothingComparable(f"no line of Python that can run was changed since {base}")
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
-        wanted = Wanted(
-            runs=runs,
-            files=files,
-            touched=touched,
-            base=base,
-            shard=parse_shard(part) if part else (1, 1),
-            most=most,
-            minutes=minutes or None,
-            workers=workers,
-            data=data,
-        )
-        plan = make_plan(wanted, trees, out=scratch, notify=progress.say)
+    asked = Request(
+        runs=runs,
+        paths=[_below(path, root) for path in paths],
+        base=base,
+        shard=parse_shard(part) if part else (1, 1),
+        most=most,
+        minutes=minutes or None,
+        workers=workers,
+        data=data,
+        kept=out,
+    )
+
+    def begin(plan: Plan) -> bool:
         click.echo("\n".join(plan_lines(plan)))
-        if only_plan:
-            return ExitCode.IDENTICAL
-        found = carry_out(
-            plan,
-            trees,
-            Kept(out, plan.state),
-            out=scratch,
-            each=lambda number, one: progress.say(planted_line(number, len(plan.drawn), one)),
-        )
-    return _finish(found, root, out, html, at_least)
+        return not only_plan
+
+    found = measure(root, asked, say=progress.say, begin=begin)
+    return ExitCode.IDENTICAL if found is None else _finish(found, root, out, html, at_least)
 
 
 def _finish(found: Power, root: Path, out: Path | None, html: Path | None, at_least: float | None) -> int:
@@ -137,26 +114,8 @@ def _finish(found: Power, root: Path, out: Path | None, html: Path | None, at_le
     return ExitCode.DIFFERENT if at_least is not None and found.share < at_least else ExitCode.IDENTICAL
 
 
-def _files(paths: Sequence[Path], root: Path, trees: Trees) -> list[str]:
-    """The Python files among those of the tree that are at or below some paths; all of them for none."""
-    python = [name for name in trees.files if name.endswith(".py") and not (root / name).is_symlink()]
-    if not paths:
-        return python
-    chosen: set[str] = set()
-    for path in paths:
-        try:
-            below = path.resolve().relative_to(root.resolve())
-        except ValueError:
-            raise UnusableInput(f"{path} is not in {root}") from None
-        found = {name for name in python if below in (Path(name), *Path(name).parents)}
-        if not found:
-            raise UnusableInput(f"{path}: no Python file of the repository is there")
-        chosen |= found
-    return sorted(chosen)
-
-
-def _touched(root: Path, base: str, files: Sequence[str]) -> Mapping[str, frozenset[int]]:
-    known = set(files)
-    changed = [name for name in changed_python(root, base, None) if name in known]
-    with worktree(root, base, submodules=False) as before:
-        return changed_lines(before, root, changed)[1].lines
+def _below(path: Path, root: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(root.resolve()))
+    except ValueError:
+        raise UnusableInput(f"{path} is not in {root}") from None

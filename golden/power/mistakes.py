@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 import xxhash
@@ -94,7 +94,7 @@ def _walk(
         place = _place(node, outer, source, code)
         for operator in kinds:
             for edit in operator.plant(node, source):
-                yield (_of_edit(edit, place, source, code) if _holds_many(node) else place), operator, edit
+                yield _of_edit(node, edit, place, source, code), operator, edit
         inner = place
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
             inner = _Place(place.first, place.last, place.needed, (*place.scope, node.name.value))
@@ -105,7 +105,12 @@ def _place(node: cst.CSTNode, outer: _Place, source: Source, code: frozenset[int
     if isinstance(node, cst.SimpleStatementLine):
         first, last = source.lines(node)
         return _Place(first, last, code.intersection(range(first, last + 1)), outer.scope)
-    if isinstance(node, cst.BaseCompoundStatement):
+    if isinstance(node, cst.Match):
+        first, last = source.lines(node.subject)
+        return _Place(first, last, code.intersection(range(first, last + 1)), outer.scope)
+    if isinstance(
+        node, cst.BaseCompoundStatement | cst.MatchCase | cst.ExceptHandler | cst.ExceptStarHandler
+    ):
         first = source.lines(node)[0]
         body = source.lines(node.body)
         last = max(first, body[0] - 1) if isinstance(node.body, cst.IndentedBlock) else first
@@ -117,14 +122,14 @@ def _place(node: cst.CSTNode, outer: _Place, source: Source, code: frozenset[int
     return outer
 
 
-def _of_edit(edit: Edit, place: _Place, source: Source, code: frozenset[int]) -> _Place:
-    """The place of a change of several statements: it must run where it begins."""
-    first, last = source.line(edit.start), source.line(edit.end - 1)
-    return _Place(first, last, code & {first}, place.scope)
-
-
-def _holds_many(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.IndentedBlock | cst.Module)
+def _of_edit(node: cst.CSTNode, edit: Edit, place: _Place, source: Source, code: frozenset[int]) -> _Place:
+    """Where an edit stands, and what must run: of several statements the first, of one its own lines."""
+    first, last = source.line(edit.start), source.line(max(edit.start, edit.end - 1))
+    if isinstance(node, cst.IndentedBlock | cst.Module):
+        return _Place(first, last, code & {first}, place.scope)
+    # A part of a long expression may be left out, as in a conditional one.
+    own = place.needed.intersection(range(first, last + 1))
+    return replace(place, needed=own) if own else place
 
 
 def _is_body(node: cst.CSTNode) -> bool:

@@ -20,6 +20,10 @@ from golden.record import Run
 from golden.trace.errors import NothingComparable
 
 
+class NothingChanged(NothingComparable):
+    """A change has no statement in which a mistake can be planted, whether it runs or not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What is asked for.
@@ -74,6 +78,8 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
     root = trees.all[0].root
     possible = candidates(root, wanted.files, found, wanted.touched)
     if not possible.found:
+        if wanted.touched is not None and not possible.unreached:
+            raise NothingChanged(f"nothing that changed since {wanted.base} can hold a mistake")
         where = "changed lines of Python" if wanted.touched is not None else "lines"
         raise NothingComparable(
             f"no mistake can be planted in {where} that these runs execute "
@@ -141,6 +147,7 @@ def carry_out(
         possible=len(plan.candidates.found),
         unreached=plan.candidates.unreached,
         silent=dict(plan.candidates.lines),
+        idle=plan.candidates.idle,
         equivalent=plan.equivalent,
         shard=wanted.shard,
         planned=len(plan.drawn),

@@ -85,6 +85,7 @@ class Power(_Table):
         possible: how many mistakes can be planted on lines that the runs execute.
         unreached: how many only on lines that none executes.
         silent: of files, the lines of those.
+        idle: files of which no line runs; what could be planted in them is not counted.
         equivalent: how many of those drawn make the same program, or one that was drawn already.
         shard: which part of them, of how many.
         planned: how many were to be tried; fewer are there where time ran out.
@@ -98,6 +99,7 @@ class Power(_Table):
     possible: int
     unreached: int
     silent: dict[str, tuple[int, ...]]
+    idle: tuple[str, ...]
     equivalent: int
     shard: tuple[int, int]
     planned: int

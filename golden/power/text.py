@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from golden.power.power import Plan
 from golden.power.result import Planted, Power, interval
 
-_MOST = 60
+_MOST, _FEW = 60, 4
 _LONGEST = 100
 
 
@@ -30,11 +30,18 @@ def plan_lines(plan: Plan) -> list[str]:
         lines.append(
             f"  {found.unreached:,} more are on lines that no run executes: nothing would notice them"
         )
+    if found.idle:
+        lines.append(f"  {_files(len(found.idle))} of which no line runs: {_names(found.idle)}")
     return lines
 
 
 def _files(count: int) -> str:
     return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _names(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
+    return f"{', '.join(paths[:_FEW])}{more}"
 
 
 def _runs(plan: Plan) -> str:
@@ -92,6 +99,8 @@ def result_lines(power: Power) -> Iterator[str]:
         )
     if power.unreached:
         yield f"  on lines that no run executes: {power.unreached:,} more, in {_files(len(power.silent))}"
+    if power.idle:
+        yield f"  {_files(len(power.idle))} of which no line runs: {_names(power.idle)}"
     missed = sorted((p for p in power.judged if not p.noticed), key=lambda p: (p.path, p.first))
     if missed:
         yield "not noticed:"

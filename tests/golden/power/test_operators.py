@@ -51,6 +51,38 @@ def test_other_encodings_and_line_ends_stay() -> None:
     assert "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 - z\r\n".encode("latin-1") in texts
 
 
+def test_every_statement_of_python_has_its_lines() -> None:
+    text = """
+match a + 1:
+    case [1, x] if x > 2:
+        y = 3
+    case _:
+        pass
+try:
+    z = 4
+except* (A, f(5)):
+    w = 6
+async def g():
+    async with h(7) as k:
+        return 8
+while v > 9:
+    u = 10
+"""
+    lines = {found.first: needed for found, needed in mistakes("a.py", text.encode())}
+    assert lines[2] == {2}
+    assert lines[3] == {3}
+    assert lines[9] == {9}
+    assert lines[12] == {12}
+    assert set(lines) == {2, 3, 4, 8, 9, 10, 12, 13, 14, 15}
+
+
+def test_part_of_a_long_expression_has_its_own_lines() -> None:
+    text = "x = (\n    a + 1\n    if b\n    else c + 2\n)\n"
+    needed = {(found.operator, found.after): lines for found, lines in mistakes("a.py", text.encode())}
+    assert needed["arithmetic", "a - 1"] == {2}
+    assert needed["constant", "else c + 3"] == {4}
+
+
 def test_byte_order_mark_stays() -> None:
     data = "\ufeffx = 'é'; y = 1 + z\n".encode()
     assert "\ufeffx = 'é'; y = 1 - z\n".encode() in {m.planted(data) for m, _ in mistakes("a.py", data)}

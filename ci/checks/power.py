@@ -1,0 +1,40 @@
+"""Small mistakes planted in the statements of the change: whether golden runs would have noticed."""
+
+from __future__ import annotations
+
+from ci.base import Base
+from ci.checks.check import Context
+from ci.checks.sides import runs_of
+from ci.config import Power
+from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
+from golden.power.measure import Request, measure
+from golden.power.power import NothingChanged
+from golden.power.text import headline, result_lines
+from golden.trace.errors import GoldenError
+
+
+def power(context: Context, wanted: Power, base: Base) -> Verdict:
+    """Plant mistakes until time is up; the share that is noticed must be large enough."""
+    try:
+        asked = Request(
+            runs=[runs_of(context, base, name).head for name in wanted.runs],
+            paths=[] if "." in wanted.paths else wanted.paths,
+            base=base.commit,
+            most=wanted.mistakes,
+            minutes=wanted.minutes,
+            data=context.data,
+        )
+        found = measure(context.root, asked, say=lambda message: None)
+    except NothingChanged as error:
+        return Passed(str(error))
+    except GoldenError as error:
+        return CouldNotRun(str(error))
+    if found is None or found.share is None:
+        return CouldNotRun("no planted mistake was judged")
+    told = headline(found).partition(": ")[2]
+    if found.share >= wanted.at_least:
+        return Passed(told)
+    missed = (planted for planted in found.judged if not planted.noticed)
+    places = (Place(f"nothing notices {each.after}", each.path, each.first) for each in missed)
+    kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
+    return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)

@@ -1,0 +1,111 @@
+"""From a tree and what is asked for to the answer: copies, plan, trials."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from golden.check.git import changed_python, worktree
+from golden.power.kept import Kept
+from golden.power.power import NothingChanged, Plan, Wanted, carry_out, make_plan
+from golden.power.result import Planted, Power
+from golden.power.text import planted_line
+from golden.power.trees import Trees, copies
+from golden.reach.changed import changed_lines
+from golden.record import Run
+from golden.trace.errors import UnusableInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        runs: the golden runs.
+        paths: files and folders, relative to the tree; none for all of it.
+        base: a git ref: only statements that the working tree changed since.
+        shard: which part of all mistakes, of how many.
+        most: how many at most.
+        minutes: for how long mistakes are begun; None for no limit.
+        workers: how many programs run at a time; None for one per core.
+        data: the folder for runs that take one.
+        kept: a folder for results, from which the same request goes on.
+    """
+
+    runs: Sequence[Run]
+    paths: Sequence[str] = ()
+    base: str | None = None
+    shard: tuple[int, int] = (1, 1)
+    most: int | None = None
+    minutes: float | None = 10.0
+    workers: int | None = None
+    data: Path | None = None
+    kept: Path | None = None
+
+
+def measure(
+    root: Path,
+    asked: Request,
+    *,
+    say: Callable[[str], None],
+    begin: Callable[[Plan], bool] = lambda plan: True,
+) -> Power | None:
+    """Plant mistakes in copies of the tree ``root``; None where ``begin``, given the plan, says no.
+
+    Raises `NothingComparable` where no mistake can be tried, and other `GoldenError`.
+    """
+    workers = asked.workers or len(os.sched_getaffinity(0))
+    shared = sorted({path for run in asked.runs if run.data for path in run.data.paths})
+    with contextlib.ExitStack() as stack:
+        trees = stack.enter_context(copies(root, workers, shared))
+        files = _files(asked.paths, root, trees)
+        touched = _touched(root, asked.base, files) if asked.base is not None else None
+        if touched is not None:
+            files = [name for name in files if name in touched]
+            if not files:
+                raise NothingChanged(f"no line of Python that can run was changed since {asked.base}")
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
+        wanted = Wanted(
+            runs=asked.runs,
+            files=files,
+            touched=touched,
+            base=asked.base,
+            shard=asked.shard,
+            most=asked.most,
+            minutes=asked.minutes,
+            workers=workers,
+            data=asked.data,
+        )
+        plan = make_plan(wanted, trees, out=scratch, notify=say)
+        if not begin(plan):
+            return None
+
+        def each(number: int, planted: Planted) -> None:
+            say(planted_line(number, len(plan.drawn), planted))
+
+        return carry_out(plan, trees, Kept(asked.kept, plan.state), out=scratch, each=each)
+
+
+def _files(paths: Sequence[str], root: Path, trees: Trees) -> list[str]:
+    """The Python files among those of the tree that are at or below some paths; all of them for none."""
+    python = [name for name in trees.files if name.endswith(".py") and not (root / name).is_symlink()]
+    if not paths:
+        return python
+    chosen: set[str] = set()
+    for path in map(Path, paths):
+        found = {name for name in python if path in (Path(name), *Path(name).parents)}
+        if not found:
+            raise UnusableInput(f"{path}: no Python file of the repository is there")
+        chosen |= found
+    return sorted(chosen)
+
+
+def _touched(root: Path, base: str, files: Sequence[str]) -> Mapping[str, frozenset[int]]:
+    known = set(files)
+    changed = [name for name in changed_python(root, base, None) if name in known]
+    with worktree(root, base, submodules=False) as before:
+        return changed_lines(before, root, changed)[1].lines

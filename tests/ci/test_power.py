@@ -1,0 +1,93 @@
+"""The check of how much the golden runs would notice of a change."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ci.gate import main
+
+BEFORE = """\
+import json
+import sys
+
+
+def fit(n):
+    rate = 2
+    if n > 100:
+        return 0
+    return n + rate
+
+
+with open(sys.argv[1] + "/log.jsonl", "w") as log:
+    log.write(json.dumps({"type": "end", "result": fit(3)}) + "\\n")
+"""
+RUN = """\
+command = ["python", "main.py", "{out}"]
+budget = 2.0
+
+[observe]
+steps = false
+
+[events]
+files = "log.jsonl"
+"""
+CONFIG = '[tool.gate.power]\nruns = ["fit"]\nat_least = 0.9\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "nobody")
+    root = tmp_path / "repository"
+    (root / "golden" / "runs").mkdir(parents=True)
+    (root / "golden" / "runs" / "fit.toml").write_text(RUN)
+    (root / "main.py").write_text(BEFORE)
+    (root / "pyproject.toml").write_text(CONFIG)
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run(["git", *arguments], cwd=root, check=True)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "told"),
+    [
+        ("return n + rate", "return rate + n", 0, "1 of 1 planted mistakes were noticed (100 %)"),
+        (
+            "if n > 100",
+            "if 100 < n",
+            1,
+            "0 of 2 planted mistakes were noticed (0 %); at least 90% are wanted",
+        ),
+        (
+            "return 0",
+            "return int(0)",
+            1,
+            "no mistake can be planted in changed lines of Python that these runs",
+        ),
+        ("    rate = 2\n", "    rate = 2  # why\n", 0, "1 of 1 planted mistakes were noticed"),
+        ("def fit", "# why\ndef fit", 0, "no line of Python that can run was changed since"),
+        ("import json\n", "import json, os\n", 0, "can hold a mistake"),
+        ("n + rate", "n + rate + id(n)", 1, "fit differs from itself on a second run"),
+    ],
+)
+def test_change(
+    repository: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: int, told: str
+) -> None:
+    (repository / "main.py").write_text(BEFORE.replace(old, new))
+    out = repository.parent / "out"
+    assert main(["--root", str(repository), "--base", "HEAD", "--only", "power", "--out", str(out)]) == code
+    assert told in " ".join(capsys.readouterr().out.split())
+    if "wanted" in told:
+        assert "+ if 101 < n:" in (out / "power.txt").read_text()
+
+
+def test_less_can_not_be_asked_for(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "pyproject.toml").write_text(CONFIG.replace("0.9", "0.1"))
+    assert main(["--root", str(repository), "--base", "HEAD", "--only", "policy"]) == 1
+    assert "power.at_least was 0.9, is 0.1" in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_a_base_it_is_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(repository)]) == 2
+    assert "power need --base REF" in capsys.readouterr().err
