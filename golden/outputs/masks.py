@@ -22,6 +22,8 @@ _SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 _NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
 _ITEM = r"(?:[A-Za-z]+|\d+)"
+# Absolute, or below what stands for a folder by then.
+_FOLDERS = r"(?:(?<![\w/~}])|~|\{\w+\})(?:/[^\s'\",:()/]+)*"
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
@@ -40,6 +42,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}(?![\w/])", "<duration>"),
         (r"\b0x[0-9a-fA-F]{6,}\b", "<address>"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
+        (rf"{_FOLDERS}/(?:site|dist)-packages/", "{packages}/"),
+        (rf"{_FOLDERS}/lib/python3\.\d+/", "{python}/"),
         (r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+", "<temporary>"),
         (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
         (r"\.py:\d+", ".py:<line>"),
