@@ -42,9 +42,9 @@ from golden.reach.changed import changed_lines
 from golden.reach.reached import Reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import render, render_localized, render_reads, render_verdict
+from golden.report import closely, render, render_localized, render_reads, render_verdict
 from golden.report.command import report_command
-from golden.report.pairs import trace_pairs
+from golden.report.pairs import LOCALIZED, trace_pairs
 from golden.report.plain import visible
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
@@ -361,6 +361,7 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
         )
     else:
         click.echo(render_localized(found))
+        write_whole(out / LOCALIZED, json.dumps(closely(found), indent=1) + "\n")
 
 
 @click.command()

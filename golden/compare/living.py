@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from golden.compare.outcome import KindChange, LivingState, ModuleChange, TensorChange
-from golden.trace.living import MODULE_KINDS, Look, ModuleState, OwnGenerator
+from golden.trace.kinds import MODULE_KINDS
+from golden.trace.living import Look, ModuleState, OwnGenerator
 from golden.trace.tolerance import Tolerance, find
 from golden.trace.trace import Process
 
@@ -40,7 +41,8 @@ def compare_living(
         why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
         return LivingResult((), 0, why)
     others = {look.name: look for look in right.looks}
-    kept = _gone_on_one_side(left.looks, right.looks)
+    # At the end one side has them as they went, and the other as they are then.
+    kept = left.looks[-1].gone ^ right.looks[-1].gone
     found: list[LivingState] = []
     compared = 0
     alone: dict[str, None] = {}
@@ -61,17 +63,6 @@ def compare_living(
             )
         before = look.name
     return LivingResult(tuple(found), compared, (*_unlooked(left, right), *_alone(alone)))
-
-
-def _gone_on_one_side(left: Sequence[Look], right: Sequence[Look]) -> frozenset[str]:
-    """Modules that the last look has as they went on one side, and as they are on the other."""
-    gone = [
-        {module.label for module in looks[-1].modules} - {module.label for module in looks[-2].modules}
-        if len(looks) > 1
-        else set()
-        for looks in (left, right)
-    ]
-    return frozenset(gone[0] ^ gone[1])
 
 
 def _without(look: Look, labels: frozenset[str]) -> Look:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -42,8 +42,7 @@ class EnvRule:
         return None
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """Names for what one optimizer holds.
 
     They hold while the registry gives the ``version`` of what is ``below``: the identities of the outermost
@@ -115,8 +114,18 @@ def gather(
         *buffers,
         *[parameter.grad for parameter in params],
         *params,
-        *[value for parameter in params for value in state.get(parameter, _NO_STATE).values()],
+        *[value for held in _states(params, state) for value in held.values()],
     ]
+
+
+def _states(
+    params: list[torch.Tensor], state: Mapping[torch.Tensor, Mapping[str, Any]]
+) -> Iterable[Mapping[str, Any]]:
+    """What an optimizer keeps for each of its parameters, in their order."""
+    # Looking up a tensor calls Python code; most optimizers fill their state in the order of parameters.
+    if len(state) == len(params) and all(map(operator.is_, state, params)):
+        return state.values()
+    return [state.get(parameter, _NO_STATE) for parameter in params]
 
 
 def titles(

@@ -10,14 +10,13 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from ..trace.living import MODULE_KINDS
+from ..trace.kinds import MODULE_KINDS
 from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
@@ -28,17 +27,17 @@ _NO_EXTRA = nn.Module.get_extra_state
 _Tables = list[tuple[str, dict[str, Any], dict[str, Any]]]
 
 
-@dataclass
 class _Followed:
     """What is known about one root."""
 
-    label: str
-    # What holds its tensors, which outlives it by a moment: never the tensors, which it may replace.
-    tables: _Tables = field(default_factory=list)
-    plan: Plan | None = None
-    named_for: list[tuple[str, str]] = field(default_factory=list)
-    form: int = -1
-    state: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, label: str) -> None:
+        self.label = label
+        # What holds its tensors, which outlives it by a moment: never the tensors, which it may replace.
+        self.tables: _Tables = []
+        self.plan: Plan | None = None
+        self.named_for: list[tuple[str, str]] = []
+        self.form = -1
+        self.state: dict[str, Any] = {}
 
 
 class Living:

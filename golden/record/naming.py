@@ -8,8 +8,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -19,8 +18,7 @@ from torch.nn.modules import module as hooks
 _TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel"}
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a tensor lives: its outermost module, the dotted name below it, and the modules on the way."""
 
     root: nn.Module
@@ -28,8 +26,7 @@ class Place:
     chain: tuple[nn.Module, ...]
 
 
-@dataclass(frozen=True)
-class _WeakPlace:
+class _WeakPlace(NamedTuple):
     root: weakref.ref[nn.Module]
     name: str
     chain: tuple[weakref.ref[nn.Module], ...]

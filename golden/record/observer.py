@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import io
 import json
 import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from multiprocessing import util
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ..trace.canary import canary
 from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
 from ..trace.kernels import families
-from ..trace.living import END
+from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .handmade import Handmade
@@ -44,20 +44,19 @@ from .written import EventLines
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-@dataclass
 class Watched:
     """What is known about one optimizer."""
 
-    number: int
-    last_step: int = -1
-    names: layouts.Names | None = None
-    named_for: list[int] = field(default_factory=list)
-    plan: Plan | None = None
-    layout: int = -1
-    described: tuple[Any, ...] = ()
-    settings: layouts.Settings = field(default_factory=layouts.Settings)
-    written: dict[str, str] = field(default_factory=dict)
-    buffers: list[torch.Tensor | None] = field(default_factory=list)
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.last_step = self.layout = -1
+        self.names: layouts.Names | None = None
+        self.named_for: list[int] = []
+        self.plan: Plan | None = None
+        self.described: tuple[Any, ...] = ()
+        self.settings = layouts.Settings()
+        self.written: dict[str, str] = {}
+        self.buffers: list[torch.Tensor | None] = []
 
 
 class Observer:
@@ -171,13 +170,19 @@ class Observer:
         }
         (self._folder / "process.json").write_text(json.dumps(about), encoding="utf-8")
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, Any], digests: Mapping[str, str] | None = None) -> None:
         if self._lines is None:
             if not self._folder.exists():
                 self._write_process()
-            self._lines = (self._folder / "steps.jsonl").open("w", encoding="utf-8")
-        self._lines.write(_encode(record) + "\n")
-        self._lines.flush()
+            # Not buffered: how many steps were taken is asked while the program runs.
+            self._lines = io.FileIO(self._folder / "steps.jsonl", "w")
+        text = _encode(record)
+        if digests:
+            # Hexadecimal digits need no encoding, which is slow for many.
+            text = "".join([text[:-1], *[f',"{kind}":"{digits}"' for kind, digits in digests.items()], "}"])
+        line = memoryview(f"{text}\n".encode())
+        while line:
+            line = line[self._lines.write(line) :]
 
     def _on_backward(self, tensors: Any) -> None:
         loss = tensors[0] if isinstance(tensors, (tuple, list)) and len(tensors) == 1 else tensors
@@ -205,7 +210,7 @@ class Observer:
         self._stop_log()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             self._step(optimizer)
-            if self._living is not None and is_due(self._steps - 1):
+            if self._living is not None and is_due(self._steps - 1, 2):
                 self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
         self._seconds += time.thread_time() - begun
@@ -265,7 +270,6 @@ class Observer:
             "step": self._steps,
             "optimizer": watched.number,
             "layout": watched.layout,
-            **plan.digests(tensors),
             "losses": self._take_losses(),
             "settings": _changed(watched.written, settings),
             "rng": self._generators.digests(),
@@ -273,7 +277,7 @@ class Observer:
             **self._take_written(),
         }
         watched.written = settings
-        self._write(record)
+        self._write(record, plan.digests(tensors))
         if self._steps in self._dense:
             self._save(f"dense/step-{self._steps:06d}", plan.titled(tensors))
         watched.last_step = self._steps

@@ -1,8 +1,8 @@
 """When to look at everything that lives: after optimizer steps, at ends of epochs, when a file is written.
 
 Each kind of occasion is taken at first every time, then ever less often: 8 times for each doubling of its
-number, so that a long run costs no more of its time than a short one. What is taken depends on
-numbers only, never on time, so that two runs look at the same places.
+number (4 for steps, which show what they step themselves), so that a long run costs no more of its time than
+a short one. What is taken depends on numbers only, never on time, so that two runs look at the same places.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from torch.utils.data import DataLoader
 
 from .replace import put
 
-_ALWAYS_AT_FIRST = 16
 _WRITING = frozenset("wax+")
 
 
-def is_due(number: int) -> bool:
-    """Whether to look at the occasion with this number, which counts from 0."""
-    return number < _ALWAYS_AT_FIRST or not number & ((1 << (number.bit_length() - 4)) - 1)
+def is_due(number: int, often: int = 3) -> bool:
+    """Whether to look at the occasion with this number, from 0: 2 ** ``often`` times for each doubling."""
+    return not number >> (often + 1) or not number & ((1 << (number.bit_length() - often - 1)) - 1)
 
 
 class Occasions:

@@ -39,7 +39,7 @@ class Generators:
         numpy = sys.modules.get("numpy")
         if numpy is not None:
             found["numpy"] = self._of_numpy(numpy, complete)
-        found["torch"] = hex_digest(torch.get_rng_state())
+        found["torch"] = hex_digest(torch.default_generator.get_state())
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             for index in range(torch.cuda.device_count()):
                 found[f"cuda:{index}"] = hex_digest(torch.cuda.get_rng_state(index))

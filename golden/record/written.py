@@ -6,7 +6,6 @@ import contextlib
 import gc
 import io
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,16 @@ _MAGIC = frozenset("*?[")
 _LOOK_EVERY = 16
 
 
-@dataclass
 class _File:
     """One event file: how far it was read, its complete lines, what stands behind the last of them."""
 
-    size: int = 0
-    lines: int = 0
-    rest: bytes = b""
-    writer: Any = None
-    calls: int = 0
+    __slots__ = ("calls", "lines", "path", "rest", "size", "writer")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.size = self.lines = self.calls = 0
+        self.rest = b""
+        self.writer: Any = None
 
 
 class EventLines:
@@ -44,38 +44,42 @@ class EventLines:
         return [str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)]
 
     def _count(self, name: str) -> int:
-        path = str(self._folder / name)
-        if not os.path.exists(path):  # noqa: PTH110 - quicker, and this runs at every step
-            return 0
-        file = self._files.setdefault(name, _File())
-        self._flush(file, path)
+        file = self._files.get(name)
+        if file is None:
+            file = self._files[name] = _File(str(self._folder / name))
         try:
-            size = os.stat(path).st_size  # noqa: PTH116 - as above
+            # A file that was removed, or isn't there yet, has no lines, whoever has it open.
+            size = os.stat(file.path).st_size  # noqa: PTH116 - quicker, and this runs at every step
+            if self._flush(file):
+                size = os.stat(file.path).st_size  # noqa: PTH116 - as above
             if size != file.size:
-                self._read(file, path, size)
+                self._read(file, size)
         except OSError:
             return 0
         return file.lines
 
-    def _read(self, file: _File, path: str, size: int) -> None:
+    def _read(self, file: _File, size: int) -> None:
         if size < file.size:
             file.size, file.lines, file.rest = 0, 0, b""
-        with io.FileIO(path) as raw:
+        with io.FileIO(file.path) as raw:
             raw.seek(file.size)
             fresh = raw.read(size - file.size)
         *lines, file.rest = (file.rest + fresh).split(b"\n")
         file.lines += sum(1 for line in lines if line.strip())
         file.size += len(fresh)
 
-    def _flush(self, file: _File, path: str) -> None:
+    def _flush(self, file: _File) -> bool:
+        """Have the program's writer write what it buffers; false if there is none."""
         if file.writer is None or file.writer.closed:
             file.writer = None
-            if file.calls % _LOOK_EVERY == 0 and _is_open(path):
-                file.writer = _writer(path)
+            if file.calls % _LOOK_EVERY == 0 and _is_open(file.path):
+                file.writer = _writer(file.path)
             file.calls += 1
-        if file.writer is not None:
-            with contextlib.suppress(OSError, ValueError):
-                file.writer.flush()
+        if file.writer is None:
+            return False
+        with contextlib.suppress(OSError, ValueError):
+            file.writer.flush()
+        return True
 
 
 def _is_open(path: str) -> bool:

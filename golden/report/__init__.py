@@ -2,6 +2,6 @@
 
 from golden.report.reads import render_reads
 from golden.report.text import render
-from golden.report.verdicts import render_localized, render_verdict
+from golden.report.verdicts import closely, render_localized, render_verdict
 
-__all__ = ["render", "render_localized", "render_reads", "render_verdict"]
+__all__ = ["closely", "render", "render_localized", "render_reads", "render_verdict"]

@@ -43,6 +43,8 @@ class RunReport:
     growths: tuple[Growth, ...]
     growths_left_out: int
     timeline: Timeline
+    # What `golden ab --localize` found when it ran both sides again.
+    closely: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -72,7 +74,9 @@ class Told:
     tolerated: bool = False
 
 
-def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> RunReport:
+def build(
+    left: Trace, right: Trace, *, left_title: str, right_title: str, closely: Sequence[str] = ()
+) -> RunReport:
     """Compare two traces and gather what there is to show."""
     comparison = compare(left, right)
     judged = not isinstance(comparison, NotComparable)
@@ -92,6 +96,7 @@ def build(left: Trace, right: Trace, *, left_title: str, right_title: str) -> Ru
         growths=drift,
         growths_left_out=left_out,
         timeline=timeline(left, allowed, changes) if judged else Timeline((), (), (), {}, 0),
+        closely=tuple(closely),
     )
 
 

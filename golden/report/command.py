@@ -15,7 +15,7 @@ from golden.report.build import RunReport, Told, build
 from golden.report.headlines import told_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
-from golden.report.pairs import trace_pairs
+from golden.report.pairs import localized, trace_pairs
 from golden.report.plain import visible
 from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
@@ -91,7 +91,8 @@ def _of_result(folder: Path, result: Result) -> RunReport | Told:
 def _report(left: Path, right: Path) -> RunReport:
     a, b = load_trace(left), load_trace(right)
     try:
-        return build(a, b, left_title=str(left), right_title=str(right))
+        found = localized(left, right)
+        return build(a, b, left_title=str(left), right_title=str(right), closely=found)
     except SafetensorError as error:
         raise UnusableInput(
             f"a file of tensors in {left} or {right} is damaged: {error}; record that side again"

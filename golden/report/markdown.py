@@ -46,6 +46,7 @@ def _section(report: RunReport | Told) -> str:
         text = report.text
     else:
         text = render(report.comparison, left=report.left_title, right=report.right_title)
+        text = "\n".join([text, *report.closely])
     body = "\n".join(visible(line, _LINE) for line in text.splitlines())
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
     return f"## {code(report.name)}\n\n{fence}text\n{body}\n{fence}\n"

@@ -87,6 +87,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
         "first": describe(report.divergences[0])[0] if report.divergences else "",
         "facts": facts(report.divergences[0]) if report.divergences else (),
+        "closely": report.closely,
         "around": around(report),
         "tensors": known[:_TENSORS],
         "more_tensors": known[_TENSORS : _TENSORS + _MORE],

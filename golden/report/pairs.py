@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from golden.trace.errors import UnusableInput
+
+# What `golden ab --localize` found, as lines, beside the traces of both sides.
+LOCALIZED = "localized.json"
+
+
+def localized(left: Path, right: Path) -> list[str]:
+    """What was found when the runs of two traces were run again, closely; nothing where they were not.
+
+    Raises `UnusableInput` if the file that says it is damaged.
+    """
+    left, right = left.resolve(), right.resolve()
+    path = left.parent / LOCALIZED
+    if left.parent != right.parent or (left.name, right.name) != ("base", "head") or not path.exists():
+        return []
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
+        raise UnusableInput(f"{path} is damaged; remove it, or run `golden ab --localize` again")
+    return found
 
 
 def trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:

@@ -50,7 +50,13 @@ def _agreement(verdict: Property, agreement: Agreement) -> str:
 
 def render_localized(found: Localized) -> str:
     """The step with its values, and the operation where the sides part."""
-    lines = [render(found.comparison, left=found.left.title, right=found.right.title)]
+    head = render(found.comparison, left=found.left.title, right=found.right.title)
+    return "\n".join([head, *closely(found)])
+
+
+def closely(found: Localized) -> list[str]:
+    """The operation and the line where the sides part, for each process."""
+    lines = []
     for process, located in found.operations:
         prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
         lines += [f"{prefix}: {line}" for line in _located(located)]
@@ -59,7 +65,7 @@ def render_localized(found: Localized) -> str:
         lines.append(f"{prefix}: {_line(change)}")
     if not found.operations:
         lines.append(f"no operation was logged before step {found.step} on both sides")
-    return "\n".join(lines)
+    return lines
 
 
 def _located(found: Located) -> list[str]:

@@ -14,6 +14,8 @@ import torch
 import xxhash
 
 DIGEST_BYTES = 16
+# Tensors whose bytes don't lie in logical order are copied into memory that is kept up to this size.
+_KEPT_AT_MOST = 8 << 20
 # The observer counts calls of the program, not its own; and a method is called fastest by `map`.
 _pointer = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
@@ -70,6 +72,8 @@ class Flat:
         self._devices = [list(by_type.values()) for by_type in groups.values()]
         # Nothing that `views` gives keeps its memory alive: the caller holds the tensors, this the copies.
         self._copies: list[torch.Tensor] = []
+        self._kept: dict[int, torch.Tensor] = {}
+        self._room = _KEPT_AT_MOST
 
     def views(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
         """The bytes of each tensor, as buffers: valid while the tensors and this live, till the next call."""
@@ -98,8 +102,7 @@ class Flat:
             tensors = list(tensors)
             for number, tensor in enumerate(tensors):
                 if not tensor.is_contiguous() or tensor.is_neg():
-                    tensors[number] = tensor.resolve_neg().contiguous()
-                    self._copies.append(tensors[number])
+                    tensors[number] = self._copied(number, tensor)
         pointers = list(map(_pointer, tensors))
         if pointers != self._pointers:
             # Most tensors stay where they are, and making a buffer costs more than hashing a small one.
@@ -108,6 +111,20 @@ class Flat:
                     self._memories[number] = _at(pointer, self._sizes[self._host[number]])
             self._pointers = pointers
         return self._memories
+
+    def _copied(self, number: int, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor in logical order; where it was before, as far as there is room."""
+        kept = self._kept.get(number)
+        if kept is not None:
+            return kept.copy_(tensor)
+        copy = tensor.resolve_neg().clone(memory_format=torch.contiguous_format)
+        size = copy.numel() * copy.element_size()
+        if size <= self._room:
+            self._room -= size
+            self._kept[number] = copy
+        else:
+            self._copies.append(copy)
+        return copy
 
     def digests(self, tensors: Sequence[torch.Tensor]) -> bytes:
         """The digests of all tensors, one after another (16 bytes each)."""

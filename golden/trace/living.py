@@ -1,7 +1,4 @@
-"""What lives in a process besides what optimizers step: modules, and generators of the program's own.
-
-Loaded by the program under test under a private name, so it imports only the standard library.
-"""
+"""What lives in a process besides what optimizers step: modules, and generators of the program's own."""
 
 from __future__ import annotations
 
@@ -9,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-MODULE_KINDS = ("params", "buffers")
-# The look at the end of the process; what went before is in it, too, as it went.
-END = "the end"
+from golden.trace.kinds import MODULE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,8 @@ class Look:
     """What lived on one occasion: before the step ``number``, or ``after`` it; None for the end.
 
     ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
-    ``unseeded`` counts generators that were made without a seed, ``beyond`` modules that were too many.
+    ``gone`` names the modules that went before it, which are among its ``modules`` as they went, ``unseeded``
+    counts generators that were made without a seed, ``beyond`` modules that were too many.
     """
 
     name: str
@@ -71,6 +67,7 @@ class Look:
     after: bool
     modules: tuple[ModuleState, ...]
     generators: tuple[OwnGenerator, ...] | None
+    gone: frozenset[str] = frozenset()
     unseeded: int = 0
     beyond: int = 0
 
@@ -116,6 +113,7 @@ class Looks:
                 record["after"],
                 modules,
                 self._generators,
+                frozenset(module.label for module in self._gone) if last else frozenset(),
                 record.get("unseeded", 0),
                 record.get("beyond", 0),
             )

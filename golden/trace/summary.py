@@ -12,7 +12,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict
 
 from golden.trace.events import Event, lookup
-from golden.trace.living import END
+from golden.trace.kinds import END
 from golden.trace.outputs import Output, leaves
 from golden.trace.reads import totals
 from golden.trace.streams import streams

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.compare import Different, Identical, compare
-from golden.compare.living import paired
+from golden.compare.living import compare_living, paired
 from golden.compare.outcome import LivingState
 from golden.record.occasions import is_due
 from golden.trace.trace import Trace, load_trace
@@ -135,12 +136,30 @@ def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace
         "pool = ThreadPoolExecutor(1); pool.submit(int).result(); (out / 'a.txt').write_text('done')",
     )
     found = compare(recorded(), longer)
+    gone = longer.processes[0].looks[-1].gone ^ recorded().processes[0].looks[-1].gone
+    assert gone <= {module.label for module in longer.processes[0].looks[-1].modules}
     # The pool that is left behind ends when the interpreter does, and no value or file differs.
     assert isinstance(found, Identical)
     told = " ".join(found.compared.uncompared)
     assert "what lived on one side only (Sequential#2, numpy generator made at" in told
     assert "own generators while threads may draw from them" in told
     assert "2 generators made without a seed" in told
+
+
+def test_what_went_just_before_the_end_is_not_what_the_other_side_has_then(
+    recorded: Callable[..., Trace],
+) -> None:
+    process = recorded().processes[0]
+    last = process.looks[-1]
+    assert "Sequential#1" in {module.label for module in process.looks[-2].modules}
+    changed = tuple(replace(m, training="0") if m.label == "Sequential#1" else m for m in last.modules)
+    later = replace(process, looks=(*process.looks[:-1], replace(last, modules=changed)))
+    assert compare_living(process, later).divergences
+    # It goes with the function that made it; if the other side keeps it, that is what it is at the end.
+    assert "Sequential#1" in last.gone
+    kept = replace(last, modules=changed, gone=last.gone - {"Sequential#1"})
+    found = compare_living(process, replace(process, looks=(*process.looks[:-1], kept)))
+    assert (found.divergences, found.uncompared[-1]) == ((), "what lived on one side only (Sequential#1)")
 
 
 def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[..., Trace]) -> None:
@@ -186,6 +205,10 @@ def test_occasions_grow_rare(tmp_path: Path) -> None:
     assert taken[:18] == [*range(17), 18]
     assert all(later <= earlier * 1.2 for earlier, later in pairwise(taken[16:]))
     assert len(taken) < 130
+    steps = [number for number in range(100_000) if is_due(number, 2)]
+    assert steps[:10] == [*range(9), 10]
+    assert set(steps) < set(taken)
+    assert len(steps) < 70
 
 
 @given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))

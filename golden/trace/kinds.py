@@ -1,0 +1,8 @@
+"""Names that the observer writes about what lives, and that are read again.
+
+Loaded by the program under test under a private name; alone, so that it needn't load what reads them.
+"""
+
+MODULE_KINDS = ("params", "buffers")
+# The look at the end of the process; what went before is in it, too, as it went.
+END = "the end"
