@@ -72,6 +72,8 @@ _TITLES: Mapping[Part, str] = {
     "modules": "no module or own generator",
 }
 
+_OF_PROCESSES: frozenset[Part] = frozenset(("steps", "rng", "reads", "values", "modules"))
+
 
 def _has(trace: Trace, part: Part) -> bool:
     match part:
@@ -116,7 +118,9 @@ def _restricted(trace: Trace, scope: Scope) -> Trace:
     events = [event for event in trace.events if _speaks_of(event, scope)]
     if scope.env == "each":
         events.sort(key=lambda event: _env_order(event.env))
-    processes = tuple(_part_of(p, scope) for p in trace.processes)
+    # Where nothing of processes is asked for, their number is no difference.
+    asked = not _OF_PROCESSES.isdisjoint(scope.parts)
+    processes = tuple(_part_of(p, scope) for p in trace.processes) if asked else ()
     outputs = trace.outputs if "outputs" in scope.parts else ()
     return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 

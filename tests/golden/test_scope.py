@@ -77,6 +77,15 @@ def test_each_env_by_itself(tmp_path: Path) -> None:
     assert (found.compared.events, found.compared.steps, found.compared.rng_states) == (8, 12, 1)
 
 
+def test_how_many_processes_took_steps_matters_where_steps_do(tmp_path: Path) -> None:
+    one = load_trace(write_trace(tmp_path / "one", events=TURNS))
+    two = replace(one, processes=one.processes * 2)
+    for parts in (("events", "counts"), ("events",)):
+        assert isinstance(compare_within(one, two, Scope(parts=parts)), Identical)
+    assert isinstance(compare_within(one, two, Scope(parts=("events", "steps"))), Different)
+    assert isinstance(compare_within(one, two, Scope(parts=("events", "rng"))), Different)
+
+
 def test_each_env_has_its_own_order(tmp_path: Path) -> None:
     left = load_trace(write_trace(tmp_path / "left", events=[*TURNS, *UPDATES]))
     swapped = [*TURNS[:3], TURNS[5], TURNS[4], TURNS[3], *UPDATES]

@@ -48,6 +48,7 @@ from esper.leyline.protocols import (
     EngineProtocol,
     PolicyProtocol,
     RewardProtocol,
+    SharedEngineProtocol,
     SlottedHostProtocol,
 )
 from esper.leyline.reports import SeedStateReport, TrainingSignals
@@ -114,6 +115,7 @@ __all__ = [
     "RewardProtocol",
     "SeedStage",
     "SeedStateReport",
+    "SharedEngineProtocol",
     "SlotConfig",
     "SlottedHostProtocol",
     "Topology",

@@ -16,6 +16,14 @@ class OutputError(Exception):
     """
 
 
+class LostRankError(Exception):
+    """Another process of a distributed run is gone, or answers no more, so this one ends: status 3."""
+
+    def __init__(self, rank: int, what: str, hint: str = "") -> None:
+        super().__init__(f"rank {rank} {what}{hint}")
+        self.rank, self.what = rank, what
+
+
 @contextmanager
 def naming_flag(flag: str) -> Iterator[None]:
     """Put the flag that a path came from before what an error of the block says of the path."""

@@ -87,3 +87,23 @@ class EngineProtocol(Protocol):
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
         ...
+
+
+@runtime_checkable
+class SharedEngineProtocol(EngineProtocol, Protocol):
+    """Trains hosts together with engines of other processes: one leads, where the client is; the others
+    follow.
+    """
+
+    @property
+    def leads(self) -> bool:
+        """Whether rollouts begin here."""
+        ...
+
+    def follow(self) -> None:
+        """Where it does not lead: take part in all rollouts until the leading engine is closed."""
+        ...
+
+    def close(self) -> None:
+        """Where it leads: there are no more rollouts."""
+        ...

@@ -13,10 +13,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from esper.leyline.errors import InputError, OutputError
+from esper.leyline.errors import InputError, LostRankError, OutputError
 from esper.leyline.task import TaskSpec
 from esper.nissa import JsonLinesOutput, TelemetryOutput, get_hub, make_output
 from esper.nissa.console import ConsoleOutput
+from esper.scripts.processes import Processes, Terminated
 from esper.simic.training.config import (
     TrainingConfig,
     check_writable,
@@ -33,7 +34,9 @@ if TYPE_CHECKING:  # it loads torch, which `--help` and a wrong flag need not wa
 EXIT_OK = 0
 EXIT_OUTPUT_FAILED = 1
 EXIT_UNUSABLE_INPUT = 2
+EXIT_RANK_LOST = 3
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 class Interrupted(Exception):
@@ -46,14 +49,20 @@ Train = Callable[[TrainingConfig, TaskSpec], "TrainingResult"]
 def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> int:
     """Run the command line with a training function; the exit status.
 
-    0 done; 1 the run ended because what it keeps could not be written any more; 2 unusable input; 130
-    interrupted. All but the first are told in one line.
+    0 done; 1 the run ended because what it keeps could not be written any more; 2 unusable input; 3 another
+    process of the run is gone; 130 interrupted. All but the first are told in one line, by one process.
     """
+    processes = Processes()
+
+    def tell(line: str) -> None:
+        if processes.tells():
+            errors.print(line)
+
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: errors.print(f"warning: {message}")
+        warnings.showwarning = lambda message, *_: processes.leads and errors.print(f"warning: {message}")
         try:
-            command = _command(train or _default_train())
+            command = _command(train or _default_train(), processes)
             return int(
                 command.main(args=argv, prog_name="python -m esper.scripts.train", standalone_mode=False)
                 or EXIT_OK
@@ -62,21 +71,26 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
             click.echo(error.format_message(), err=True)
             return EXIT_UNUSABLE_INPUT
         except click.ClickException as error:
-            errors.print(f"error: {error.format_message().replace(chr(10), ' ')}")
+            tell(f"error: {error.format_message().replace(chr(10), ' ')}")
             return EXIT_UNUSABLE_INPUT
         except InputError as error:
-            errors.print(f"error: {error}")
+            tell(f"error: {processes.name}{error}")
             return EXIT_UNUSABLE_INPUT
         except OutputError as error:
             _let_go_of_stdout()
-            errors.print(f"error: {error}")
+            tell(f"error: {processes.name}{error}")
             return EXIT_OUTPUT_FAILED
+        except LostRankError as error:
+            tell(f"error: {error}")
+            return EXIT_RANK_LOST
         except Interrupted as interrupted:
-            errors.print(f"interrupted{interrupted}")
+            tell(f"interrupted{interrupted}")
             return EXIT_INTERRUPTED
         except (click.exceptions.Abort, KeyboardInterrupt):  # click makes the one of the other
-            errors.print("interrupted")
+            tell("interrupted")
             return EXIT_INTERRUPTED
+        except Terminated:
+            return EXIT_TERMINATED
 
 
 def _let_go_of_stdout() -> None:
@@ -96,13 +110,13 @@ def _default_train() -> Train:
     return train
 
 
-def _command(train: Train) -> click.Group:
+def _command(train: Train, processes: Processes) -> click.Group:
     group = click.Group(help="Train a policy that grows modules inside image classifiers while they train.")
 
     for policy, text in _COMMANDS.items():
 
         def run(preset: str | None, config_json: Path | None, *, policy: str = policy, **given: Any) -> int:
-            _run(_configuration(policy, preset, config_json, given), train)
+            _run(_configuration(policy, preset, config_json, given), train, processes)
             return EXIT_OK
 
         options: list[click.Parameter] = [
@@ -161,18 +175,26 @@ def _configuration(
     return parse_config(config, changes)
 
 
-def _run(config: TrainingConfig, train: Train) -> None:
+def _run(config: TrainingConfig, train: Train, processes: Processes) -> None:
     from esper.runtime import get_task_spec
 
     task_spec = get_task_spec(config.task)
-    if config.dual_ab is None:
-        _train_once(config, task_spec, train)
-        return
+    with processes.together(config) as config:
+        if config.dual_ab is None:
+            _train_once(config, task_spec, train, processes)
+        else:
+            _train_twice(config, task_spec, train, processes)
+
+
+def _train_twice(config: TrainingConfig, task_spec: TaskSpec, train: Train, processes: Processes) -> None:
     from esper.simic.training.dual_ab import arm_configs, run_dual_ab, write_dual_ab
 
-    for arm in arm_configs(config):
-        _check_outputs(arm)
-    result = run_dual_ab(config, lambda arm: _train_once(arm, task_spec, train))
+    if processes.leads:
+        for arm in arm_configs(config):
+            _check_outputs(arm)
+    result = run_dual_ab(config, lambda arm: _train_once(arm, task_spec, train, processes))
+    if not processes.leads:
+        return
     if config.telemetry_dir is not None:
         write_dual_ab(result, config.telemetry_dir)
     if not config.quiet:
@@ -186,18 +208,30 @@ def _check_outputs(config: TrainingConfig) -> None:
         JsonLinesOutput(config.telemetry_dir, append=config.resume is not None)
 
 
-def _train_once(config: TrainingConfig, task_spec: TaskSpec, train: Train) -> "TrainingResult":
+def _train_once(
+    config: TrainingConfig, task_spec: TaskSpec, train: Train, processes: Processes
+) -> "TrainingResult":
     from esper.tolaria.runtime import keep_freed_memory
 
     keep_freed_memory()
-    _check_outputs(config)
-    with get_hub().attached(*_outputs(config)):
+    if processes.leads:
+        _check_outputs(config)
+    with get_hub().attached(*(_outputs(config) if processes.leads else ())):
         try:
-            return train(config, task_spec)
+            with processes.watched():
+                return train(config, task_spec)
         except KeyboardInterrupt:
-            if config.save is not None and config.save.exists():
-                raise Interrupted(f"; --resume {config.save} goes on from the last finished round") from None
+            if way_out := _way_out(config):
+                raise Interrupted(way_out) from None
             raise
+        except LostRankError as error:
+            raise LostRankError(error.rank, error.what, _way_out(config)) from error
+
+
+def _way_out(config: TrainingConfig) -> str:
+    if config.save is None or not config.save.exists():
+        return ""
+    return f"; --resume {config.save} goes on from the last finished round"
 
 
 def _show_dual_ab(result: "DualABResult", console: Console) -> None:
@@ -233,10 +267,10 @@ def _outputs(config: TrainingConfig) -> list[TelemetryOutput]:
 
 
 def _leave(status: int) -> NoReturn:
-    """End the process. Whoever pressed Ctrl-C need not wait while the interpreter takes torch apart: all is
-    closed and told by then.
+    """End the process. Whoever pressed Ctrl-C, or waits for what is left of many processes, need not wait
+    while the interpreter takes torch apart: all is closed and told by then.
     """
-    if status == EXIT_INTERRUPTED:
+    if status in (EXIT_INTERRUPTED, EXIT_RANK_LOST, EXIT_TERMINATED):
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

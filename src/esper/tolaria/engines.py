@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 
 from esper.leyline import EngineProtocol
 from esper.leyline.errors import InputError
+from esper.tolaria.distributed_engine import DistributedEngine
 from esper.tolaria.engine import VectorizedEngine
 from esper.tolaria.plain_engine import PlainEngine
 from esper.tolaria.setup import EngineSetup
@@ -16,7 +17,11 @@ GROUP = "esper.engines"
 
 MakeEngine = Callable[[EngineSetup], EngineProtocol]
 
-ENGINES: Mapping[str, MakeEngine] = {"vectorized": VectorizedEngine, "plain": PlainEngine}
+ENGINES: Mapping[str, MakeEngine] = {
+    "vectorized": VectorizedEngine,
+    "plain": PlainEngine,
+    "distributed": DistributedEngine,
+}
 """What trains the hosts, for every value of `--engine` of our own; all with the same bits."""
 
 

@@ -45,7 +45,7 @@ class GradientNorms:
 
 def split_gradient_norms(norms: Sequence[Tensor], seed_slots: Sequence[Sequence[str]]) -> list[GradientNorms]:
     """The norms [1 + seeds] of every env with names. One transfer to the host for all envs."""
-    flat = iter(torch.cat(list(norms)).tolist())
+    flat = iter(torch.cat(list(norms)).tolist() if norms else ())
     return [GradientNorms(next(flat), {slot: next(flat) for slot in slots}) for slots in seed_slots]
 
 

@@ -58,6 +58,8 @@ def make_scaler(amp_dtype: torch.dtype | None, device: torch.device) -> torch.am
 
 def to_host(totals: Sequence[Tensor], device: torch.device) -> list[list[float]]:
     """Vectors of equal length, gathered on a device and read in one transfer."""
+    if not totals:
+        return []
     numbers: list[list[float]] = torch.stack([total.to(device) for total in totals]).tolist()
     return numbers
 

@@ -113,8 +113,15 @@ class TrainingConfig(BaseModel):
     gpu_preload_augment: Annotated[bool, Flag("crop and flip preloaded data, on the device")] = False
     engine: Annotated[
         str,
-        Flag("vectorized trains hosts side by side, plain one after the other; the same bits", False),
+        Flag(
+            "what trains hosts: vectorized side by side, plain one after the other, distributed on the "
+            "processes that torchrun starts; the same bits",
+            outcome=False,
+        ),
     ] = "vectorized"
+    rank_timeout: Annotated[
+        Count, Flag("seconds that a process of --engine distributed waits for another", outcome=False)
+    ] = 1800
     telemetry_dir: Annotated[Path | None, Flag("folder to write events.jsonl to", outcome=False)] = None
     telemetry_outputs: Annotated[
         Names | None,

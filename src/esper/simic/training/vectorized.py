@@ -11,6 +11,7 @@ import time
 
 import torch.amp as torch_amp
 
+from esper.leyline import SharedEngineProtocol
 from esper.leyline.task import TaskSpec
 from esper.nissa import get_hub
 from esper.simic.agent import PPOAgent
@@ -43,7 +44,8 @@ def train_ppo_vectorized(
     from a checkpoint.
 
     With `config.policy` "heuristic" a rule-based policy acts and nothing but hosts is trained. Events go to
-    the hub of `get_hub`. Raises InputError for settings, data or files that cannot be used, before anything
+    the hub of `get_hub`. With an engine of many processes only the leading one has rounds, events and files.
+    Raises InputError for settings, data or files that cannot be used, before anything
     is written, and OutputError where a checkpoint or events can't be written.
     """
     run_started = time.perf_counter()
@@ -52,9 +54,12 @@ def train_ppo_vectorized(
     )
     reporter = Reporter(get_hub(), telemetry, AnomalyDetector())
     setup = prepare_run(config, task_spec, reporter, torch_amp)
+    engine = find_engine(config.engine)(engine_setup(setup, SharedBatchIterator))
+    if isinstance(engine, SharedEngineProtocol) and not engine.leads:
+        engine.follow()
+        return TrainingResult(agent=None, rounds=())
     progress = RunProgress(RewardNormalizer())
     client = SimicClient(setup, progress, make_policy(setup, progress, PPOAgent))
-    engine = find_engine(config.engine)(engine_setup(setup, SharedBatchIterator))
     measures = PolicyMeasures(collect_per_layer_gradients, check_numerical_stability)
     trainer = VectorizedPPOTrainer(
         engine=engine,
@@ -64,5 +69,7 @@ def train_ppo_vectorized(
     )
     report_start(setup=setup, progress=progress, agent=client.agent)
     trainer.run(range(progress.first_round, config.rounds))
+    if isinstance(engine, SharedEngineProtocol):
+        engine.close()
     report_end(reporter.hub, progress=progress, run_started=run_started)
     return TrainingResult(agent=client.agent, rounds=tuple(progress.rounds))

@@ -1,0 +1,171 @@
+"""The command line as one of several processes: join the others, and let one of them say how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from esper.leyline.errors import InputError, LostRankError
+from esper.simic.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch.distributed import Store
+
+ONE_PROCESS = ("vectorized", "plain")
+"""The engines that know of no other process."""
+
+
+class Terminated(BaseException):
+    """SIGTERM came: by hand, or because torchrun saw another process end."""
+
+
+class Processes:
+    """This process among those of its run, as torchrun tells in the environment: RANK, WORLD_SIZE and so on.
+
+    However many end for one reason, one line tells it: the first that claims to in the store that all share,
+    and before there is one, the first process of every machine.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._rank = int(environment.get("RANK", 0))
+        self._started = "RANK" in environment
+        self._size = int(environment.get("WORLD_SIZE", 1)) if self._started else 1
+        self._first_here = environment.get("LOCAL_RANK", "0") == "0"
+        self._restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", 0))
+        self._one_machine = environment.get("LOCAL_WORLD_SIZE") == environment.get("WORLD_SIZE")
+        self._store: Store | None = None
+        self._tells: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """What its errors begin with: files may be there for one process and not for another."""
+        return "" if self.leads else f"rank {self._rank}: "
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes and shows what the run comes to."""
+        return self._rank == 0
+
+    @contextmanager
+    def together(self, config: TrainingConfig) -> Iterator[TrainingConfig]:
+        """Be in a process group inside the block, if the engine wants one. Gives the configuration: it goes
+        on from the run's own checkpoint where torchrun has started it again.
+
+        InputError where an engine of one process was started many times, or the processes don't find each
+        other.
+        """
+        if config.engine in ONE_PROCESS and self._size > 1:
+            raise InputError(
+                f"--engine {config.engine}: trains in one process, and {self._size} were started; pass "
+                f"--engine distributed, or start one"
+            )
+        if config.engine in ONE_PROCESS or not self._started:
+            yield config
+            return
+        if config.download:
+            raise InputError("--download: with many processes, fetch the data by a run of one process first")
+        import torch.distributed as dist
+
+        try:
+            again = self._join(timedelta(seconds=config.rank_timeout))
+        except (RuntimeError, ValueError) as error:
+            problem = str(error).splitlines()[0]
+            raise InputError(
+                f"--engine {config.engine}: the processes did not find each other ({problem})"
+            ) from error
+        before = signal.signal(signal.SIGTERM, _terminate)
+        try:
+            yield _gone_on(config) if again else config
+            signal.signal(signal.SIGTERM, before)
+        except BaseException:
+            self.tells()  # settled before others see that this process is gone
+            raise
+        finally:
+            dist.destroy_process_group()
+
+    def _join(self, timeout: timedelta) -> bool:
+        """Make the process group; whether torchrun has started any of its processes again."""
+        import torch
+        import torch.distributed as dist
+
+        if not self.leads:
+            # All wait for rank 0 while it waits for one of them, which it is to name before they name rank 0.
+            timeout *= 2
+        store, _, _ = next(dist.rendezvous("env://", timeout=timeout))
+        if self._one_machine:
+            # The store of torchrun --standalone still has what processes told that are gone.
+            store = dist.PrefixStore(f"start-{self._restarts}", store)
+        dist.init_process_group("gloo", store=store, rank=self._rank, world_size=self._size, timeout=timeout)
+        store.set(f"process/{self._rank}", f"{socket.gethostname()}/{os.getpid()}")
+        self._store = store
+        restarts = torch.tensor(
+            self._restarts
+        )  # of this machine's; another one's may have been started again
+        dist.all_reduce(restarts, dist.ReduceOp.MAX)
+        return bool(restarts > 0)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Where the block is ended by SIGTERM, look whether that is because another process is gone."""
+        try:
+            yield
+        except (LostRankError, Terminated) as ended:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already, and is to say why
+            lost = self._gone_here() if isinstance(ended, Terminated) else None
+            if lost is None:
+                raise
+            raise lost from None
+
+    def tells(self) -> bool:
+        """Whether it falls to this process to tell why the run ends."""
+        if self._store is None:
+            return self._first_here
+        if self._tells is None:
+            try:
+                self._tells = self._store.add("told", 1) == 1
+            except RuntimeError:  # the process that kept the store is gone: nobody can agree any more
+                self._tells = True
+        return self._tells
+
+    def _gone_here(self) -> LostRankError | None:
+        """The first process of this machine that is gone."""
+        if self._store is None:
+            return None
+        host = socket.gethostname()
+        for rank in range(self._size):
+            key = f"process/{rank}"
+            try:
+                if not self._store.check([key]):
+                    continue
+                name, _, pid = self._store.get(key).decode().rpartition("/")
+            except RuntimeError:
+                return None
+            if name == host and not _runs(int(pid)):
+                return LostRankError(rank, "is gone")
+        return None
+
+
+def _gone_on(config: TrainingConfig) -> TrainingConfig:
+    if config.resume or config.dual_ab or config.save is None or not config.save.exists():
+        return config
+    return config.replaced({"resume": config.save})
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _terminate(*_: Any) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated

@@ -1,0 +1,100 @@
+"""The command line in many processes, as torchrun starts it, forked from one that has torch already."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import torch
+from torch.distributed import TCPStore
+
+from esper.scripts.train import main
+
+Prepare = Callable[[int], None]
+"""What a process does first, given its rank: replaces what a test replaces."""
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload([__name__, "esper.simic.training.vectorized"])
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Exit statuses by rank, and what each wrote to standard error."""
+
+    statuses: tuple[int | None, ...]
+    errors: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """All that was written, whoever wrote it."""
+        return [line for text in self.errors for line in text.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Processes that run; `store` is where they find each other."""
+
+    processes: tuple[BaseProcess, ...]
+    folder: Path
+    store: TCPStore
+
+    def wait(self, seconds: float = 60.0) -> Ended:
+        """What became of them. AssertionError if one does not end in time."""
+        for process in self.processes:
+            process.join(seconds)
+        late = [rank for rank, process in enumerate(self.processes) if process.is_alive()]
+        for process in self.processes:
+            process.kill()
+            process.join()
+        errors = tuple((self.folder / str(rank)).read_text() for rank in range(len(self.processes)))
+        assert not late, f"ranks {late} did not end; {errors}"
+        return Ended(tuple(process.exitcode for process in self.processes), errors)
+
+
+def start(argv: Sequence[str], size: int, folder: Path, prepare: Prepare | None = None) -> Started:
+    """Run the command line in so many processes."""
+    folder.mkdir(parents=True)
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    processes = []
+    for rank in range(size):
+        environment = {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(store.port),
+            "RANK": str(rank),
+            "WORLD_SIZE": str(size),
+            "LOCAL_RANK": str(rank),
+            "TORCHELASTIC_USE_AGENT_STORE": "True",
+            "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
+        }
+        arguments = ([*argv, "--engine", "distributed"], rank, environment, folder / str(rank), prepare)
+        processes.append(_context.Process(target=_child, args=arguments))
+        processes[-1].start()
+    return Started(tuple(processes), folder, store)
+
+
+def run(argv: Sequence[str], size: int, folder: Path, prepare: Prepare | None = None) -> Ended:
+    """Run the command line in so many processes until they end."""
+    return start(argv, size, folder, prepare).wait()
+
+
+def _child(
+    argv: Sequence[str], rank: int, environment: dict[str, str], errors: Path, prepare: Prepare | None
+) -> None:
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+    sys.stderr = errors.open("w", buffering=1)
+    status = 70
+    try:
+        if prepare is not None:
+            prepare(rank)
+        status = main(argv)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)

@@ -1,0 +1,61 @@
+"""What every env's host is after every epoch, whichever process trains it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from esper.tolaria import engine
+from esper.tolaria.host_state import HostEnvState
+
+Hosts = dict[str, list[str]]
+
+
+def state_of(env_state: HostEnvState) -> str:
+    """A digest of a host: weights, buffers, its optimizers' state, its random numbers."""
+    digest = hashlib.sha256()
+    optimizers = [optimizer.state_dict()["state"] for optimizer in env_state.optimizers]
+    for name, tensor in env_state.model.state_dict().items():
+        digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
+    for states in optimizers:
+        for place, state in states.items():
+            for name, value in state.items():
+                digest.update(
+                    f"{place} {name}".encode() + torch.as_tensor(value).contiguous().numpy().tobytes()
+                )
+    digest.update(env_state.data_generator.get_state().numpy().tobytes())
+    return digest.hexdigest()
+
+
+class Watch:
+    """Keeps the states of all hosts of this process, by env, and writes them to a file as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, rank: int) -> None:
+        act, path, hosts = engine.execute_actions, self._folder / f"hosts-{rank}.json", dict[str, list[str]]()
+
+        def execute_actions(env_states: Sequence[HostEnvState], *given: Any, **named: Any) -> Any:
+            outcomes = act(env_states, *given, **named)
+            for env_state in env_states:
+                hosts.setdefault(str(env_state.env_idx), []).append(state_of(env_state))
+            path.write_text(json.dumps(hosts))
+            return outcomes
+
+        engine.execute_actions = execute_actions
+
+
+def seen(folder: Path) -> Hosts:
+    """What the processes of a run saw of all envs."""
+    found: Hosts = {}
+    for path in sorted(folder.glob("hosts-*.json")):
+        of_rank = json.loads(path.read_text())
+        assert not found.keys() & of_rank.keys(), "an env was trained twice"
+        found |= of_rank
+    return found
