@@ -1,10 +1,59 @@
-"""The annotation that a program already states for a captured variable."""
+"""The annotation that a program already states for a captured variable; what annotations read."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass, field
 
 from codemods.facts.lifting import Analysis, Need
+from codemods.facts.names import dotted
+from codemods.facts.scopes import Scope, ScopeTree
+
+_GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What evaluating expressions reads: globals, and dotted paths where imports tell them.
+
+    Each is told apart by whether its value matters, or only that there is one. ``chains`` are attributes as
+    they are written; ``unknown`` those of which no import tells what they are taken from.
+    """
+
+    names: dict[str, bool] = field(default_factory=dict)
+    chains: dict[str, bool] = field(default_factory=dict)
+    paths: dict[str, bool] = field(default_factory=dict)
+    unknown: list[ast.Attribute] = field(default_factory=list)
+
+    def add(self, tree: ScopeTree, scope: Scope, node: ast.expr, value: bool = False) -> None:
+        """Add what an expression reads; ``value``: something is done with its value."""
+        match node:
+            case ast.Name(id=name):
+                self.names[name] = self.names.get(name, False) or value
+                if tree.is_builtin(scope, name):
+                    self._path(f"builtins.{name}", value)
+            case ast.Attribute(value=taken):
+                path = dotted(tree, scope, node)
+                if path is None:
+                    self.unknown.append(node)
+                else:
+                    self._path(path, value)
+                    self.chains[ast.unparse(node)] = value
+                self.add(tree, scope, taken, True)
+            case ast.Subscript(value=taken, slice=given):
+                self.add(tree, scope, taken, True)
+                generic = isinstance(taken, ast.Name) and taken.id in _GENERICS
+                self.add(tree, scope, given, not (generic and tree.is_builtin(scope, ast.unparse(taken))))
+            case ast.Tuple() | ast.List():
+                for element in node.elts:
+                    self.add(tree, scope, element, value)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self.add(tree, scope, child, True)
+
+    def _path(self, path: str, value: bool) -> None:
+        self.paths[path] = self.paths.get(path, False) or value
 
 
 def stated_annotation(analysis: Analysis, need: Need) -> ast.expr | None:

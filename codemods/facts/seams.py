@@ -107,8 +107,9 @@ def replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tup
                 for path in (resolve(argument, scope) for argument in node.args)
             )
         match node:
-            case ast.Attribute(value=ast.Name(), ctx=ast.Store()) if resolve(node.value, scope) is None:
-                stores.append((node, scope.function))
+            case ast.Attribute(value=ast.Name(), ctx=ast.Store() | ast.Del()):
+                if resolve(node.value, scope) is None:
+                    stores.append((node, scope.function))
         if isinstance(node, ast.Call):
             for target, how in _call_targets(node, scope):
                 name = _below(target, module)
@@ -118,13 +119,16 @@ def replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tup
             for target in _stored(node, scope):
                 name = _below(target, module)
                 if name:
-                    how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
-                    yield name, node.lineno, scope.function, how
+                    yield name, node.lineno, scope.function, _how(node)
     if given:
         # A function of the file may have been handed the module.
         for store, function in stores:
             if isinstance(store.value, ast.Name) and store.value.id not in ("self", "cls"):
-                yield store.attr, store.lineno, function, "assignment"
+                yield store.attr, store.lineno, function, _how(store)
+
+
+def _how(node: ast.Attribute | ast.Subscript) -> str:
+    return "assignment" if isinstance(node.ctx, ast.Store) else "del"
 
 
 def _is_reader(node: ast.Call, scope: Names) -> bool:
@@ -180,6 +184,10 @@ def _call_targets(node: ast.Call, scope: Names) -> Iterator[tuple[str, str]]:
     patcher = _patcher(function, scope)
     if patcher is not None:
         yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
+    elif name == "dict" and isinstance(function, ast.Attribute) and node.args:
+        for text in strings(node.args[0], scope) or ():
+            if text.endswith(".__dict__"):
+                yield f"{text.removesuffix('.__dict__')}.{ANY_NAME}", "patch.dict"
     elif name in ("setitem", "delitem") and len(node.args) >= 2:
         base = _namespace(node.args[0], scope)
         if base is not None:

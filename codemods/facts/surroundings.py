@@ -132,6 +132,12 @@ class Surroundings:
         """The line of a star import after a line that may bring any name."""
         return next((at for at, names in self._stars if names is UNKNOWN and at > line), None)
 
+    def star_bringing(self, name: str, line: int) -> int | None:
+        """The line of a star import after a line that may bring a name."""
+        return next(
+            (at for at, names in self._stars if at > line and (names is UNKNOWN or name in names)), None
+        )
+
     @cached_property
     def _late_names(self) -> list[frozenset[str]]:
         return [names for _, names in self._stars]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, is_hook
 from codemods.decide.refusals import Refusal
+from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import SourceError, decode_source
@@ -148,8 +149,11 @@ class Lifts:
         head, path = candidate.head, analysis.source.path
         if is_hook(head.name):
             return f"{head.name} is a name that loaders of tests look for"
+        around = surroundings_of(self._base.tree, analysis.source, path)
+        changed = defined_alike(around, analysis.tree, candidate.helper)
+        if changed is not None:
+            return changed.reason
         if head.path == path:
-            around = surroundings_of(self._base.tree, analysis.source, path)
             if around.look() is not None:
                 return str(around.look())
             if not FileNames(analysis, around).free(head.name, candidate.helper):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
+from codemods.decide.rules.redefined import changes_later, evaluated_annotations
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.meanings import Meanings
@@ -48,13 +49,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
 
     What they give is not seen by anyone: the helper is only called.
     """
-    if "annotations" in lifting.tree.source.future_flags:
-        return None
-    written = [
-        annotation
-        for annotation in (*(a.annotation for a in all_arguments(helper.node.args)), helper.node.returns)
-        if annotation is not None and not isinstance(annotation, ast.Constant)
-    ]
+    written = evaluated_annotations(lifting.tree, helper)
     if not written:
         return None
     tree = lifting.tree
@@ -62,16 +57,16 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
     evaluated = tree.once(f"evaluated before {id(root)}", lambda: _evaluated_before(tree, root))
     meanings = Meanings(tree, helper.outer, lambda name: _importable(lifting, helper, name), evaluated)
     for annotation in written:
-        names = [node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)]
-        again = ast.dump(annotation) in evaluated and all(
-            tree.is_builtin(helper.outer, name) or _importable(lifting, helper, name) for name in names
-        )
-        if not again and not meanings.surely_evaluates(annotation):
+        if not meanings.surely_evaluates(annotation):
             return refuse(
                 "annotation-evaluated",
                 annotation.lineno,
                 f"an annotation of {helper.name} is evaluated at its definition",
             )
+        changes = changes_later(lifting, helper, annotation)
+        if changes is not None:
+            what = f"an annotation of {helper.name} is evaluated at its definition, and {changes}"
+            return refuse("annotation-evaluated", annotation.lineno, what)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.named import made_by
@@ -80,7 +81,7 @@ def seen_from_outside(
     if asks is not None and (made if moves else made - {"called class"}):
         what = f"{helper.name} makes what is called after it, and {asks}"
         return refuse("frame-introspection", helper.node.lineno, what)
-    return None
+    return defined_alike(around, tree, helper)
 
 
 def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:

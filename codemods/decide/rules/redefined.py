@@ -1,0 +1,74 @@
+"""What a definition evaluates at every call of the outer function must be there, and the same, each time.
+
+Once the helper is lifted it is evaluated once, when the module is loaded.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.decide.refusals import Refusal, refuse
+from codemods.facts.annotations import Reads
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+from codemods.facts.replaced import place_replacing
+from codemods.facts.scopes import ScopeTree
+from codemods.facts.surroundings import Surroundings
+from codemods.facts.walk import all_arguments
+
+
+def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
+    """The annotations of a helper that its definition evaluates."""
+    if "annotations" in tree.source.future_flags:
+        return []
+    written = (*(a.annotation for a in all_arguments(helper.node.args)), helper.node.returns)
+    return [annotation for annotation in written if not isinstance(annotation, (ast.Constant, type(None)))]
+
+
+def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusal | None:
+    """No file of the project replaces, and no star import brings, what the definition evaluates."""
+    for code, nodes in (
+        ("annotation-evaluated", evaluated_annotations(tree, helper)),
+        ("decorated", [_function(decorator) for decorator in helper.node.decorator_list]),
+    ):
+        reads = Reads()
+        for node in nodes:
+            reads.add(tree, helper.outer, node, code == "decorated")
+        place = place_replacing(around, reads.names | reads.chains, reads.paths)
+        if place is not None:
+            what = f"{place}, which the definition of {helper.name} evaluates at every call"
+            return refuse(code, helper.node.lineno, what)
+        for name, value in reads.names.items():
+            binders = tree.binders.get((tree.module, name), [])
+            line = around.star_bringing(name, min((b.line for b in binders), default=0)) if value else None
+            if line is not None:
+                return refuse(code, line, f"this star import may bring {name}")
+    return None
+
+
+def _function(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def changes_later(lifting: Lifting, helper: Helper, annotation: ast.expr) -> str | None:
+    """How the file itself makes that evaluating an annotation at some call may fail, or do something."""
+    tree, module = lifting.tree, lifting.tree.module
+    reads = Reads()
+    reads.add(tree, helper.outer, annotation)
+    for taken in reads.unknown:
+        return f"{ast.unparse(taken)} may be computed"
+    for name, value in reads.names.items():
+        for binder in tree.binders.get((module, name), []):
+            deleted = isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del)
+            if deleted or isinstance(binder.node, ast.ExceptHandler):
+                return f"{name} is unbound in line {binder.line}"
+            if not value or dotted(tree, module, ast.Name(name, ast.Load())) is not None:
+                continue
+            if binder.scope.frame() is not module:
+                return f"{name} may be bound again in line {binder.line}"
+        if value and (module, name) in tree.binders:
+            later = lifting.analysis.flow(module).rebound_after(helper.root.node, name)
+            if later is not None and dotted(tree, module, ast.Name(name, ast.Load())) is None:
+                return f"{name} may be bound again in line {later}"
+    return None

@@ -1,0 +1,113 @@
+"""Whether the project replaces or deletes what a definition names, by the time it is executed again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from codemods.facts.origins import Names, resolve, walk
+from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
+from codemods.facts.seams import ANY_NAME, replaced
+from codemods.facts.source import SourceError, decode_source
+from codemods.facts.surroundings import Look, Surroundings
+
+_SETTERS = frozenset(["__delattr__", "__setattr__", "delattr", "setattr"])
+_DELETES = frozenset(["del", "delattr", "delitem"])
+_AS_MAIN = re.compile(rb"import __main__|modules\[['\"]__main__['\"]\]")
+_HINTS = re.compile(rb"setattr|delattr|patch|setitem|delitem|__dict__|vars\(")
+
+
+def place_replacing(
+    around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, bool]
+) -> Look | None:
+    """A place that replaces one of some names of the module, or what one of some dotted paths leads to.
+
+    Those that map to False are only asked for: nothing but their deletion matters.
+    """
+    if not names and not paths:
+        return None
+    own = ModuleName(around.module.name, (*around.module.aliases, "__main__"))
+    tail = around.module.name.rpartition(".")[2].encode()
+    for path, data in around.files():
+        if path == around.path:
+            continue
+        near = tail in data or _AS_MAIN.search(data) is not None
+        far = [dotted for dotted in paths if _may_replace(data, dotted)]
+        if not near and not far:
+            continue
+        shown = shown_path(path, around.root)
+        try:
+            tree = decode_source(data, shown).tree
+        except SourceError:
+            # What can't be parsed runs nowhere.
+            continue
+        package = package_of(path, module_name(path, around.root).name)
+        found = _in_file(tree, package, own if near else None, names, {p: paths[p] for p in far})
+        for line, what in found:
+            return Look(shown, line, what)
+    tree = around.source.tree
+    package = package_of(around.path, around.module.name)
+    for line, what in (*_in_file(tree, package, own, names, paths), *_by_itself(tree, package, names)):
+        return Look(around.source.path, line, what)
+    return None
+
+
+def _may_replace(data: bytes, dotted: str) -> bool:
+    """Whether a file's bytes may hold a replacement of what a path leads to."""
+    top, _, rest = dotted.partition(".")
+    if top.encode() not in data:
+        return False
+    for part in rest.split("."):
+        word = re.escape(part.encode())
+        if re.search(rb"\b" + word + rb"\b", data) and (
+            _HINTS.search(data) or re.search(rb"\.\s*" + word + rb"\s*(?:=(?!=)|[,\])]|\bin\b)|\bdel\b", data)
+        ):
+            return True
+    return False
+
+
+def _in_file(
+    tree: ast.Module,
+    package: str,
+    own: ModuleName | None,
+    names: Mapping[str, bool],
+    paths: Mapping[str, bool],
+) -> Iterator[tuple[int, str]]:
+    if own is not None:
+        for name, line, _, how in replaced(tree, package, own):
+            if name in (ANY_NAME, "__dict__") or _matters(name, how, names):
+                yield line, f"replaces {name}"
+    for top in sorted({dotted.partition(".")[0] for dotted in paths}):
+        below = {d.partition(".")[2]: value for d, value in paths.items() if d.partition(".")[0] == top}
+        for name, line, _, how in replaced(tree, package, ModuleName(top)):
+            if name == ANY_NAME or _matters(name, how, below):
+                yield line, f"replaces {top}.{name}"
+
+
+def _matters(name: str, how: str, wanted: Mapping[str, bool]) -> bool:
+    return any(
+        (read == name or read.startswith(name + ".")) and (value or how in _DELETES)
+        for read, value in wanted.items()
+    )
+
+
+def _by_itself(tree: ast.Module, package: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Stores by which a module may replace its own names: ``sys.modules[__name__].C = ...``."""
+    for node, scope in walk(tree, package):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if name in names:
+                if _may_be_module(node.value, scope):
+                    yield node.lineno, f"replaces {name}"
+            case ast.Call(args=[given, ast.Constant(value=str() as name), *_]) if name in names:
+                function = node.func.attr if isinstance(node.func, ast.Attribute) else node.func
+                function = function.id if isinstance(function, ast.Name) else function
+                if function in _SETTERS and _may_be_module(given, scope):
+                    yield node.lineno, f"replaces {name}"
+
+
+def _may_be_module(node: ast.expr, scope: Names) -> bool:
+    """Whether an expression of which the imports tell nothing may be the module itself."""
+    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
+        return False
+    return resolve(node, scope) is None
