@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,6 @@ class Ranks:
 
     They are of the host, so they go by gloo, whatever trains the envs. Each rank sends and is sent to by
     itself: a collective could not tell whose connection broke, and here that rank is in the LostRankError.
-    `seconds` (waiting included) and `sent` (bytes) are what all messages took so far.
     """
 
     def __init__(self) -> None:
@@ -30,7 +28,6 @@ class Ranks:
                 "torchrun --standalone --nproc-per-node 2 -m esper.scripts.train ..."
             )
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self.seconds, self.sent = 0.0, 0
         self._group = None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo")
 
     def part(self, count: int) -> range:
@@ -39,36 +36,27 @@ class Ranks:
 
     def gather(self, mine: Any) -> list[Any] | None:
         """On rank 0 what every rank gave, in their order; None elsewhere."""
-        with self._timed():
-            if self.rank:
-                self._send({0: mine})
-                return None
-            return [mine, *self._receive(range(1, self.size))]
+        if self.rank:
+            self._send({0: mine})
+            return None
+        return [mine, *self._receive(range(1, self.size))]
 
     def scatter(self, parts: Sequence[Any] | None) -> Any:
         """This rank's of the parts that rank 0 gives, one for every rank; the others give None."""
-        with self._timed():
-            if parts is None:
-                [mine] = self._receive([0])
-                return mine
-            self._send(dict(enumerate(parts[1:], start=1)))
-            return parts[0]
+        if parts is None:
+            [mine] = self._receive([0])
+            return mine
+        self._send(dict(enumerate(parts[1:], start=1)))
+        return parts[0]
 
     def broadcast(self, value: Any) -> Any:
         """What rank 0 gives, on every rank."""
         return self.scatter(None if self.rank else [value] * self.size)
 
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.seconds += time.perf_counter() - started
-
     def _send(self, values: dict[int, Any]) -> None:
         works = []
         for rank, value in values.items():
             content = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
-            self.sent += content.numel()
             for part in (torch.tensor([content.numel()]), content):
                 with _losing(rank):
                     works.append((rank, dist.isend(part, rank, self._group)))
