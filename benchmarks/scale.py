@@ -1,9 +1,12 @@
 """Lift every helper of every file of installed packages, in copies, and check what comes out.
 
-    python benchmarks/scale.py [PACKAGE...] [--sample CODE N] [--limit N] [-o FILE]
+    python benchmarks/scale.py [PACKAGE|FOLDER...] [--sample CODE N] [--limit N] [-o FILE]
+    python benchmarks/scale.py [PACKAGE|FOLDER...] --alone
 
 No crash is allowed; what is written must compile; CPython's symbol table must not find more functions that
 capture than before; no comment may be lost. Prints the totals, the refusals by code, and samples of a code.
+`--alone` writes nothing: it decides, and decides again with one rule off at a time, to tell what each rule
+costs alone. Of the standard library's folder the installed packages and the tests are left out.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import json
 import random
 import symtable
 import sys
+import sysconfig
 import tempfile
 import time
 import tokenize
@@ -27,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
 PACKAGES = ("torch", "numpy", "sympy", "setuptools", "pip", "hypothesis", "mypy", "matplotlib", "networkx")
 
 
@@ -45,7 +50,12 @@ class Totals:
 
 
 def python_files(package: str) -> Iterator[Path]:
-    """Yield the files of a package that is installed, without importing it."""
+    """Yield the files of a folder, or of a package that is installed, without importing it."""
+    if Path(package).is_dir():
+        folder = Path(package).resolve()
+        left_out = {"site-packages", "test", "tests", "idlelib"} if folder == STDLIB else set()
+        yield from (p for p in sorted(folder.rglob("*.py")) if not left_out & {*p.relative_to(folder).parts})
+        return
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit(f"scale: {package}: no such package is installed")
@@ -164,6 +174,39 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
             print(f"  {place}")
 
 
+def costs_alone(files: Iterator[Path]) -> None:
+    """Print how many helpers are lifted, and how many more would be without each rule."""
+    from codemods.decide import decision
+    from codemods.facts.lifting import Analysis
+    from codemods.facts.source import SourceError, read_source, room_for_nesting
+
+    rules = decision.CHECKS
+    helpers, lifted = 0, 0
+    more: Counter[str] = Counter()
+
+    def count(path: Path) -> int:
+        analysis = Analysis(read_source(path))
+        return len(decision.decide(analysis, analysis.helpers).lifted)
+
+    for path in files:
+        try:
+            with room_for_nesting():
+                analysis = Analysis(read_source(path))
+                found = decision.decide(analysis, analysis.helpers) if analysis.helpers else None
+                helpers += len(analysis.helpers)
+                lifted += len(found.lifted) if found else 0
+                for rule in rules if found and found.refused else ():
+                    decision.CHECKS = tuple(other for other in rules if other is not rule)
+                    more[rule.__name__] += count(path) - len(found.lifted if found else ())
+                    decision.CHECKS = rules
+        except (SourceError, RecursionError) as error:
+            print(f"  {error}")
+    print(f"{helpers} helpers, {lifted} lifted ({100 * lifted / max(1, helpers):.1f} %)")
+    for name, number in more.most_common():
+        if number:
+            print(f"  {number:6} more without {name}")
+
+
 def main(argv: list[str], tool: Tool) -> int:
     """Run over the packages; return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Lift every helper of installed packages, in copies.")
@@ -171,7 +214,11 @@ def main(argv: list[str], tool: Tool) -> int:
     parser.add_argument("--sample", nargs=2, metavar=("CODE", "N"), help="print N places refused with CODE")
     parser.add_argument("--limit", type=int, default=0, help="only so many files a package, spread evenly")
     parser.add_argument("-o", dest="output", type=Path, help="write all refusals, as JSON")
+    parser.add_argument("--alone", action="store_true", help="what each rule costs alone; nothing is written")
     options = parser.parse_args(argv)
+    if options.alone:
+        costs_alone(path for package in options.packages or PACKAGES for path in python_files(package))
+        return 0
     totals = Totals()
     with tempfile.TemporaryDirectory() as folder:
         for package in options.packages or PACKAGES:

@@ -73,7 +73,8 @@ def seen_from_outside(
     look = around.look()
     if look is not None:
         return refuse("namespace-seen", helper.node.lineno, str(look))
-    line = around.late_star(getattr(helper.root.node, "lineno", 0))
+    # What moves is imported back at the head of the file.
+    line = around.late_star(0 if moves else getattr(helper.root.node, "lineno", 0))
     if line is not None:
         return refuse("late-star", line, "this star import may bring any names")
     asks = around.asks_names()
