@@ -52,93 +52,198 @@ class TooEarly:
     unbound: bool = False
 
 
-@dataclass(slots=True)
-class Loading:
-    """One import of a file, rehearsed."""
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A part of what importing a file does, worked out once.
 
-    side: Side
-    steps: list[Step] = field(default_factory=list)
-    early: list[TooEarly] = field(default_factory=list)
-    _bound: dict[str, set[str]] = field(default_factory=dict)
-    _open: list[str] = field(default_factory=list)
-    _outside: set[str] = field(default_factory=set)
+    ``position`` counts the statements before it; ``load`` is a file of the change, ``outside`` a module that
+    is not; what is read ``early`` is so in any case, what is in ``asks`` if its module is being imported.
+    """
 
-    def load(self, path: str) -> None:
-        """Run a file of the change, as its import does."""
+    position: int
+    steps: tuple[Step, ...] = ()
+    load: str | None = None
+    outside: Step | None = None
+    early: tuple[TooEarly, ...] = ()
+    asks: tuple[TooEarly, ...] = ()
+
+
+class Programs:
+    """What the files of one side do when they are imported."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self._operations: dict[str, list[Operation]] = {}
+        self._imports: dict[str, list[list[Operation]]] = {}
+        self._next: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        self._owned: dict[str, dict[str, list[Unit]]] = {}
+        self._first: dict[str, dict[str, int]] = {}
+        self._reached: dict[str, set[str]] = {}
+
+    def operations(self, path: str) -> list[Operation]:
+        """Those of one file, in order."""
+        if path not in self._operations:
+            above = {other for other in self.side.changed if path in self._reach(other)} - {path}
+            found = self._of_file(path, above, {})
+            if any(operation.early or operation.asks for operation in found):
+                # Of each statement it must be told what it reads too early.
+                found = self._of_file(path, above, None)
+            self._operations[path] = found
+        return self._operations[path]
+
+    def is_bound(self, path: str, name: str, position: int) -> bool:
+        """Has a file bound a name when so many of its statements ran?"""
+        return self._bound_first(path).get(name, position) < position
+
+    def _bound_first(self, path: str) -> dict[str, int]:
+        if path not in self._first:
+            first = self._first[path] = {}
+            for position, statement in enumerate(self._body(path)):
+                for name in bound_by(statement):
+                    first.setdefault(name, position)
+        return self._first[path]
+
+    def _body(self, path: str) -> list[ast.stmt]:
+        return [statement for statement in self.side.changed[path].tree.body if not for_types(statement)]
+
+    def _reach(self, path: str) -> set[str]:
+        """The files of the change that importing one imports."""
+        if path not in self._reached:
+            found: set[str] = set()
+            waiting = [path]
+            while waiting:
+                here = waiting.pop()
+                for each in (operation for operations in self._imports_of(here) for operation in operations):
+                    if each.load is not None and each.load not in found:
+                        found.add(each.load)
+                        waiting.append(each.load)
+            self._reached[path] = found
+        return self._reached[path]
+
+    def _of_file(
+        self, path: str, above: set[str], seen: dict[tuple[str, str], None] | None
+    ) -> list[Operation]:
+        """With ``seen`` a name is followed for the first statement only that reads it.
+
+        ``above`` are files that may be half imported by then.
+        """
         file = self.side.changed[path]
-        self._bound[path] = set()
-        self._open.append(path)
-        for statement in file.tree.body:
-            if for_types(statement):
-                continue
-            for node in _imports(statement):
-                self._import(file, node)
-            self._run(file, statement)
-            self._bound[path].update(bound_by(statement))
-        self._open.remove(path)
+        found: list[Operation] = []
+        steps: list[Step] = []
+        early: list[TooEarly] = []
 
-    def _import(self, file: File, node: ast.Import | ast.ImportFrom) -> None:
+        def close(position: int) -> None:
+            if steps or early:
+                found.append(Operation(position, steps=tuple(steps), early=tuple(early)))
+                steps.clear()
+                early.clear()
+
+        imports = self._imports_of(path)
+        for position, statement in enumerate(self._body(path)):
+            if imports[position]:
+                close(position)
+                found += imports[position]
+            if self._acts(file, statement):
+                label = statement.name if isinstance(statement, Function | ast.ClassDef) else _text(statement)
+                last = statement.end_lineno or statement.lineno
+                steps.append(Step(label, path, statement.lineno, last))
+            read = list(self._read(file, statement, {} if seen is None else seen))
+            early += [
+                each for each in read if each.path == path and not self.is_bound(path, each.name, position)
+            ]
+            if asks := tuple(each for each in read if each.path in above):
+                close(position)
+                found.append(Operation(position, asks=asks))
+        close(len(imports))
+        return found
+
+    def _imports_of(self, path: str) -> list[list[Operation]]:
+        """The imports of each statement."""
+        if path not in self._imports:
+            file = self.side.changed[path]
+            self._imports[path] = [
+                [
+                    operation
+                    for node in _imports(statement)
+                    for operation in self._import(file, node, position)
+                ]
+                for position, statement in enumerate(self._body(path))
+            ]
+        return self._imports[path]
+
+    def _import(self, file: File, node: ast.Import | ast.ImportFrom, position: int) -> Iterator[Operation]:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                self._module(file, node, alias.name)
+                yield from self._module(file, node, alias.name, position)
             return
         where = self.side.source_of(file.path, node)
         if where is None:
             return
-        found = self._module(file, node, where)
+        yield from self._module(file, node, where, position)
+        found = self.side.tree.module(where)
+        known = self.side.changed[found].bound if found in self.side.changed else ()
         for alias in node.names:
-            if found in self._open and alias.name in self.side.changed[found].bound:
-                if alias.name not in self._bound[found]:
-                    self.early.append(
-                        TooEarly(found, alias.name, file.path, node.lineno, node.end_lineno or 0)
-                    )
-            elif found is None or alias.name not in getattr(self.side.changed.get(found), "bound", ()):
-                inner = self.side.tree.module(f"{where}.{alias.name}")
-                if inner is not None:
-                    self._module(file, node, f"{where}.{alias.name}")
+            if found is not None and alias.name in known:
+                ask = TooEarly(found, alias.name, file.path, node.lineno, node.end_lineno or 0)
+                yield Operation(position, asks=(ask,))
+            elif self.side.tree.module(f"{where}.{alias.name}") is not None:
+                yield from self._module(file, node, f"{where}.{alias.name}", position)
 
-    def _module(self, file: File, node: ast.Import | ast.ImportFrom, dotted: str) -> str | None:
-        """Load a module and the packages around it; its path, if it is of the change."""
+    def _module(
+        self, file: File, node: ast.Import | ast.ImportFrom, dotted: str, position: int
+    ) -> Iterator[Operation]:
+        """A module and the packages around it."""
         parts = dotted.split(".")
-        found = None
         for count in range(1, len(parts) + 1):
-            name = ".".join(parts[:count])
-            found = self.side.tree.module(name)
+            found = self.side.tree.module(".".join(parts[:count]))
             if found in self.side.changed:
-                if found not in self._bound:
-                    self.load(found)
-            elif found is not None or count == len(parts):
-                label = f"module {found or dotted}"
-                if label not in self._outside and not (found is None and parts[0] in QUIET):
-                    self._outside.add(label)
-                    self.steps.append(Step(label, file.path, node.lineno, node.end_lineno or node.lineno))
-        return found if found in self.side.changed else None
+                yield Operation(position, load=found)
+            elif (found is not None or count == len(parts)) and not (found is None and parts[0] in QUIET):
+                step = Step(
+                    f"module {found or dotted}", file.path, node.lineno, node.end_lineno or node.lineno
+                )
+                yield Operation(position, outside=step)
 
-    def _run(self, file: File, statement: ast.stmt) -> None:
+    def _read(self, file: File, statement: ast.stmt, seen: dict[tuple[str, str], None]) -> Iterator[TooEarly]:
+        """Names of files of the change that a statement reads, and that may not be there yet."""
         last = statement.end_lineno or statement.lineno
-        evaluated = [*_evaluated(statement, file.lazy_annotations)]
-        if self._acts(file, statement):
-            label = statement.name if isinstance(statement, Function | ast.ClassDef) else _text(statement)
-            self.steps.append(Step(label, file.path, statement.lineno, last))
-        seen: set[tuple[str, str]] = set()
         own = _stored(statement)
-        waiting = [(file.path, name) for name in evaluated if name not in own]
+        waiting = [
+            (file.path, name) for name in _evaluated(statement, file.lazy_annotations) if name not in own
+        ]
         while waiting:
-            path, name = waiting.pop()
-            if (path, name) in seen:
+            pair = waiting.pop()
+            if pair in seen:
                 continue
-            seen.add((path, name))
-            if path in self._open and self._is_unbound(path, name):
-                unbound = name not in self.side.changed[path].bound
-                self.early.append(TooEarly(path, name, file.path, statement.lineno, last, unbound))
-            meaning = self.side.meaning(path, name)
-            if isinstance(meaning, Unit) and meaning.kind in ("function", "class"):
-                waiting += [(meaning.path, other) for other in self._reads(meaning)]
+            seen[pair] = None
+            path, name = pair
+            if path in self.side.changed:
+                there = self.side.changed[path]
+                known = hasattr(builtins, name) or name in OF_A_MODULE or "*" in there.bound
+                if name in there.bound or not known:
+                    unbound = name not in there.bound
+                    yield TooEarly(path, name, file.path, statement.lineno, last, unbound)
+            waiting += self._follow(pair)
 
-    def _is_unbound(self, path: str, name: str) -> bool:
-        file = self.side.changed[path]
-        known = hasattr(builtins, name) or name in OF_A_MODULE or "*" in file.bound
-        return name not in self._bound[path] and (name in file.bound or not known)
+    def _follow(self, pair: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+        """What else is read where a name is."""
+        if pair not in self._next:
+            meaning = self.side.meaning(*pair)
+            found: tuple[tuple[str, str], ...] = ()
+            if isinstance(meaning, Unit) and meaning.kind in ("function", "class"):
+                found = tuple((meaning.path, other) for other in self._reads(meaning))
+            self._next[pair] = found
+        return self._next[pair]
+
+    def _reads(self, unit: Unit) -> Iterator[str]:
+        yield from unit.globals
+        if unit.kind == "class":
+            if unit.path not in self._owned:
+                owned = self._owned[unit.path] = {}
+                for other in self.side.changed[unit.path].units.values():
+                    owned.setdefault(str(other.owner), []).append(other)
+            for other in self._owned[unit.path].get(unit.qualname, ()):
+                yield from other.globals
 
     def _acts(self, file: File, statement: ast.stmt) -> bool:
         """May a statement do, or depend on, something besides the names that it reads?"""
@@ -217,12 +322,35 @@ class Loading:
         )
         return keyword.arg == "metaclass" and outside in _PLAIN
 
-    def _reads(self, unit: Unit) -> Iterator[str]:
-        yield from unit.globals
-        if unit.kind == "class":
-            for other in self.side.changed[unit.path].units.values():
-                if other.owner == unit.qualname:
-                    yield from other.globals
+
+@dataclass(slots=True)
+class Loading:
+    """One import of a file, rehearsed."""
+
+    programs: Programs
+    steps: list[Step] = field(default_factory=list)
+    early: list[TooEarly] = field(default_factory=list)
+    _loaded: set[str] = field(default_factory=set)
+    _open: dict[str, int] = field(default_factory=dict)
+    _outside: set[str] = field(default_factory=set)
+
+    def load(self, path: str) -> None:
+        """Run a file of the change, as its import does."""
+        self._loaded.add(path)
+        for operation in self.programs.operations(path):
+            self._open[path] = operation.position
+            self.steps += operation.steps
+            self.early += operation.early
+            if operation.load is not None and operation.load not in self._loaded:
+                self.load(operation.load)
+            if operation.outside is not None and operation.outside.label not in self._outside:
+                self._outside.add(operation.outside.label)
+                self.steps.append(operation.outside)
+            for ask in operation.asks:
+                position = self._open.get(ask.path)
+                if position is not None and not self.programs.is_bound(ask.path, ask.name, position):
+                    self.early.append(ask)
+        self._open.pop(path, None)
 
 
 def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
@@ -230,8 +358,9 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
     moved: dict[Step, None] = {}
     early: dict[TooEarly, None] = {}
     known: set[tuple[str, str]] = set()
+    sides = Programs(base), Programs(head)
     for path in sorted(base.changed.keys() & head.changed.keys()):
-        before, after = Loading(base), Loading(head)
+        before, after = map(Loading, sides)
         before.load(path)
         after.load(path)
         known.update((found.path, found.name) for found in before.early)
@@ -239,7 +368,7 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
         early |= dict.fromkeys(after.early)
         moved |= dict.fromkeys(_moved(before.steps, after.steps))
     for path in sorted(head.changed.keys() - base.changed.keys()):
-        fresh = Loading(head)
+        fresh = Loading(sides[1])
         fresh.load(path)
         early |= dict.fromkeys(found for found in fresh.early if found.unbound)
     found = [e for e in early if (e.path, e.name) not in known and not (e.unbound and ("", e.name) in known)]
@@ -247,9 +376,14 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
 
 
 def _moved(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Step]:
-    labels = {step.label for step in before} & {step.label for step in after}
+    old, new = [step.label for step in before], [step.label for step in after]
+    if old == new:
+        return
+    labels = set(old) & set(new)
     sides = [step for step in before if step.label in labels], [s for s in after if s.label in labels]
     old, new = ([step.label for step in side] for side in sides)
+    if old == new:
+        return
     for operation, _, _, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if operation != "equal":
             yield from sides[1][k:m]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.units import Unit, attributes_of, imports_in
+from codemods.review.units import Unit, imports_in
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
@@ -188,7 +188,7 @@ class Matching:
 
     def _attributes(self, unit: Unit, name: str, before: Meaning, after: Meaning) -> Iterator[Renaming]:
         """Names that are read from a module of the change and mean something else there now."""
-        for chain in attributes_of(unit.node, name):
+        for chain in sorted(unit.attributes.get(name, ())):
             left, right, shown = before, after, name
             for attribute in chain:
                 left, right = self._base.attribute(left, attribute), self._head.attribute(right, attribute)

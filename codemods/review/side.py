@@ -15,8 +15,9 @@ from codemods.review.namespace import Replacements
 from codemods.review.trees import Tree
 from codemods.review.units import (
     PLACED,
+    Chains,
     Unit,
-    attributes_of,
+    attributes_in,
     binders_of,
     bound_by,
     for_types,
@@ -69,6 +70,7 @@ class File:
             compile(self.tree, path, "exec", dont_inherit=True)
         self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
+        self._bindings: dict[str, tuple[str, ...]] = {}
         self.imports = list(imports_in(self.tree.body, inside_functions=False))
 
     @cached_property
@@ -84,6 +86,17 @@ class File:
             for alias in node.names:
                 found.setdefault(alias.asname or alias.name.partition(".")[0], []).append((node, alias))
         return found
+
+    @cached_property
+    def attributes(self) -> Chains:
+        """Chains of attributes that it reads from names."""
+        return attributes_in(self.tree)
+
+    def bindings(self, name: str) -> tuple[str, ...]:
+        """What binds a name, as texts."""
+        if name not in self._bindings:
+            self._bindings[name] = tuple(map(ast.dump, self.binders[name]))
+        return self._bindings[name]
 
     @cached_property
     def typed(self) -> frozenset[str]:
@@ -173,15 +186,14 @@ class Side:
     def _for_types(self, file: File, name: str, depth: int) -> Unit | Outside | Unknown:
         found = file.imported.get(name, ())
         if len(found) != 1:
-            return Outside((file.path, name, *map(ast.dump, file.binders[name])))
+            return Outside((file.path, name, *file.bindings(name)))
         [(node, alias)] = found
         meaning = self.imported(file.path, node, alias, depth)
         return meaning.what if isinstance(meaning, Typed) else meaning
 
     def _alternatives(self, file: File, name: str) -> Meaning:
         """A name that several statements bind: they must be the same ones, in a file of the same path."""
-        binding = map(ast.dump, file.binders[name])
-        return Outside((file.path, name, *binding))
+        return Outside((file.path, name, *file.bindings(name)))
 
     def imported(
         self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias, depth: int = 0
@@ -273,7 +285,7 @@ class Side:
                 if module:
                     found.add((module, alias.name))
                 meaning: Meaning = self.imported(path, node, alias)
-                for chain in attributes_of(file.tree, bound):
+                for chain in file.attributes.get(bound, ()):
                     found.update(self._along(meaning, chain))
         return found
 

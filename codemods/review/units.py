@@ -77,6 +77,11 @@ class Unit:
         return frozenset((read.globally & read.local) | (read.by_name & (read.local | self.class_names)))
 
     @cached_property
+    def attributes(self) -> Chains:
+        """Chains of attributes that it reads from names."""
+        return attributes_in(self.node)
+
+    @cached_property
     def text(self) -> str:
         """Everything that it does, with its names as they are."""
         return ast.dump(self.node)
@@ -261,14 +266,20 @@ def imports_in(
             yield from imports_in(ast.iter_child_nodes(node), inside_functions=inside_functions)
 
 
-def attributes_of(node: ast.AST, name: str) -> set[tuple[str, ...]]:
-    """Chains of attributes that are read from a name."""
-    found: set[tuple[str, ...]] = set()
+Chains = Mapping[str, frozenset[tuple[str, ...]]]
+
+
+def attributes_in(node: ast.AST) -> Chains:
+    """Chains of attributes that are read from names, by name."""
+    found: dict[str, set[tuple[str, ...]]] = {}
     for inner in ast.walk(node):
+        if not isinstance(inner, ast.Attribute):
+            continue
         chain: list[str] = []
-        while isinstance(inner, ast.Attribute):
-            chain.append(inner.attr)
-            inner = inner.value
-        if chain and isinstance(inner, ast.Name) and inner.id == name:
-            found.add(tuple(reversed(chain)))
-    return found
+        here: ast.AST = inner
+        while isinstance(here, ast.Attribute):
+            chain.append(here.attr)
+            here = here.value
+        if isinstance(here, ast.Name):
+            found.setdefault(here.id, set()).add(tuple(reversed(chain)))
+    return {name: frozenset(chains) for name, chains in found.items()}
