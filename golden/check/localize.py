@@ -11,6 +11,7 @@ from golden.compare import Comparison, Different, compare
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.operations import Located, locate, read_operations
 from golden.compare.outcome import (
+    CallChange,
     EventChange,
     LivingState,
     RandomState,
@@ -81,7 +82,7 @@ def step_of(found: Comparison) -> int | None:
                 return divergence.moment[0]
             if isinstance(divergence, (StepDivergence, StepCount, StepOrder, RandomState)):
                 return divergence.number
-            if isinstance(divergence, LivingState) and divergence.number is not None:
+            if isinstance(divergence, LivingState | CallChange) and divergence.number is not None:
                 # A look before a step sees what was done since the one before it, as one after it does.
                 return divergence.number
     return None

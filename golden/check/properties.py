@@ -10,6 +10,7 @@ from pathlib import Path
 from golden.check.ab import Notify, quiet
 from golden.compare import Comparison
 from golden.compare.outcome import by_tolerance
+from golden.compare.replicas import compare_replicas
 from golden.compare.scope import Scope, compare_within
 from golden.record import Run, record_run
 from golden.record.run import Same
@@ -97,6 +98,8 @@ def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
     before = recordings.seconds
     left = recordings.trace(same.of)
     agreements = []
+    if same.replicas:
+        agreements.append(Agreement("rank 0", "the other ranks", compare_replicas(left)))
     for variant in same.variants:
         right = recordings.trace(variant)
         agreements.append(Agreement(left.title, right.title, compare_within(left, right, scope_of(same))))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import (
+    CallChange,
     Compared,
     Comparison,
     Different,
@@ -110,14 +111,48 @@ def different(
     tolerated: tuple[Tolerated, ...] = (),
 ) -> Different:
     """The verdict on what was found, in the order of the run; events of unknown place come after steps."""
-    ordered = sorted([*divergences, *changes], key=_place)
+    received = {
+        d.process: (_number(d.number), d.point)
+        for d in divergences
+        if isinstance(d, CallChange) and d.change == "gets"
+    }
+
+    def place(found: Divergence) -> tuple[float, bool, float, float]:
+        number, point, rank = _place(found)
+        # What a process received and did not make itself comes behind what others made at that step.
+        process, moment = _origin(found)
+        follows = process in received and moment >= received[process]
+        return (number, follows, point, rank)
+
+    ordered = sorted([*divergences, *changes], key=place)
     return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs, tolerated)
 
 
 _END = float("inf")
 
 
-def _place(found: Divergence) -> tuple[float, float, int]:
+def _number(number: int | None) -> float:
+    return _END if number is None else number
+
+
+def _origin(found: Divergence) -> tuple[str, tuple[float, float]]:
+    """The process that differs, and when: at which step, after how many of its backward passes."""
+    match found:
+        case StepDivergence(stream=stream, number=number, point=point, kinds=kinds):
+            # Gradients are as the last backward pass left them, or what came after it.
+            return stream.process, (number, point + (kinds[0].kind == "grads"))
+        case LivingState(process=process, number=number, after=after):
+            return process, (_number(number), _END if after else 0)
+        case CallChange(process=process, number=number, point=point):
+            return process, (_number(number), point)
+        case ReadValue(process=process, number=number) | RandomState(process=process, number=number):
+            return process, (_number(number), _END)
+        case FinalState(stream=stream):
+            return stream.process, (_END, _END)
+    return "", (_END, _END)
+
+
+def _place(found: Divergence) -> tuple[float, float, float]:
     """Order by step of the whole run, by point within the step, then by what can cause what.
 
     An event that both sides had written before a backward pass or a step comes before it; it may have been
@@ -141,6 +176,14 @@ def _place(found: Divergence) -> tuple[float, float, int]:
         case StepDivergence(number=number, point=point, kinds=(KindChange(kind="loss" | "buffers"), *_)):
             # Before gradients, which another process may only have got from the one whose loss differs.
             return (number, point, 2)
+        case CallChange(number=number, change="sequence", point=point):
+            # Before the gradients that a reduction which is missing leaves as they are.
+            return (_number(number), max(0, point - 1), 2.5)
+        case CallChange(number=number, change="gives", point=point):
+            # What is sent before a backward pass comes before the loss of who receives it.
+            return (_number(number), point, 1.5)
+        case CallChange(number=number, point=point):
+            return (_number(number), point, 3.5)
         case StepDivergence(number=number, point=point):
             return (number, point, 3)
         case StepCount(number=number, between=True):

@@ -262,6 +262,23 @@ class LivingState:
 
 
 @dataclass(frozen=True, slots=True)
+class CallChange:
+    """The first call of other processes in which two sides differ: another one, or other values.
+
+    It is call ``index`` before the step ``number``, None for after the last one. ``point`` counts the
+    backward passes of that step before it.
+    """
+
+    process: str
+    change: Literal["sequence", "gives", "gets"]
+    number: int | None
+    index: int
+    left: str
+    right: str
+    point: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessCount:
     """Another number of processes took steps."""
 
@@ -281,6 +298,7 @@ Divergence = (
     | ReadCount
     | ReadValue
     | LivingState
+    | CallChange
     | ProcessCount
 )
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from golden.compare.align import align
+from golden.compare.calls import compare_calls
 from golden.compare.hostvalues import compare_values
 from golden.compare.living import compare_living
 from golden.compare.outcome import (
+    CallChange,
     Compared,
     FinalState,
     KindChange,
@@ -41,7 +43,15 @@ _SIZES = {
 
 
 Found = (
-    StepDivergence | StepCount | StepOrder | RandomState | FinalState | ReadCount | ReadValue | LivingState
+    StepDivergence
+    | StepCount
+    | StepOrder
+    | RandomState
+    | FinalState
+    | ReadCount
+    | ReadValue
+    | LivingState
+    | CallChange
 )
 
 
@@ -84,6 +94,9 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     rng = _compare_rng(left, right)
     if rng is not None:
         divergences.append(rng)
+    call = compare_calls(left, right)
+    if call is not None:
+        divergences.append(call)
     reads, count = compare_reads(left, right, of_left, of_right)
     if reads is not None:
         divergences.append(reads)

@@ -29,6 +29,7 @@ from ..trace.kernels import families
 from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
+from .collectives import Collectives
 from .handmade import Handmade
 from .living import Living
 from .naming import ModuleRegistry
@@ -91,6 +92,7 @@ class Observer:
                 self._reads.muted if self._reads is not None else contextlib.nullcontext,
                 spec["unstable"],
             )
+        self._collectives = Collectives(lambda: len(self._losses))
         # Until the program makes an optimizer, backward passes are the clock.
         self._handmade: Handmade | None = Handmade(self._on_hand)
         self._lock = threading.RLock()
@@ -115,6 +117,7 @@ class Observer:
             self._reads.reset()
         if self._living is not None:
             self._living.reset()
+        self._collectives.reset()
 
     def install(self) -> None:
         """Register every hook."""
@@ -138,6 +141,7 @@ class Observer:
         self._occasions = Occasions(Path(self._spec["outputs"]), self._on_occasion)
         self._occasions.install()
         self._seeds.install()
+        self._collectives.install()
         if self._own_generators is not None:
             self._own_generators.install()
         os.register_at_fork(after_in_child=self._start)
@@ -275,6 +279,7 @@ class Observer:
             "rng": self._generators.digests(),
             **self._take_reads(),
             **self._take_written(),
+            **self._take_collectives(),
         }
         watched.written = settings
         self._write(record, plan.digests(tensors))
@@ -304,6 +309,13 @@ class Observer:
         for number, (file, line, function, read) in fresh:
             self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
         return {"reads": counts, **({"values": values} if self._reads.with_values else {})}
+
+    def _take_collectives(self) -> dict[str, Any]:
+        """What was asked of other processes since the last step; nothing where nothing was."""
+        fresh, rows = self._collectives.take()
+        for number, text in fresh:
+            self._write({"call": number, "text": text})
+        return {"calls": rows} if rows else {}
 
     def _watch(self, optimizer: Optimizer) -> Watched:
         found = self._watched.get(optimizer)
@@ -399,6 +411,7 @@ class Observer:
             "loader_processes": self._occasions.loader_processes,
             "unlooked": self._living.failed if self._living is not None else "",
             **self._take_reads(),
+            **self._take_collectives(),
             **_canary(self._spec),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu

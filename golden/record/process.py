@@ -16,7 +16,7 @@ from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
 from golden.record.crash import said_last
-from golden.record.live import Program, count_steps, registered
+from golden.record.live import Program, count_steps, registered, steps_by_rank
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
 from golden.trace.errors import RunFailed, UnusableInput
@@ -232,9 +232,15 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _reached(folder: Path) -> str:
+    ranks, ended = steps_by_rank(folder)
+    if len(ranks) > 1:
+        return "after " + ", ".join(
+            f"{_steps(count)} of rank {rank}{' (which ended first)' if rank == ended else ''}"
+            for rank, count in sorted(ranks.items())
+        )
     count = count_steps(folder)
-    return (
-        f"after {count} optimizer step{'' if count == 1 else 's'}"
-        if count
-        else "before the first optimizer step"
-    )
+    return f"after {_steps(count)}" if count else "before the first optimizer step"
+
+
+def _steps(count: int) -> str:
+    return f"{count} optimizer step{'' if count == 1 else 's'}"

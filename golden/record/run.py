@@ -221,15 +221,24 @@ class Same(_Table):
             be compared.
         where: only events whose fields have these values.
         overlap: only the part that both have, counted from the ``start`` or from the ``end``.
+        replicas: instead of comparing variants, whether all ranks of the run (or of the variant ``of``) hold
+            the same parameters after every step, and make the same sequence of collective calls.
     """
 
     says: str
-    variants: Annotated[tuple[str, ...], Field(min_length=1)]
+    variants: tuple[str, ...] = ()
     of: str | None = None
     what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
     env: Annotated[int, Field(ge=0)] | Literal["each"] | None = None
     where: dict[str, str | int | float | bool] = {}
     overlap: Literal["start", "end"] | None = None
+    replicas: bool = False
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Same:
+        if self.replicas == bool(self.variants):
+            raise ValueError("name variants to compare, or say replicas = true; one of the two")
+        return self
 
     @field_validator("env", mode="before")
     @classmethod

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from golden.compare.outcome import (
+    CallChange,
     Divergence,
     EventChange,
     FinalState,
@@ -81,7 +82,7 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
         case OutputChange():
             said, *details = describe(found)
             return (("Output", found.output), ("What", said), *(("Place", line) for line in details))
-        case ReadCount() | ReadValue() | LivingState():
+        case ReadCount() | ReadValue() | LivingState() | CallChange():
             said, *details = describe(found)
             return (("What", said), *(("Place", line) for line in details))
         case ProcessCount():

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from golden.compare.outcome import (
+    CallChange,
     EventChange,
     FinalState,
+    LivingState,
     NotComparable,
+    OutputChange,
     ProcessCount,
     RandomState,
     ReadCount,
+    ReadValue,
     Rows,
     StepCount,
     StepOrder,
@@ -33,6 +37,10 @@ _CASES = (
     "random state",
     "final state",
     "host reads",
+    "values of host reads",
+    "output",
+    "modules and own generators",
+    "calls of other ranks",
 )
 
 
@@ -94,6 +102,14 @@ def _failures(report: RunReport) -> dict[str, list[str]]:
                 title = "final state"
             case Rows(part=part):
                 title = part
+            case OutputChange():
+                title = "output"
+            case ReadValue():
+                title = "values of host reads"
+            case LivingState():
+                title = "modules and own generators"
+            case CallChange():
+                title = "calls of other ranks"
             case _:
                 continue  # the steps themselves tell of every kind, not of the first step's only
         found.setdefault(title, []).append(describe(divergence)[0])
@@ -131,4 +147,12 @@ def _present(report: RunReport) -> set[str]:
             found.add("host reads")
         if process.final_files:
             found.add("final state")
+        if process.looks:
+            found.add("modules and own generators")
+        if process.values or any(step.values for step in process.steps):
+            found.add("values of host reads")
+        if process.calls or any(step.calls for step in process.steps):
+            found.add("calls of other ranks")
+    if any(output.rows for side in sides for output in side.outputs or ()):
+        found.add("output")
     return found

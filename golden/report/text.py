@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from golden.compare.outcome import (
+    CallChange,
     Compared,
     Comparison,
     Different,
@@ -244,6 +245,8 @@ def _described(divergence: Divergence) -> list[str]:
             return _read_values(divergence)
         case LivingState():
             return _living(divergence)
+        case CallChange():
+            return [_call(divergence)]
         case ProcessCount(left=left, right=right):
             return [f"processes that took steps: {left} on the left, {right} on the right"]
         case Rows(part=part, left=left, right=right):
@@ -329,6 +332,19 @@ def _living(found: LivingState) -> list[str]:
     lines += [f"{change.title}: {_kind(change.kinds[0])}" for change in more[:_SHOWN]]
     before = found.before.replace(", before", ": before")
     return [*lines, f"last identical: {before}"]
+
+
+def _call(found: CallChange) -> str:
+    rank = found.process.replace("-", " ")
+    when = f"before step {found.number} overall" if found.number is not None else "after the last step"
+    where = f"{rank}, call {found.index} of other ranks {when}"
+    match found.change:
+        case "sequence":
+            return f"{where}: {found.left} -> {found.right}"
+        case "gives":
+            return f"{where}: {found.left} is given other values"
+        case "gets":
+            return f"{where}: {found.left} gets other values"
 
 
 def _read_values(found: ReadValue) -> list[str]:

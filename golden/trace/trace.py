@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,20 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """What a process asked of others: the function with the form of its tensors, and digests.
+
+    ``gives`` is of what it sent, ``gets`` of what it received; empty for nothing, for tensors of another
+    device than the CPU, and where it did not wait. ``point`` counts the backward passes of the step before.
+    """
+
+    text: str
+    point: int
+    gives: str
+    gets: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout.
 
@@ -112,6 +126,7 @@ class Step:
     reads: Mapping[Site, int] | None
     written: Written | None = None
     values: Mapping[Site, str] | None = None
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +137,8 @@ class Process:
     ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
     nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
     a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
-    patterns that left out extra state; ``unlooked`` names the error that ended the looks.
+    patterns that left out extra state; ``unlooked`` names the error that ended the looks. ``calls`` of other
+    processes, here and of a step, are those since the step before.
     """
 
     name: str
@@ -141,6 +157,7 @@ class Process:
     loader_processes: int = 0
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
+    calls: tuple[Call, ...] = ()
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -217,6 +234,7 @@ def _load_process(folder: Path) -> Process:
     settings: dict[int, dict[str, str]] = {}
     steps: list[Step] = []
     sites: dict[int, Site] = {}
+    texts: dict[int, str] = {}
     end: dict[str, Any] = {}
     looks = Looks()
     for record in map(json.loads, lines):
@@ -237,8 +255,11 @@ def _load_process(folder: Path) -> Process:
                     reads=_reads(record["reads"], sites),
                     written=record.get("written"),
                     values=_values(record.get("values"), sites),
+                    calls=_calls(record.get("calls", ()), texts),
                 )
             )
+        elif "call" in record:
+            texts[record["call"]] = record["text"]
         elif "site" in record:
             sites[record["site"]] = Site(record["file"], record["line"], record["function"], record["read"])
         elif "layout" in record:
@@ -265,12 +286,17 @@ def _load_process(folder: Path) -> Process:
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
+        calls=_calls(end.get("calls", ()), texts),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 
 
 def _reads(counts: list[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
     return None if counts is None else {sites[number]: count for number, count in counts}
+
+
+def _calls(rows: Sequence[tuple[int, int, str, str]], texts: Mapping[int, str]) -> tuple[Call, ...]:
+    return tuple(Call(texts[number], point, gives, gets) for number, point, gives, gets in rows)
 
 
 def _values(found: list[tuple[int, str]] | None, sites: Mapping[int, Site]) -> dict[Site, str] | None:

@@ -167,8 +167,9 @@ def test_variant_as_a_run_of_its_own(plain: Project) -> None:
         (AGAIN.replace('["events"]', '["reads"]') + 'env = "each"\n', "not told apart by env; say what ="),
         (
             '[variants.a]\n[same.x]\nsays = "x"\nvariants = []\n',
-            "same.x.variants: Tuple should have at least 1",
+            "same.x: name variants to compare, or say replicas = true; one of the two",
         ),
+        (AGAIN + "replicas = true\n", "same.repeats: name variants to compare, or say replicas = true"),
     ],
 )
 def test_mistakes_in_run_files(project: Project, text: str, message: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from golden.cli import main
 from golden.report.build import build
 from golden.report.markdown import render_markdown
+from golden.trace.outputs import Output, write_outputs
 from golden.trace.trace import load_trace
 from tests.golden.project import Project
 from tests.golden.traces import write_trace
@@ -333,13 +334,27 @@ def test_junit_has_a_case_per_run_and_kind(pair: tuple[Path, Path], tmp_path: Pa
         "final state",
     }
     assert passed == {"steps", "setting", "random state"}
-    assert skipped == {"host reads"}
+    unseen = {"host reads", "values of host reads", "output", "modules and own generators"}
+    assert skipped == {*unseen, "calls of other ranks"}
     assert suite.get("failures") == "7"
     assert main(["report", str(pair[0]), str(pair[0]), "--junit", str(path)]) == 0
     only_events = write_trace(tmp_path / "events", steps=0, events=[("a", None, {})])
     assert main(["report", str(only_events), str(only_events), "--junit", str(path)]) == 0
     root = ElementTree.parse(path).getroot()
-    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("11", "0", "10")
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("15", "0", "14")
+
+
+def test_junit_fails_whatever_differs(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """What is printed differs, and nothing else: a case fails, as the command does."""
+    path = tmp_path / "out.xml"
+    sides = []
+    for name, line in (("a", "loss 1"), ("b", "loss 2")):
+        side = write_trace(tmp_path / "printed" / name)
+        write_outputs(side, [Output("text", "stdout", ({"line": line},))])
+        sides.append(str(side))
+    assert main(["report", *sides, "--junit", str(path)]) == 1
+    cases = ElementTree.parse(path).getroot().iter("testcase")
+    assert {case.get("name") for case in cases if case.find("failure") is not None} == {"output"}
 
 
 def test_bad_input_is_one_line(

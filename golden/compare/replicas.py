@@ -1,0 +1,90 @@
+"""Whether the processes of one run hold the same parameters after every step, and call each other alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
+
+from golden.compare.calls import NONE
+from golden.compare.compare import different
+from golden.compare.outcome import CallChange, Compared, Comparison, Divergence, Identical, NotComparable
+from golden.compare.steps import compare_process
+from golden.trace.trace import KINDS, Call, Process, Step, Trace
+
+
+def compare_replicas(trace: Trace) -> Comparison:
+    """The first step at which a process holds other parameters than rank 0, and the tensor.
+
+    A run of one process has no replicas.
+    """
+    first, *others = trace.processes or (None,)
+    if first is None or not others:
+        return NotComparable("the run has one process that took steps, so there are no replicas")
+    compared = Compared()
+    found: list[Divergence] = []
+    for other in others:
+        result = compare_process(_parameters(first, other.name), _parameters(other, other.name))
+        compared += result.compared
+        found += result.divergences
+        call = other_sequence(first, other)
+        found += [call] if call is not None else []
+    if not found:
+        return Identical(compared)
+    return different(compared, found, (), ())
+
+
+def _parameters(process: Process, name: str) -> Process:
+    """A process as if there were nothing of it but the parameters after each step."""
+    return replace(
+        process,
+        name=name,
+        steps=tuple(map(_only_parameters, process.steps)),
+        rng={},
+        reads=None,
+        values={},
+        final_files={},
+        looks=(),
+        left_out=(),
+        calls=(),
+    )
+
+
+def _only_parameters(step: Step) -> Step:
+    digests = {kind: text if kind == "params" else "" for kind, text in step.digests.items()}
+    tensors = {kind: step.layout.tensors[kind] if kind == "params" else () for kind in KINDS}
+    layout = replace(step.layout, tensors=tensors)
+    return replace(
+        step, layout=layout, digests=digests, losses=(), settings={}, rng={}, reads=None, values={}, calls=()
+    )
+
+
+def other_sequence(first: Process, other: Process) -> CallChange | None:
+    """The first call that a process makes otherwise than another one of the run, of those that all must make.
+
+    Sends and receives, and calls among some ranks only, are each rank's own.
+    """
+    a, b = _together(first), _together(other)
+    for index, (x, y) in enumerate(zip_longest(a, b)):
+        if (x and x[1].text) != (y and y[1].text):
+            number = min((n for n, _ in filter(None, (x, y)) if n is not None), default=None)
+            texts = [called[1].text if called else NONE for called in (x, y)]
+            return CallChange(other.name, "sequence", number, index, texts[0], texts[1], 0)
+    return None
+
+
+_OF_SOME = ("send", "isend", "recv", "irecv")
+
+
+def _together(process: Process) -> list[tuple[int | None, Call]]:
+    return [(number, call) for number, call in _calls(process) if not _of_some(call.text)]
+
+
+def _of_some(text: str) -> bool:
+    return text.partition(" ")[0] in _OF_SOME or " among ranks " in text
+
+
+def _calls(process: Process) -> Iterator[tuple[int | None, Call]]:
+    for step in process.steps:
+        yield from ((step.number, call) for call in step.calls)
+    yield from ((None, call) for call in process.calls)

@@ -1,0 +1,28 @@
+"""`python fork.py N PROGRAM ARGUMENTS`: as torchrun, but torch is imported once, before ranks are forked."""
+
+import os
+import random
+import runpy
+import socket
+import sys
+
+import torch._dynamo  # noqa: F401 - what makes a rank slow to start
+
+ranks, program = int(sys.argv[1]), sys.argv[2]
+sys.argv[:] = sys.argv[2:]
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+children = []
+for rank in range(ranks):
+    child = os.fork()
+    if child == 0:
+        # Python seeds it anew in what is forked.
+        random.seed(0)
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        runpy.run_path(program, run_name="__main__")
+        sys.exit(0)
+    children.append(child)
+failed = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+sys.exit(max(map(abs, failed)))

@@ -1,0 +1,135 @@
+"""Runs of several ranks: what one of them does otherwise is named with its rank and step."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from golden.compare import Different, Identical, NotComparable, compare
+from golden.compare.replicas import compare_replicas
+from golden.record import find_run, record_run
+from golden.report.text import describe
+from golden.trace.errors import RunFailed
+from golden.trace.trace import Trace
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+RUN = """
+command = ["python", "fork.py", "{ranks}", "train.py", "--out", "{{out}}", "--steps", "3"]
+budget = 9
+timeout = 60
+"""
+Record = Callable[..., Trace]
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """Records a program of the examples with one line changed; unchanged ones once."""
+    folder = tmp_path_factory.mktemp("ranks")
+    (folder / "golden" / "runs").mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("fork.py"), folder)
+    known: dict[tuple[str, int], Trace] = {}
+
+    def get(program: str, before: str = "", after: str = "", ranks: int = 2) -> Trace:
+        if not before and (program, ranks) in known:
+            return known[program, ranks]
+        text = (EXAMPLES / program / "train.py").read_text()
+        if before:
+            assert text.count(before) == 1, (program, before)
+        (folder / "train.py").write_text(text.replace(before, after) if before else text)
+        (folder / "golden" / "runs" / "train.toml").write_text(RUN.format(ranks=ranks))
+        out = folder / f"out-{sum(1 for _ in folder.iterdir())}"
+        trace = record_run(find_run("train", folder), root=folder, out=out)
+        if not before:
+            known[program, ranks] = trace
+        return trace
+
+    return get
+
+
+SHIFTED = ("[rank::world]", "[(rank + (rank == 1 and step == 1)) % world::world]")
+REDUCE = "            distributed.all_reduce(parameter.grad)"
+FAULTS = {
+    "one rank's data": ("sharded", *SHIFTED, r"step 1 of rank 1, FSDPSequential .*: loss of backward pass 0"),
+    "one rank's weights": (
+        "pipeline",
+        "        hidden = stage(torch.randn",
+        "        stage[0].weight.data[0] += (_step == 1) * 1e-3\n        hidden = stage(torch.randn",
+        r"rank 0, call 0 of other ranks before step 1 overall: send float32\[8, 16\] dst=1 is given other",
+    ),
+    "a reduction less": (
+        "accumulate",
+        REDUCE,
+        f"            if step != 1 or parameter.dim() > 1:\n    {REDUCE}",
+        r"rank 0, call 1 of other ranks before step 1 overall: all_reduce float32\[16\] op=sum -> "
+        r"all_reduce float32\[2, 16\] op=sum",
+    ),
+    "another order": (
+        "accumulate",
+        f"for parameter in net.parameters():\n{REDUCE}",
+        f"for parameter in list(net.parameters())[:: -1 if step == 1 else 1]:\n{REDUCE}",
+        r"rank 0, call 0 of other ranks before step 1 overall: all_reduce float32\[16, 8\] op=sum -> "
+        r"all_reduce float32\[2\] op=sum",
+    ),
+    "a micro-batch less": (
+        "accumulate",
+        "range(options.micro)",
+        "range(options.micro - (rank == 1 and step == 1))",
+        r"step 1 of rank 1, Sequential .*: loss of backward pass 1: .* -> absent",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_named_with_its_rank_and_step(record: Record, fault: str) -> None:
+    program, before, after, headline = FAULTS[fault]
+    found = compare(record(program), record(program, before, after))
+    assert isinstance(found, Different)
+    assert re.match(headline, describe(found.first)[0]), describe(found.first)
+
+
+def test_calls_are_seen(record: Record) -> None:
+    rank = record("accumulate").processes[1]
+    calls = [[call.text.split()[0] for call in step.calls] for step in rank.steps]
+    assert calls == [["broadcast"] * 4 + ["all_reduce"] * 5, ["all_reduce"] * 5, ["all_reduce"] * 5]
+    assert [call.text for call in rank.calls] == ["barrier"]
+    # What one rank sends is what the other one receives.
+    first, second = record("pipeline").processes
+    assert [call.gives for call in first.steps[1].calls if call.gives] == [
+        call.gets for call in second.steps[1].calls if call.gets
+    ]
+    texts = {call.text.split()[0] for call in record("sharded").processes[0].steps[1].calls}
+    assert any("gather" in text for text in texts)
+    assert any("scatter" in text for text in texts)
+
+
+def test_replicas_part_at_a_step_and_tensor(record: Record) -> None:
+    assert isinstance(compare_replicas(record("accumulate")), Identical)
+    before = "        optimizer.step()\n"
+    changed = record(
+        "accumulate", before, f"{before}        net[2].bias.data += (rank == 1 and step == 0) * 1e-3\n"
+    )
+    found = compare_replicas(changed)
+    assert isinstance(found, Different)
+    # Parameters are seen as the next step leaves them: nobody looks in between.
+    assert describe(found.first)[0] == "step 1 of rank 1, Sequential (step 1 overall, SGD): parameter 2.bias"
+    # Against a run without the mistake, the rank that made it is the first one.
+    against = compare(record("accumulate"), changed)
+    assert isinstance(against, Different)
+    assert "rank 1" in describe(against.first)[0]
+    # The rest of the ranks of a run is no property of one rank.
+    alone = replace(changed, processes=changed.processes[:1])
+    assert isinstance(compare_replicas(alone), NotComparable)
+
+
+def test_a_rank_that_ends_early_is_named(record: Record) -> None:
+    leaves = "        if rank == 1 and step == 1:\n            return\n        optimizer.zero_grad()"
+    with pytest.raises(
+        RunFailed,
+        match=r"after 1 optimizer step of rank 0, 1 optimizer step of rank 1 \(which ended first\): ",
+    ):
+        record("accumulate", "        optimizer.zero_grad()", leaves)
