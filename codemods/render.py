@@ -12,7 +12,7 @@ from codemods.facts.source import split_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemods.plans.report import FileChange, HelperReport, Report
+    from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
 
 
 def line_count(data: bytes | None) -> int:
@@ -42,6 +42,10 @@ def as_json(report: Report) -> str:
                 "call_sites": helper.call_sites,
             }
             for helper in report.helpers
+        ],
+        "imports": [
+            {"path": stayed.path, "name": stayed.name, "line": stayed.line, "reason": stayed.reason}
+            for stayed in report.imports
         ],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -120,6 +124,11 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
             soft_wrap=True,
         )
         console.print(f"    way out: {helper.refusal.way_out}", soft_wrap=True)
+    for stayed, names in _stayed(report):
+        what = "import" if len(names) == 1 else "imports"
+        console.print(
+            f"{stayed.path}:{stayed.line}: {what} of {', '.join(names)} kept: {stayed.reason}", soft_wrap=True
+        )
     for seam in report.seams:
         advice = "; which name can't be told: list it under [seams] keep" if seam.name == ANY_NAME else ""
         console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}", soft_wrap=True)
@@ -128,6 +137,14 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
     if statistics:
         console.print(_statistics(report))
     return out.getvalue()
+
+
+def _stayed(report: Report) -> list[tuple[StayedImport, list[str]]]:
+    """Imports that stay, those of one file together that stay for one reason."""
+    found: dict[tuple[str, str], tuple[StayedImport, list[str]]] = {}
+    for stayed in report.imports:
+        found.setdefault((stayed.path, stayed.reason), (stayed, []))[1].append(stayed.name)
+    return list(found.values())
 
 
 def _shared_prefix(qualnames: list[str]) -> str:

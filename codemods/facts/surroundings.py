@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.mentions import words_in
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
 from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, decode_source
@@ -21,6 +22,25 @@ from codemods.facts.source import Source, SourceError, decode_source
 _LISTS = frozenset(["dir", "vars"])
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 _TEXTS = frozenset(["getclosurevars", "getsource", "getsourcelines"])
+# What is handed to these is named there, and goes no further.
+_KEPT = frozenset(
+    [
+        *(
+            "dir",
+            "delattr",
+            "getattr",
+            "hasattr",
+            "id",
+            "isinstance",
+            "multiple",
+            "object",
+            "print",
+            "reload",
+        ),
+        *("setattr", "spy", "stub", "vars"),
+        *_TEXTS,
+    ]
+)
 _RUNS = frozenset(["compile", "exec"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
@@ -41,9 +61,14 @@ class Look:
 class _Seen:
     """What one file does with the module's names."""
 
+    path: str
     names: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    imports_any: bool = False
+    escapes: bool = False
+    own: bool = False
     looks: list[Look] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
     public: bool = False
@@ -81,7 +106,8 @@ class Surroundings:
                     tree = decode_source(data, shown).tree
                 except SourceError:
                     # What can't be parsed runs nowhere; its words are counted all the same.
-                    found.append(_Seen(words=set(re.findall(r"\w+", data.decode("utf-8", "replace")))))
+                    words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
+                    found.append(_Seen(shown, words=words, texts=words, imports_any=True))
                     continue
                 found.append(_look_at(tree, path, self.root, self.module, shown, self.path.name))
         own = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
@@ -114,6 +140,25 @@ class Surroundings:
     def asked(self, name: str) -> bool:
         """Whether some file asks the module, and surely the module, for a name."""
         return any(name in seen.asked for seen in self._seen)
+
+    def reads(self, name: str) -> str | None:
+        """Another file that may read a name from the module, or None.
+
+        Besides those that ask the module for it, these are files that may import any module and take such a
+        name from something unknown; all files, if one gives the module itself away.
+        """
+        given = any(seen.escapes for seen in self._seen)
+        if name in self._submodules:
+            return "a file of its own"
+        for seen in self._seen:
+            unknown = (given or seen.imports_any) and not seen.own
+            if (
+                name in seen.asked
+                or any(name.startswith(head) for head in seen.heads)
+                or (unknown and (name in seen.names or name in seen.texts))
+            ):
+                return seen.path
+        return None
 
     def look(self) -> Look | None:
         """A place that sees every name of the module."""
@@ -168,14 +213,19 @@ def _look_at(
     tree: ast.Module, path: Path, root: Path, module: ModuleName, shown: str, file: str, own: bool = False
 ) -> _Seen:
     """What a file does with the names of a module."""
-    seen = _Seen()
+    seen = _Seen(shown, own=own)
     package = package_of(path, module_name(path, root).name)
     given = False
     stores: set[str] = set()
     runs = False
     reads_file = 0
     harmless: set[ast.AST] = set()
+    values: set[ast.AST] = set()
     for node, scope in walk(tree, package):
+        values.update(_followed(node))
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and node not in values:
+            dotted = resolve(node, scope)
+            seen.escapes = seen.escapes or (dotted is not None and module.within(dotted) == "")
         match node:
             case ast.Attribute():
                 base = resolve(node.value, scope)
@@ -214,11 +264,15 @@ def _look_at(
             case ast.keyword(arg=str() as name) if not own:
                 seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
+                if within := module.within(text.replace(":", ".")):
+                    seen.asked.add(within.partition(".")[0])
                 seen.words.update(re.findall(r"\w+", text))
+                seen.texts.update(words_in(text))
                 reads_file = reads_file or (node.lineno if text.endswith(file) else 0)
             case ast.Call() if own and _asks_itself(node):
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
+                seen.imports_any = seen.imports_any or _imports_any(node)
                 harmless.update(_lent(node, scope))
                 given = _call(node, scope, module, shown, seen, harmless) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
@@ -227,6 +281,27 @@ def _look_at(
     if runs and reads_file:
         seen.looks.append(Look(shown, reads_file, "may run its text somewhere else"))
     return seen
+
+
+def _followed(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a node that are told by name wherever they go: an attribute's object, what a name is given."""
+    match node:
+        case ast.Attribute() | ast.Assign(targets=[ast.Name()]):
+            if node.value is not None:
+                yield node.value
+        case ast.Call(args=[first, *_]):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name in _KEPT:
+                yield first
+
+
+def _imports_any(node: ast.Call) -> bool:
+    """Whether a call imports a module that only a run tells."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("__import__", "import_module") and not (
+        node.args and isinstance(node.args[0], ast.Constant)
+    )
 
 
 def _asks_itself(node: ast.Call) -> bool:

@@ -20,9 +20,10 @@ from codemods.plans.report import HelperReport
 
 @dataclass(frozen=True, slots=True)
 class MovedRows:
-    """Report rows of the definitions that a plan names."""
+    """Report rows of the definitions that a plan names; names of which only other files need the import."""
 
     rows: tuple[HelperReport, ...] = ()
+    exported: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -127,7 +128,7 @@ def move_definitions(
                 ),
             )
         )
-    return MovedRows(tuple(rows))
+    return MovedRows(tuple(rows), frozenset(mover.exported))
 
 
 def _helper_names(plan: Plan, analysis: Analysis) -> set[str]:

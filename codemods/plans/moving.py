@@ -70,6 +70,7 @@ class Mover:
         self.definitions: dict[str, Definition] = {}
         self.refused: dict[str, Refusal] = {}
         self.files: dict[Path, _File] = {}
+        self.exported: set[str] = set()
         # A new name is written at every use if it is free in the file; else it is imported under the old one.
         self.local = {
             name: new if free_everywhere(analysis, new) and name not in analysis.tree.strings else name
@@ -210,8 +211,10 @@ class Mover:
         section = ImportSection(())
         for name in self.definitions:
             made = self._imported(name, self.files[self.request.targets[name]])
-            if self._used(name) or name in kept or name in self.request.reexport:
+            used = self._used(name)
+            if used or name in kept or name in self.request.reexport:
                 section.runtime.add(made)
+                self.exported.update(() if used else [made.bound])
         first = min(definition.node.lineno for definition in self.definitions.values())
         taken.program.insert(*imports_among(self.source, section, first))
         return taken.program.text()

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.facts.imports import resolve_relative
 from codemods.facts.lifting import Analysis
+from codemods.facts.mentions import all_words, words_in
 from codemods.facts.names import dotted
-from codemods.facts.repository import python_files
+from codemods.facts.origins import absolute, resolve, walk
+from codemods.facts.repository import module_name, python_files
 from codemods.facts.scopes import Scope
-from codemods.facts.source import Source, SourceError
+from codemods.facts.source import Source, SourceError, decode_source
 from codemods.plans.modules import dotted_name, import_base
 from codemods.plans.overlay import Overlay
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses
 from codemods.rewrite.program import TextNotPreserved
+
+# Only files that have this are parsed.
+_STAR = re.compile(rb"import[\s\\]*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +41,11 @@ def _candidates(
 ) -> Iterator[Path]:
     """Files that mention the module and one of the names."""
     tail = module.rpartition(".")[2].encode()
-    pattern = re.compile(b"|".join(rb"\b" + re.escape(name.encode()) + rb"\b" for name in names))
+    wanted = [name.encode() for name in names]
     for path in sorted({*python_files(root), *overlay.made}):
         if path not in skip and path.suffix == ".py" and overlay.counts(path):
             data = overlay.data(path)
-            if tail in data and pattern.search(data):
+            if tail in data and any(name in data for name in wanted):
                 yield path
 
 
@@ -47,14 +53,24 @@ def referenced_elsewhere(
     overlay: Overlay, root: Path, module: str, moved: Sequence[Moved], skip: Collection[Path]
 ) -> set[str]:
     """Names that other files may take from the source as attributes or by strings: it must keep them."""
-    found = set()
-    names = [item.old for item in moved]
-    for path in _candidates(overlay, root, module, names, skip):
-        text = overlay.data(path).decode("utf-8", "replace")
-        for name in names:
-            quoted = re.escape(name)
-            if re.search(rf"\.\s*{quoted}\b|[\"']{quoted}[\"']", text):
-                found.add(name)
+    found = set[str]()
+    names = {item.old for item in moved}
+    tail = module.rpartition(".")[2]
+    for path in _candidates(overlay, root, module, sorted(names), skip):
+        try:
+            tree = overlay.source(path, str(path)).tree
+        except SourceError:
+            found |= names & all_words(overlay.data(path).decode("utf-8", "replace"))
+            continue
+        for node, scope in walk(tree, _package(path)):
+            match node:
+                case ast.Attribute(attr=name) if name in names:
+                    base = resolve(node.value, scope)
+                    if base is None or base in (module, tail) or base.endswith(f".{tail}"):
+                        found.add(name)
+                case ast.Constant(value=str() as text):
+                    words = all_words(text)
+                    found |= names & (words if tail in words else words_in(text))
     return found
 
 
@@ -81,8 +97,7 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
     """A file's text with its references to moved names brought up to date."""
     analysis = Analysis(source)
     tree = analysis.tree
-    base = import_base(path)
-    package = dotted_name(path.parent, base) if base != path.parent else ""
+    package = _package(path)
     changes = Followed()
     for scope in tree.scopes():
         for node in _own_statements(scope):
@@ -122,7 +137,7 @@ def _follow_import(
     changes: Followed, analysis: Analysis, scope: Scope, node: ast.ImportFrom, moved: dict[str, Moved]
 ) -> None:
     """Split an import: what stays, and each moved name from its new module; uses follow a free new name."""
-    lines = []
+    homes: dict[str, list[str]] = {}
     for alias in node.names:
         item = moved.get(alias.name)
         if item is None:
@@ -132,8 +147,11 @@ def _follow_import(
             owner = analysis.tree.owner(scope, item.old)
             changes.names.update(renamed_uses(analysis, {item.old: item.new}, owner))
             local = item.new
-        suffix = f" as {local}" if local != item.new else ""
-        lines.append(f"from {item.module} import {item.new}{suffix}")
+        plain = local == item.new
+        homes.setdefault(item.module if plain else f"{item.module} {local}", []).append(
+            item.new if plain else f"{item.new} as {local}"
+        )
+    lines = [f"from {home.partition(' ')[0]} import {', '.join(names)}" for home, names in homes.items()]
     changes.imports[node] = (frozenset(moved), lines)
 
 
@@ -159,13 +177,38 @@ def free_everywhere(analysis: Analysis, name: str) -> bool:
 
 def is_star_imported(root: Path, module: Path) -> bool:
     """Whether a file below the root may import everything from a module."""
-    tail = re.escape(module.parent.name if module.stem == "__init__" else module.stem)
-    blank = rb"(?:\s|\\\r?\n)*"
-    named = re.compile(rb"from[\s\\]+[\w.]*" + tail.encode() + rb"\b" + blank + rb"import" + blank + rb"\*")
-    dots = re.compile(rb"from[\s\\]*\.+" + blank + rb"import" + blank + rb"\*")
+    known = module_name(module, root)
     for path in python_files(root):
         data = path.read_bytes()
-        inside = module.stem == "__init__" and module.parent in path.parents
-        if named.search(data) or (inside and dots.search(data)):
+        if _STAR.search(data) is None:
+            continue
+        try:
+            tree = decode_source(data, str(path)).tree
+        except SourceError:
+            # What can't be parsed here may be read by another Python.
+            if module.stem.encode() in data or module.stem == "__init__":
+                return True
+            continue
+        beside = module.stem if path.parent == module.parent else None
+        if any(known.within(name) == "" or name == beside for name in _stars(tree, _package(path))):
             return True
     return False
+
+
+def _stars(tree: ast.Module, package: str) -> Iterator[str]:
+    """Modules of which a file, or a program in its texts, imports everything."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                yield absolute(node, package)
+            case ast.Constant(value=str() as text) if _STAR.search(text.encode("utf-8", "replace")):
+                try:
+                    yield from _stars(ast.parse(textwrap.dedent(text)), package)
+                except (SyntaxError, ValueError, RecursionError):
+                    yield from all_words(text)
+
+
+def _package(path: Path) -> str:
+    """The package against which a file's relative imports are resolved."""
+    base = import_base(path)
+    return dotted_name(path.parent, base) if base != path.parent else ""

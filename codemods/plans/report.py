@@ -40,10 +40,21 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class StayedImport:
+    """An import that the code of a file does not need any more, and why it stays there."""
+
+    path: str
+    name: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of a run, before anything is written.
 
-    ``sources`` are the files that something is taken out of, ``followers`` those that only refer to it.
+    ``sources`` are the files that something is taken out of, ``followers`` those that only refer to it;
+    ``imports`` are those that stay though only what moved needed them.
     """
 
     helpers: tuple[HelperReport, ...]
@@ -51,6 +62,7 @@ class Report:
     seams: tuple[Seam, ...] = ()
     sources: frozenset[Path] = frozenset()
     followers: frozenset[Path] = frozenset()
+    imports: tuple[StayedImport, ...] = ()
 
     def in_order(self) -> dict[Path, bytes]:
         """What is to be written, in an order of which every beginning leaves a program that does the same.

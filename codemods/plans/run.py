@@ -23,7 +23,8 @@ from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
-from codemods.plans.report import FileChange, HelperReport, Report
+from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
+from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
 from codemods.rewrite.absolute import absolute_text
 from codemods.rewrite.append import Clash, defined_names
@@ -98,9 +99,10 @@ def extract_source(
     except NotProven:
         source.must_compile()
         raise
-    return replace(
-        _report(analysis, layout, scope, composed, seams), sources=frozenset([layout.source, layout.rest])
-    )
+    report = _report(analysis, layout, scope, composed, seams)
+    if to is not None:
+        report = Tidy(layout, request.overlay, surroundings, request.seams).tidied(source, report)
+    return replace(report, sources=frozenset([layout.source, layout.rest]))
 
 
 def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozenset()) -> Report:
@@ -159,6 +161,7 @@ def _chain(path: Path, base: Path, overlay: Overlay, around: tuple[Path, ...]) -
     shown = str(path)
     plan, text = load_plan(path, shown)
     earlier: dict[Path, FileChange] = {}
+    stayed: list[StayedImport] = []
     for name in plan.after:
         before = path.parent / name
         place = f"{shown}:{line_of(text, name)}"
@@ -169,6 +172,7 @@ def _chain(path: Path, base: Path, overlay: Overlay, around: tuple[Path, ...]) -
             first = report.refused[0]
             reason = first.refusal.reason if first.refusal else "it was refused"
             raise PlanError(f"{place}: {name} can't be carried out: {first.name}: {reason}")
+        stayed += report.imports
         for change in report.files:
             overlay.made[change.path] = change.after
             earlier[change.path] = change
@@ -179,7 +183,7 @@ def _chain(path: Path, base: Path, overlay: Overlay, around: tuple[Path, ...]) -
     source = base / plan.source
     if plan.rest is not None:
         overlay.rests[source] = base / plan.root / plan.rest
-    return Report(report.helpers, tuple(files.values()), report.seams)
+    return replace(report, files=tuple(files.values()), imports=(*stayed, *report.imports))
 
 
 def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) -> Report:
@@ -203,16 +207,21 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
         scope = _of_function(analysis, plan.function, shown, text)
         request, seams = _request(plan, shown, text, analysis, scope, layout, overlay, moved.names)
         modes = _modes(plan, shown, text, request)
+        assert request.surroundings is not None
+        tidy = Tidy(layout, overlay, request.surroundings, request.seams, moved.exported)
         composed = compose_with(analysis, layout, request, modes)
     except (TargetError, Clash, NotProven, TextNotPreserved) as error:
         source.must_compile()
         raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
     report = _with_moved(report, moved, layout, overlay)
-    if plan.loop is None or report.refused:
+    if report.refused:
         return report
+    if plan.loop is None:
+        return tidy.tidied(source, report)
     try:
-        return _with_loop(plan, plan.loop, source, layout, request, overlay, report)
+        report = _with_loop(plan, plan.loop, source, layout, request, overlay, report)
+        return tidy.tidied(source, report)
     except (TargetError, NotProven, TextNotPreserved) as error:
         raise PlanError(f"{shown}:{line_of(text, 'loop')}: {error}") from None
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
+from codemods.facts.loading import Loading as Others
+from codemods.facts.loading import Run
 from codemods.review.normal import normalised
 from codemods.review.side import OF_A_MODULE, QUIET, File, Outside, Side
 from codemods.review.units import Function, Unit, bound_by, for_types
@@ -38,6 +40,7 @@ class Step:
     path: str
     first: int
     last: int
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +202,8 @@ class Programs:
             if found in self.side.changed:
                 yield Operation(position, load=found)
             elif (found is not None or count == len(parts)) and not (found is None and parts[0] in QUIET):
-                step = Step(
-                    f"module {found or dotted}", file.path, node.lineno, node.end_lineno or node.lineno
-                )
+                last, name = node.end_lineno or node.lineno, ".".join(parts[:count])
+                step = Step(f"module {found or dotted}", file.path, node.lineno, last, name)
                 yield Operation(position, outside=step)
 
     def _read(self, file: File, statement: ast.stmt, seen: dict[tuple[str, str], None]) -> Iterator[TooEarly]:
@@ -366,13 +368,39 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
         known.update((found.path, found.name) for found in before.early)
         known.update(("", found.name) for found in before.early if found.unbound)
         early |= dict.fromkeys(after.early)
-        moved |= dict.fromkeys(_moved(before.steps, after.steps))
+        steps = list(_moved(before.steps, after.steps))
+        if any(step.module for step in steps):
+            # Modules that make definitions, and do nothing else, may be loaded in any order.
+            steps = list(
+                _moved(*(list(_done(loading.steps, loading.programs.side)) for loading in (before, after)))
+            )
+        moved |= dict.fromkeys(steps)
     for path in sorted(head.changed.keys() - base.changed.keys()):
         fresh = Loading(sides[1])
         fresh.load(path)
         early |= dict.fromkeys(found for found in fresh.early if found.unbound)
     found = [e for e in early if (e.path, e.name) not in known and not (e.unbound and ("", e.name) in known)]
     return list(moved), found
+
+
+def _done(steps: Sequence[Step], side: Side) -> Iterator[Step]:
+    """Steps, with what loading a module outside the change does in place of its name."""
+
+    def find(dotted: str) -> tuple[bytes, bool] | None:
+        found = side.tree.module(dotted)
+        if found is None:
+            return None
+        # Files of the change are rehearsed here already.
+        return b"" if found in side.changed else side.tree.read(found), found.endswith("__init__.py")
+
+    run, others = Run(), Others(find)
+    for step in steps:
+        if not step.module:
+            yield step
+            continue
+        known = len(run.events)
+        others.load(step.module, run)
+        yield from (replace(step, label=f"module {event}") for event in run.events[known:])
 
 
 def _moved(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Step]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import libcst as cst
 
 from codemods.facts.source import Source
+from codemods.rewrite.imports import without_names
 from codemods.rewrite.layout import BLANK, indentation, line_limit
 from codemods.rewrite.move import rename
 from codemods.rewrite.program import Program
+
+_MARK = re.compile(r"#\s*noqa\b[^#\n]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,19 @@ def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], n
     stays = any(alias.name not in gone for alias in statement.names)
     made = [cst.parse_statement(text) for text in new]
     others = made[0 if stays else 1 :]
+    rows = program.source.lines[statement.lineno - 1 : statement.end_lineno]
+    marks = [mark for row in rows if (mark := _MARK.search(row)) is not None]
+    if alone and marks:
+        # What only looks unused does so under its new module, too.
+        others = [_with_comment(one, marks[0].group()) for one in others]
+        if not stays:
+            program.change(line, lambda node: _with_comment(node, marks[0].group()))
 
     def change(node: cst.ImportFrom) -> Any:
         small = [_small(s) for s in made]
-        first = _without(node, gone, width) if stays else small.pop(0).with_changes(semicolon=node.semicolon)
+        first = (
+            without_names(node, gone, width) if stays else small.pop(0).with_changes(semicolon=node.semicolon)
+        )
         if alone or not small:
             return first
         gap = cst.Semicolon(whitespace_after=BLANK)
@@ -76,23 +89,13 @@ def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], n
         )
 
 
+def _with_comment(statement: Any, comment: str) -> Any:
+    end = cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(comment))
+    return statement.with_changes(trailing_whitespace=end)
+
+
 def _small(statement: Any) -> Any:
     return statement.body[0]
-
-
-def _without(node: cst.ImportFrom, gone: frozenset[str], width: int) -> cst.ImportFrom:
-    """An import without some names: on one line, or laid out as it was if it is too long or has comments."""
-    assert not isinstance(node.names, cst.ImportStar)
-    kept = [alias for alias in node.names if alias.evaluated_name not in gone]
-    if kept[-1] is not node.names[-1]:
-        kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
-    made = node.with_changes(names=kept)
-    bare = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in kept]
-    flat = node.with_changes(names=bare, lpar=None, rpar=None, semicolon=cst.MaybeSentinel.DEFAULT)
-    empty = cst.Module([])
-    remarked = "#" in empty.code_for_node(node)
-    fits = len(empty.code_for_node(flat)) <= width
-    return flat.with_changes(semicolon=node.semicolon) if fits and not remarked else made
 
 
 def _string(node: Any, old: str, new: str) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+import libcst as cst
 
 from codemods.facts.imports import Import
 from codemods.facts.source import Source
@@ -62,30 +64,33 @@ class ImportSection:
             chosen = [made for made in imports if self._rank(made.module) == rank]
             plain = sorted(made for made in chosen if made.name is None)
             lines = [f"import {m.module}" + (f" as {m.alias}" if m.alias else "") for m in plain]
-            for module in sorted({made.module for made in chosen if made.name is not None}, key=_module_key):
-                names = sorted(
-                    (m for m in chosen if m.module == module and m.name is not None),
-                    key=lambda m: _name_key(m.name or ""),
-                )
-                lines.extend(
-                    _from(
-                        module, [f"{m.name} as {m.alias}" if m.alias else str(m.name) for m in names], width
-                    )
-                )
+            rows: list[tuple[str, tuple[int, str, str], list[str]]] = []
+            named = [made for made in chosen if made.name is not None]
+            for module in {made.module for made in named}:
+                own = sorted((made for made in named if made.module == module), key=_import_key)
+                together = [str(made.name) for made in own if made.alias is None]
+                rows += [(module, name_key(together[0]), together)] if together else []
+                rows += [(module, _import_key(m), [f"{m.name} as {m.alias}"]) for m in own if m.alias]
+            for module, _, names in sorted(rows, key=lambda row: (module_key(row[0]), row[1])):
+                lines.extend(_from(module, names, width))
             if lines:
                 found.append(lines)
         return found
 
 
-def _module_key(module: str) -> str:
+def module_key(module: str) -> str:
+    """Modules in the order of import sorters."""
     return module.lower()
 
 
-def _name_key(name: str) -> tuple[int, str]:
+def name_key(name: str) -> tuple[int, str, str]:
     """Constants, then classes, then the rest, as import sorters order them."""
-    bare = name.lstrip("_")
-    kind = 0 if bare.isupper() and len(bare) > 1 else 1 if bare[:1].isupper() else 2
-    return kind, name
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name.lower(), name
+
+
+def _import_key(made: Import) -> tuple[int, str, str]:
+    return name_key(made.name or "")
 
 
 def _from(module: str, names: list[str], width: int) -> list[str]:
@@ -173,3 +178,18 @@ def _gap_below(source: Source, last: int) -> str:
         return ""
     wanted = 2 if rest[there].startswith(("def ", "async ", "class ", "@")) else 1
     return source.newline * max(0, wanted - there)
+
+
+def without_names(node: cst.ImportFrom, gone: Collection[str], width: int) -> cst.ImportFrom:
+    """An import without some names: on one line, or laid out as it was if it is too long or has comments."""
+    assert not isinstance(node.names, cst.ImportStar)
+    kept = [alias for alias in node.names if alias.evaluated_name not in gone]
+    if kept[-1] is not node.names[-1]:
+        kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
+    made = node.with_changes(names=kept)
+    bare = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in kept]
+    flat = node.with_changes(names=bare, lpar=None, rpar=None, semicolon=cst.MaybeSentinel.DEFAULT)
+    empty = cst.Module([])
+    remarked = "#" in empty.code_for_node(node)
+    fits = len(empty.code_for_node(flat)) <= width
+    return flat.with_changes(semicolon=node.semicolon) if fits and not remarked else made

@@ -12,16 +12,18 @@ from codemods.facts.source import Source
 
 _LONGEST = 120
 _SHORTEST = 88
+_LINES_THAT_MAY = 300
 # A comment that opens a section (# --- name) belongs to what follows as a whole.
-_SECTION = re.compile(r"#\s*[-=#*]{3}")
+SECTION = re.compile(r"#\s*[-=#*]{3}")
 
 NOTHING = cst.SimpleWhitespace("")
 BLANK = cst.SimpleWhitespace(" ")
 
 
 def line_limit(source: Source) -> int:
-    """The width that the file itself keeps to."""
-    longest = max((len(line.rstrip()) for line in source.lines), default=0)
+    """The width that the file itself keeps to, but for a line of some hundreds."""
+    lengths = sorted((len(line.rstrip()) for line in source.lines), reverse=True)
+    longest = lengths[len(lengths) // _LINES_THAT_MAY] if lengths else 0
     return max(_SHORTEST, min(_LONGEST, longest))
 
 
@@ -46,7 +48,7 @@ def own_comments(lines: Sequence[cst.EmptyLine], first: int) -> int:
     for line in reversed(lines):
         if line.comment is None or not line.indent or line.whitespace.value:
             break
-        if _SECTION.match(line.comment.value):
+        if SECTION.match(line.comment.value):
             break
         count += 1
     return count if first - count > 2 else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -179,7 +180,7 @@ class Program:
         return deep(self._text)
 
     def _text(self) -> str:
-        splices = [(place.line, place.line, place.text) for place in self.todo.places]
+        splices: list[tuple[int, int, str | None]] = [(p.line, p.line, p.text) for p in self.todo.places]
         starts, lines = self.source.starts, self.source.lines
         for chunk in self.chunks:
             made = chunk.module.visit(Pass(self.todo, self.source, chunk.first))
@@ -190,19 +191,22 @@ class Program:
             if not whole:
                 splices.append((chunk.first, chunk.end, self.outside(made.code)))
                 continue
-            # The blank lines that set it apart go too.
-            before, after = chunk.first, chunk.end
-            while before > 0 and not lines[before - 1].strip():
-                before -= 1
+            # The blank lines that set it apart go too, as far as there are as many above.
+            after = chunk.end
             while after < len(lines) and not lines[after].strip():
                 after += 1
-            keep = max(0, after - chunk.end - (chunk.first - before))
-            splices.append((chunk.first, after, "".join(lines[chunk.end : chunk.end + keep])))
-        parts, at = [], 0
+            splices.append((chunk.first, after, None))
+        parts, at = list[str](), 0
         for first, end, text in sorted(splices, key=lambda splice: (splice[0], splice[1])):
             if first < at:
                 raise TextNotPreserved(first + 1)
-            parts += [self.source.text[starts[at] : starts[first]], text]
+            parts.append(self.source.text[starts[at] : starts[first]])
+            if text is None:
+                blank = end
+                while not lines[blank - 1].strip():
+                    blank -= 1
+                text = "".join(lines[blank:end][_blank_rows_above("".join(parts)) :])
+            parts.append(text)
             at = end
         return "".join([*parts, self.source.text[starts[at] :]])
 
@@ -246,6 +250,12 @@ def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
         else:
             found.append(block)
     return found
+
+
+def _blank_rows_above(text: str) -> int:
+    """How many blank lines a text ends with; where there is no text, none are needed."""
+    rows = text.splitlines()
+    return next((number for number, row in enumerate(reversed(rows)) if row.strip()), sys.maxsize)
 
 
 def _skip(statements: Iterator[ast.stmt], count: int) -> None:

@@ -1,0 +1,140 @@
+"""Drop imports that only code needed which has left the file, and say which stay and why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from codemods.decide.unneeded import Alias, KeptImport, Left
+from codemods.facts.loading import Loading, Run, found_below
+from codemods.facts.repository import package_of
+from codemods.facts.source import Source, decode_source
+from codemods.facts.surroundings import Surroundings
+from codemods.plans.compose import reread
+from codemods.plans.modules import Layout
+from codemods.plans.overlay import Overlay
+from codemods.plans.references import is_star_imported
+from codemods.plans.report import Report, StayedImport
+from codemods.prove.code import NotProven
+from codemods.prove.unimport import prove_dropped, prove_reordered
+from codemods.rewrite.program import TextNotPreserved
+from codemods.rewrite.reorder import imports_in_order
+from codemods.rewrite.sections import without_empty_sections
+from codemods.rewrite.unimport import drop_imports, mark_imports
+
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tidy:
+    """What is known of a file that code has left, besides its text."""
+
+    layout: Layout
+    overlay: Overlay
+    around: Surroundings
+    seams: Collection[str]
+    exported: frozenset[str] = frozenset()
+
+    def tidied(self, before: Source, report: Report) -> Report:
+        """A report whose rest has no imports that only what moved needed."""
+        made = {change.path: change for change in report.files}
+        rest = made.get(self.layout.rest)
+        if report.refused or rest is None:
+            return report
+        now = decode_source(rest.after, before.path)
+        kept: tuple[KeptImport, ...] = ()
+        texts = {path: change.after for path, change in made.items()}
+        loading = Loading(found_below(self._bases(), lambda path: self._data(path, texts)))
+        # What imports for type checkers stood under is unneeded once they are gone.
+        for _ in range(_ROUNDS):
+            left = Left(
+                before,
+                now,
+                self.around,
+                self.seams,
+                self.exported,
+                lambda: self._is_star_imported(before),
+                initial=self.layout.rest.name == "__init__.py",
+            )
+            found = left.unneeded(lambda tree: self._run(tree, loading))
+            kept = found.kept
+            try:
+                if not found.gone:
+                    now = self._marked(left, kept)
+                    break
+                now = self._dropped(now, found.gone)
+            except (NotProven, TextNotPreserved) as failure:
+                reason = f"it can't be taken out of the text: {failure}"
+                kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
+                break
+        now = self._without_headings(before, now)
+        now = self._in_order(now, self.layout.rest, loading, texts)
+        made[rest.path] = replace(rest, after=before.encode(now.text))
+        for path in self.overlay.followers & made.keys():
+            follower = decode_source(made[path].after, made[path].shown)
+            text = self._in_order(follower, path, loading, texts).text
+            made[path] = replace(made[path], after=follower.encode(text))
+        stayed = tuple(StayedImport(rest.shown, k.name, k.line, k.reason) for k in kept)
+        return replace(report, files=tuple(made.values()), imports=(*report.imports, *stayed))
+
+    def _dropped(self, now: Source, gone: Collection[Alias]) -> Source:
+        made = reread(now, drop_imports(now, gone))
+        prove_dropped(now, made, gone)
+        return made
+
+    def _marked(self, left: Left, kept: Collection[KeptImport]) -> Source:
+        """The text with a mark at imports of which a linter would say that they can go."""
+        found = dict.fromkeys(k.alias.statement for k in kept if k.alias is not None)
+        statements = [statement for statement in found if not left.marked(statement)]
+        if not statements:
+            return left.now
+        made = reread(left.now, mark_imports(left.now, statements))
+        prove_dropped(left.now, made, ())
+        return made
+
+    def _without_headings(self, before: Source, now: Source) -> Source:
+        text = without_empty_sections(before, now)
+        if text == now.text:
+            return now
+        try:
+            made = reread(now, text)
+            prove_dropped(now, made, ())
+        except NotProven:
+            return now
+        return made
+
+    def _in_order(self, now: Source, path: Path, loading: Loading, texts: Collection[Path]) -> Source:
+        """The text with its imports of new modules sorted in, if loading it does the same then."""
+        try:
+            module = self.layout.dotted(path)
+            others = {self.layout.dotted(p) for p in (*texts, *self.overlay.made) if p != path}
+            package = package_of(path, module)
+            text, moved = imports_in_order(now, others, package)
+            if not moved:
+                return now
+            made = reread(now, text)
+            prove_reordered(now, made, moved)
+        except (NotProven, TextNotPreserved, ValueError):
+            return now
+        before, after = (loading.of(module, loading.text(s.tree, package)) for s in (now, made))
+        return made if before.events == after.events and not before.back else now
+
+    def _run(self, tree: ast.Module, loading: Loading) -> Run:
+        module = self.layout.dotted(self.layout.rest)
+        return loading.of(module, loading.text(tree, package_of(self.layout.rest, module)))
+
+    def _bases(self) -> tuple[Path, ...]:
+        return (self.layout.base, self.layout.root, self.layout.root / "src")
+
+    def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
+        if path in texts:
+            return texts[path]
+        if not self.overlay.exists(path) or not path.is_file():
+            return self.overlay.made.get(path)
+        return self.overlay.data(path)
+
+    def _is_star_imported(self, source: Source) -> bool:
+        listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(source.tree))
+        return not listed and is_star_imported(self.layout.root, self.layout.rest)

@@ -1,0 +1,284 @@
+"""Imports that only moved code needed go; those that something else needs stay, and the report says why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract.conftest import Command
+
+TAIL = """
+def outer(n):
+    def h(x):
+        return math.floor(x) + n
+    return h(1.5)
+"""
+MATH = "import math\n" + TAIL
+LOUD = "print('{} loads')\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module of which `outer.h` moves to another, files around it, which imports go and which stay."""
+
+    text: str
+    gone: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+    unmarked: bool = False
+
+
+CASES = {
+    "only moved code uses it": Case(MATH, gone=("math",)),
+    "one name of several": Case(
+        "from math import (\n    floor,\n    pi,  # the ratio\n)\n"
+        "def outer(n):\n    def h(x):\n        return floor(x) + n\n    return h(1.5) + pi\n",
+        gone=("floor",),
+    ),
+    "the last name of a line": Case(
+        "from math import pi, floor\n"
+        "def outer(n):\n    def h(x):\n        return floor(x) + n\n    return h(1.5) + pi\n",
+        gone=("floor",),
+    ),
+    "a name of a block for type checkers": Case(
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from fractions import Fraction\n"
+        "def outer(n):\n    def h(x: Fraction):\n        return x + n\n    return h(1.5)\n",
+        gone=("Fraction", "TYPE_CHECKING"),
+    ),
+    "it was not needed before": Case(
+        "import json\n" + TAIL.replace("math.floor", "int"), kept=("json",), unmarked=True
+    ),
+    "what is left uses it": Case(MATH + "print(math.pi)\n", kept=("math",), unmarked=True),
+    "what is left uses it as a variable of its own": Case(
+        MATH + "def other(math):\n    return math\n", gone=("math",)
+    ),
+    "a class body falls back on it": Case(
+        MATH + "class C:\n    if outer(1) > 9:\n        math = 1\n    found = math\n",
+        kept=("math",),
+        unmarked=True,
+    ),
+    "another file imports it": Case(
+        MATH, kept=("math",), files={"other.py": "from train import math\n"}, reason="other.py"
+    ),
+    "another file reads it as an attribute": Case(
+        MATH, kept=("math",), files={"other.py": "import train as t\nt.math.pi\n"}, reason="other.py"
+    ),
+    "a test replaces it by a string": Case(
+        MATH,
+        kept=("math",),
+        files={"tests/test_it.py": "from unittest import mock\nmock.patch('train.math')\n"},
+    ),
+    "a test replaces it, and only a run tells which": Case(
+        MATH,
+        kept=("math",),
+        files={
+            "tests/test_it.py": "import train\ndef test(monkeypatch, name):\n"
+            "    monkeypatch.setattr(train, name, 1)\n"
+        },
+    ),
+    "another file is given the module": Case(
+        MATH,
+        kept=("math",),
+        files={
+            "other.py": "import train\nuse(train)\n",
+            "user.py": "# of train\ndef use(m):\n    return m.math\n",
+        },
+        reason="user.py",
+    ),
+    "another file imports any module": Case(
+        MATH,
+        kept=("math",),
+        files={
+            "other.py": "import importlib\nOF = {'math': 'train'}\n"
+            "m = importlib.import_module(OF['math'])\nm.math\n"
+        },
+        reason="other.py",
+    ),
+    "another file imports everything": Case(
+        MATH, kept=("math",), files={"other.py": "from train import *\n"}, reason="everything"
+    ),
+    "another program's text imports everything": Case(
+        MATH, kept=("math",), files={"other.py": "exec('from train import *')\n"}, reason="everything"
+    ),
+    "an __all__ that has it": Case(
+        "import math\n__all__ = ['math', 'outer']\n" + TAIL, kept=("math",), reason="text"
+    ),
+    "an entry point names it": Case(
+        MATH, kept=("math",), files={"other.py": "PLACE = 'train:math'\n"}, reason="other.py"
+    ),
+    "another module of that name is read elsewhere": Case(
+        MATH, gone=("math",), files={"other.py": "import train, math\nprint(math.pi, train.outer)\n"}
+    ),
+    "prose elsewhere mentions it": Case(
+        MATH, gone=("math",), files={"other.py": '"""Some math of train."""\nimport train\n'}
+    ),
+    "a string annotation": Case(
+        "from math import floor\nfrom fractions import Fraction\n"
+        "def outer(n):\n    def h(x):\n        return floor(Fraction(x)) + n\n    return h(1.5)\n"
+        "def other(x: 'list[Fraction]'): pass\n",
+        gone=("floor",),
+        kept=("Fraction",),
+        reason="text",
+    ),
+    "a doctest": Case(
+        MATH + 'def other():\n    """\n    >>> math.floor(1.5)\n    1\n    """\n',
+        kept=("math",),
+        reason="text",
+    ),
+    "a comment with a type": Case(
+        "from fractions import Fraction\ndef outer(n):\n    def h(x):\n        return Fraction(x) + n\n"
+        "    return h(1.5)\nx = None  # type: Fraction\n",
+        kept=("Fraction",),
+        reason="text",
+    ),
+    "a module __getattr__ that reads its own names": Case(
+        MATH + "def __getattr__(name):\n    return globals()[name.lower()]\n",
+        kept=("math",),
+        unmarked=True,
+    ),
+    "eval": Case(
+        MATH + "def other(text):\n    return eval(text)\n", kept=("math",), reason="eval", unmarked=True
+    ),
+    "the module asks for itself": Case(
+        "import math, sys\n" + TAIL + "def other(name):\n    return getattr(sys.modules[__name__], name)\n",
+        kept=("math",),
+        unmarked=True,
+    ),
+    "the same name again": Case("import math as math\n" + TAIL, kept=("math",), reason="same name"),
+    "marked": Case("import math  # noqa: F401\n" + TAIL, kept=("math",), reason="marked"),
+    "an import that may fail": Case(
+        "try:\n    import math\nexcept ImportError:\n    math = None\n" + TAIL, kept=("math",), unmarked=True
+    ),
+    "an import under a condition": Case(
+        "import sys\nif sys.maxsize > 1:\n    import math\n" + TAIL, kept=("math",), unmarked=True
+    ),
+    "a package's own file": Case(MATH, kept=("math",), reason="package"),
+    "a statement beside it": Case("import math; x = 1\n" + TAIL, kept=("math",), reason="other statements"),
+    "its module does something, still and in order": Case(
+        "import loud\ndef outer(n):\n    def h(x):\n        return loud.f(x) + n\n    return h(1.5)\n",
+        gone=("loud",),
+        files={"loud.py": LOUD.format("loud") + "f = int\n"},
+    ),
+    "its module does something before another does": Case(
+        "import loud\nimport louder\ndef outer(n):\n    def h(x):\n        return loud.f(x) + n\n"
+        "    return h(1.5) + louder.g\n",
+        kept=("loud",),
+        files={"loud.py": LOUD.format("loud") + "f = int\n", "louder.py": LOUD.format("louder") + "g = 1\n"},
+        reason="another order",
+    ),
+    "its module does something, and is imported by one that stays": Case(
+        "import loud\nimport quiet\ndef outer(n):\n    def h(x):\n        return loud.f(x) + n\n"
+        "    return h(1.5) + quiet.g\n",
+        gone=("loud",),
+        files={"loud.py": LOUD.format("loud") + "f = int\n", "quiet.py": "import loud\ng = 1\n"},
+    ),
+    "another distribution's module, before another's": Case(
+        "import libcst\nimport pydantic\ndef outer(n):\n    def h(x):\n        return libcst.Name(x), n\n"
+        "    return h('a'), pydantic.VERSION\n",
+        kept=("libcst",),
+        reason="another order",
+    ),
+    "a module that imports this one back": Case(
+        "import back\nimport math\ndef outer(n):\n    def h(x):\n        return math.floor(x) + n\n"
+        "    return h(1.5) + back.g\n",
+        kept=("math",),
+        files={"back.py": "import train\ng = len(vars(train)) and 1\n"},
+    ),
+    "the file acts between its imports": Case(
+        "import loud\nprint('now')\nimport math\ndef outer(n):\n    def h(x):\n"
+        "        return loud.f(x) + math.pi + n\n"
+        "    return h(1.5)\n",
+        kept=("loud",),
+        files={"loud.py": LOUD.format("loud") + "f = int\n"},
+    ),
+}
+
+
+def bound(text: str) -> set[str]:
+    """Names that a module's imports bind."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_import_goes_only_if_nothing_needs_it(
+    name: str, tmp_path: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    case = CASES[name]
+    (tmp_path / "pyproject.toml").write_text("")
+    package = "package" in name
+    train = tmp_path / ("train/__init__.py" if package else "train.py")
+    for path, text in {**case.files, train.relative_to(tmp_path).as_posix(): case.text}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    run = ("-c", "import train; print(train.outer(2))")
+    before = execute(tmp_path, *run)
+    to = train.with_name("parts.py")
+    ran = extract(train, "--function", "outer", "--to", to, "--write", "--output-format", "json")
+    after = train.read_text()
+    assert ran.code == 0 or case.text == after, ran.out
+    assert execute(tmp_path, *run) == before
+    assert not bound(after) & set(case.gone), after
+    assert bound(after) >= set(case.kept), after
+    said = {entry["name"]: entry["reason"] for entry in ran.json["imports"]}
+    if case.reason:
+        assert {*case.kept} <= said.keys()
+        assert all(case.reason in said[kept] for kept in case.kept), said
+        marked = [line for line in after.splitlines() if "noqa: F401" in line]
+        assert bool(marked) is not case.unmarked or "package" in name or "beside" in name, after
+    else:
+        assert not said.keys() & set(case.gone)
+
+
+def test_the_import_of_the_new_module_is_sorted_in(tmp_path: Path, extract: Command) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    package = tmp_path / "pkg"
+    package.mkdir()
+    for name in ("__init__", "alpha", "zeta"):
+        (package / f"{name}.py").write_text("x = 1\n")
+    text = "from pkg.alpha import x\nfrom pkg.zeta import x as z\n\n\n"
+    text += "def outer(n):\n    def h(y):\n        return y + n\n    return h(x + z)\n"
+    (package / "train.py").write_text(text)
+    assert extract(package / "train.py", "--to", package / "parts.py", "--write").code == 0
+    imports = [n for n in ast.parse((package / "train.py").read_text()).body if isinstance(n, ast.ImportFrom)]
+    assert [node.module for node in imports] == ["pkg.alpha", "pkg.parts", "pkg.zeta"]
+
+
+def test_the_import_of_the_new_module_stays_behind_one_that_acts(tmp_path: Path, extract: Command) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "alpha.py").write_text("x = 1\n")
+    (package / "zeta.py").write_text(LOUD.format("zeta") + "x = 1\n")
+    (package / "acts.py").write_text(LOUD.format("acts") + "f = int\n")
+    text = "from pkg.alpha import x\nfrom pkg.zeta import x as z\nimport pkg.acts\n\n\n"
+    text += "def outer(n):\n    def h(y):\n        return pkg.acts.f(y) + n\n"
+    text += "    return h(x + z) + pkg.acts.f(1)\n"
+    (package / "train.py").write_text(text)
+    assert extract(package / "train.py", "--to", package / "parts.py", "--write").code == 0
+    imports = [n for n in ast.parse((package / "train.py").read_text()).body if isinstance(n, ast.ImportFrom)]
+    assert [node.module for node in imports] == ["pkg.alpha", "pkg.zeta", "pkg.parts"]
+
+
+def test_a_heading_goes_with_the_last_definition_under_it(tmp_path: Path, extract: Command) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    text = "# --- old\n\n# --- helpers\n\ndef f():\n    return 1\n\n# --- main\n\ndef g():\n    return f()\n"
+    (tmp_path / "m.py").write_text(text)
+    plan = 'version = 1\nsource = "m.py"\n[[move]]\nto = "parts.py"\nnames = ["f"]\n'
+    (tmp_path / "plan.toml").write_text(plan)
+    assert extract("--plan", tmp_path / "plan.toml", "--write").code == 0
+    left = (tmp_path / "m.py").read_text()
+    assert "helpers" not in left
+    assert "# --- old" in left
+    assert "# --- main" in left
