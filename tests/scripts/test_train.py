@@ -69,6 +69,7 @@ def test_every_field_is_a_flag_and_the_list_of_flags_is_this(capsys: pytest.Capt
         "--gpu-preload",
         "--gpu-preload-augment",
         "--engine",
+        "--host-parallel",
         "--rank-timeout",
         "--telemetry-dir",
         "--telemetry-outputs",

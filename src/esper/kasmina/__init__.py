@@ -2,6 +2,7 @@
 
 from esper.kasmina.blueprints import BLUEPRINTS, Blueprint, build_seed
 from esper.kasmina.cnn_host import CNNHost
+from esper.kasmina.fused import separately
 from esper.kasmina.gates import GateConfig, gate_config
 from esper.kasmina.hosts import create_host, create_text_host
 from esper.kasmina.model import MorphogeneticModel
@@ -25,4 +26,5 @@ __all__ = [
     "create_host",
     "create_text_host",
     "gate_config",
+    "separately",
 ]

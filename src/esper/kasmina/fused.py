@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
 
 _same_bits: dict[Hashable, bool] = {}
+_separate: ContextVar[bool] = ContextVar("separate", default=False)
+
+
+@contextmanager
+def separately() -> Iterator[None]:
+    """Make separate calls in the block, and try nothing."""
+    token = _separate.set(True)
+    try:
+        yield
+    finally:
+        _separate.reset(token)
 
 
 def run_together(run: Callable[[Tensor], Tensor], key: Hashable, stacked: Tensor, parts: int) -> Tensor:
@@ -19,6 +32,8 @@ def run_together(run: Callable[[Tensor], Tensor], key: Hashable, stacked: Tensor
     """
     if parts == 1:
         return run(stacked)
+    if _separate.get():
+        return torch.cat([run(part) for part in stacked.chunk(parts)])
     device = stacked.device
     lowered = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
     case = (key, parts, stacked.shape, stacked.dtype, device.type, lowered, torch.get_num_threads())

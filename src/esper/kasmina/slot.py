@@ -257,7 +257,10 @@ class SeedSlot(nn.Module):
         if self.state is None or self.seed is None:
             raise RuntimeError(f"slot {self.slot_id} has no seed to reset")
         fresh = build_seed(self.state.blueprint, self.channels, self._generator, self.topology)
-        self.seed.load_state_dict(fresh.state_dict())
+        now = self.seed.state_dict()
+        self.seed.load_state_dict(
+            {name: _laid_out(new, now[name]) for name, new in fresh.state_dict().items()}
+        )
 
     def _move_by_itself(self, state: SeedState) -> None:
         match state.stage:
@@ -336,3 +339,12 @@ class SeedSlot(nn.Module):
     def _emit(self, payload: Payload) -> None:
         if self.on_telemetry is not None:
             self.on_telemetry(self.slot_id, payload)
+
+
+def _laid_out(value: Tensor, like: Tensor) -> Tensor:
+    """A value over the ranks that another tensor lies on, if it does."""
+    if not hasattr(like, "device_mesh"):
+        return value
+    from torch.distributed.tensor import distribute_tensor  # takes a while to load
+
+    return distribute_tensor(value.to(like.device), like.device_mesh, like.placements)

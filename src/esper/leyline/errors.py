@@ -19,9 +19,9 @@ class OutputError(Exception):
 class LostRankError(Exception):
     """Another process of a distributed run is gone, or answers no more, so this one ends: status 3."""
 
-    def __init__(self, rank: int, what: str, hint: str = "") -> None:
-        super().__init__(f"rank {rank} {what}{hint}")
-        self.rank, self.what = rank, what
+    def __init__(self, who: str, what: str = "is gone", hint: str = "") -> None:
+        super().__init__(f"{who} {what}{hint}")
+        self.who, self.what = who, what
 
 
 @contextmanager

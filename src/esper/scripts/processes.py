@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 ONE_PROCESS = ("vectorized", "plain")
 """The engines that know of no other process."""
+
+
+_BROKEN = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "imed out waiting")
+"""What gloo says where another process is gone or silent."""
 
 
 class Terminated(BaseException):
@@ -111,15 +116,24 @@ class Processes:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Where the block is ended by SIGTERM, look whether that is because another process is gone."""
+        """Where SIGTERM or a broken connection ends the block, look whether another process is gone."""
         try:
             yield
-        except (LostRankError, Terminated) as ended:
+        except LostRankError:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already, and is to say why
-            lost = self._gone_here() if isinstance(ended, Terminated) else None
+            raise
+        except (RuntimeError, Terminated) as ended:
+            if self._store is None:
+                raise
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            # Torch names no rank where a collective fails. A killed one is there until its parent looks.
+            broken = any(text in str(ended) for text in _BROKEN)
+            lost = self._gone_here(seconds=3.0 if broken else 0.0)
+            if lost is None and broken:
+                lost = LostRankError("a process of another machine")
             if lost is None:
                 raise
-            raise lost from None
+            raise lost from ended
 
     def tells(self) -> bool:
         """Whether it falls to this process to tell why the run ends."""
@@ -132,10 +146,15 @@ class Processes:
                 self._tells = True
         return self._tells
 
-    def _gone_here(self) -> LostRankError | None:
-        """The first process of this machine that is gone."""
-        if self._store is None:
-            return None
+    def _gone_here(self, seconds: float) -> LostRankError | None:
+        """The first process of this machine that is gone, or goes in so many seconds."""
+        until = time.monotonic() + seconds
+        while (lost := self._first_gone()) is None and time.monotonic() < until:
+            time.sleep(0.1)
+        return lost
+
+    def _first_gone(self) -> LostRankError | None:
+        assert self._store is not None
         host = socket.gethostname()
         for rank in range(self._size):
             key = f"process/{rank}"
@@ -146,7 +165,7 @@ class Processes:
             except RuntimeError:
                 return None
             if name == host and not _runs(int(pid)):
-                return LostRankError(rank, "is gone")
+                return LostRankError(f"rank {rank}")
         return None
 
 

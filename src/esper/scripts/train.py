@@ -225,7 +225,7 @@ def _train_once(
                 raise Interrupted(way_out) from None
             raise
         except LostRankError as error:
-            raise LostRankError(error.rank, error.what, _way_out(config)) from error
+            raise LostRankError(error.who, error.what, _way_out(config)) from error
 
 
 def _way_out(config: TrainingConfig) -> str:

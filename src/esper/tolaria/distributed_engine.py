@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from esper.leyline import ClientProtocol
+from esper.leyline.errors import InputError
 from esper.leyline.rollout import ActionOutcome, Configuration, HostObservation, RolloutResult, SlotAction
 from esper.tolaria.engine import VectorizedEngine
 from esper.tolaria.ranks import Ranks
@@ -26,15 +27,19 @@ class DistributedEngine:
 
     def __init__(self, setup: EngineSetup) -> None:
         self._ranks = Ranks()
-        part = self._ranks.part(len(setup.envs))
+        kind, self._parts = setup.host_parallel or ("ddp", 1)
         local_rank = int(os.environ.get("LOCAL_RANK", self._ranks.rank))
-        self._engine = VectorizedEngine(
-            replace(
-                setup,
-                envs=setup.envs[part.start : part.stop],
-                placement=own_placement(setup.placement, local_rank, torch.cuda.device_count()),
-            )
-        )
+        placement = own_placement(setup.placement, local_rank, torch.cuda.device_count())
+        parts = None
+        if self._parts > 1:
+            from esper.tolaria.host_parts import HostParts  # loads what runs without it need not wait for
+
+            _check_batches(self._parts, setup)
+            parts = HostParts(kind, self._parts, placement.policy_device.type)
+        groups, group = self._ranks.size // self._parts, self._ranks.rank // self._parts
+        # Rank 0, which decides as well, has the fewest.
+        envs = setup.envs[len(setup.envs) * group // groups : len(setup.envs) * (group + 1) // groups]
+        self._engine = VectorizedEngine(replace(setup, envs=envs, placement=placement, parts=parts))
 
     @property
     def leads(self) -> bool:
@@ -56,10 +61,21 @@ class DistributedEngine:
         self._ranks.broadcast(None)
 
     def _take_part(self, client: ClientProtocol | None, round_idx: int) -> RolloutResult:
-        mine = self._engine.rollout(_SpreadClient(self._ranks, client), round_idx)
-        parts = self._ranks.gather(mine) or [mine]
-        hosts = tuple(chain.from_iterable(part.hosts for part in parts))
-        return RolloutResult(hosts, sum(part.images for part in parts), mine.phase_s)
+        mine = self._engine.rollout(_SpreadClient(self._ranks, self._parts, client), round_idx)
+        groups = (self._ranks.gather(mine) or [mine])[:: self._parts]
+        hosts = tuple(chain.from_iterable(group.hosts for group in groups))
+        return RolloutResult(hosts, sum(group.images for group in groups), mine.phase_s)
+
+
+def _check_batches(parts: int, setup: EngineSetup) -> None:
+    data, size = setup.subject.data, setup.subject.task_spec.batch_size
+    for flag, count in (("--train-images", data.train_size), ("--val-images", data.val_size)):
+        least = min(size, count % size or size)
+        if least < parts:
+            raise InputError(
+                f"{flag} {count}: leaves a batch of {least}, too few for the {parts} parts of "
+                f"--host-parallel; take {count - least}, or more"
+            )
 
 
 def own_placement(placement: Placement, local_rank: int, cuda_devices: int) -> Placement:
@@ -74,10 +90,14 @@ def own_placement(placement: Placement, local_rank: int, cuda_devices: int) -> P
 
 
 class _SpreadClient:
-    """A client for the envs of one rank, which answers what rank 0's client says of the envs of all."""
+    """A client for the envs of one rank, which answers what rank 0's client says of the envs of all.
 
-    def __init__(self, ranks: Ranks, client: ClientProtocol | None) -> None:
+    `parts` neighbours have the same envs: the first of them tells, and all are answered.
+    """
+
+    def __init__(self, ranks: Ranks, parts: int, client: ClientProtocol | None) -> None:
         self._ranks = ranks
+        self._parts = parts
         self._client = client
 
     def begin_round(self, round_idx: int) -> None:
@@ -100,13 +120,20 @@ class _SpreadClient:
         return self._ask(self._client and self._client.choose_actions, observations)
 
     def reward_actions(self, outcomes: Sequence[ActionOutcome]) -> None:
-        gathered = self._ranks.gather(outcomes)
+        gathered = self._gather(outcomes)
         if self._client is not None and gathered is not None:
             self._client.reward_actions([*chain.from_iterable(gathered)])
 
     def _ask(self, answer: Callable[[list[Any]], Sequence[Any]] | None, mine: Sequence[Any]) -> Sequence[Any]:
-        gathered = self._ranks.gather(mine)
+        gathered = self._gather(mine)
         if answer is None or gathered is None:
             return self._ranks.scatter(None)
         answers = iter(answer([*chain.from_iterable(gathered)]))
-        return self._ranks.scatter([[*islice(answers, len(part))] for part in gathered])
+        by_group = [[*islice(answers, len(group))] for group in gathered]
+        return self._ranks.scatter([group for group in by_group for _ in range(self._parts)])
+
+    def _gather(self, mine: Sequence[Any]) -> list[Sequence[Any]] | None:
+        """On rank 0, what every group of ranks told of its envs."""
+        tells = self._ranks.rank % self._parts == 0
+        gathered = self._ranks.gather(mine if tells else None)
+        return None if gathered is None else gathered[:: self._parts]

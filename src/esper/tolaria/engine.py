@@ -85,9 +85,16 @@ class VectorizedEngine:
             watched = stride is not None and batch_idx % stride == 0
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
                 process_train_batch(
-                    env_state, inputs, targets, precision=placement.precision, watched=watched
+                    env_state,
+                    inputs,
+                    targets,
+                    precision=placement.precision,
+                    watched=watched,
+                    parts=self._setup.parts,
                 )
         synchronise([env_state.stream for env_state in env_states])
+        if self._setup.parts is not None:
+            self._setup.parts.sum([env_state.train_totals for env_state in env_states])
         self._images += len(env_states) * self._setup.subject.data.train_size
         gradients: Sequence[HostGradientNorms | None] = [None] * len(env_states)
         if stride is not None:
@@ -99,16 +106,18 @@ class VectorizedEngine:
         """Every host as it is and, in the same pass, in the other ways that the client compares it with;
         summed loss, then correct answers by configuration [envs][1 + C].
         """
-        env_states, precision = self._env_states, self._setup.placement.precision
+        env_states, precision, parts = self._env_states, self._setup.placement.precision, self._setup.parts
         for env_state, of_host in zip(env_states, configurations, strict=True):
             begin_validation(env_state, of_host)
         for env_batches in self._val_batches:
             for env_state, (inputs, targets) in zip(env_states, env_batches, strict=True):
                 if len(env_state.configurations) > 1:
-                    process_fused_val_batch(env_state, inputs, targets, precision=precision)
+                    process_fused_val_batch(env_state, inputs, targets, precision=precision, parts=parts)
                 else:
-                    process_val_batch(env_state, inputs, targets, precision=precision)
+                    process_val_batch(env_state, inputs, targets, precision=precision, parts=parts)
         synchronise([env_state.stream for env_state in env_states])
+        if parts is not None:
+            parts.sum([env_state.val_totals for env_state in env_states])
         self._images += len(env_states) * self._setup.subject.data.val_size
         return to_host(
             [env_state.val_totals for env_state in env_states], self._setup.placement.policy_device
@@ -131,4 +140,5 @@ class VectorizedEngine:
 
     def execute(self, actions: Sequence[SlotAction]) -> list[ActionOutcome]:
         """Do what was chosen, env by env."""
-        return execute_actions(self._env_states, actions, task_spec=self._setup.subject.task_spec)
+        task_spec, parts = self._setup.subject.task_spec, self._setup.parts
+        return execute_actions(self._env_states, actions, task_spec=task_spec, parts=parts)

@@ -32,7 +32,9 @@ def _total_norm(parameters: Sequence[nn.Parameter]) -> Tensor:
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
         return torch.zeros((), device=parameters[0].device if parameters else None)
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    # A host may lie on several ranks.
+    return total.full_tensor() if hasattr(total, "full_tensor") else total
 
 
 @dataclass(frozen=True, slots=True)

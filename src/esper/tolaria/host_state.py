@@ -102,6 +102,8 @@ def create_host_state(env_idx: int, round_idx: int, setup: EngineSetup) -> HostE
         device=device,
         gates=subject.gates,
     )
+    if setup.parts is not None:
+        setup.parts.spread(model)
     governor = Governor[ModelSnapshot](
         subject.task_spec.num_classes, GovernorConfig(absolute_threshold=setup.governor_threshold)
     )

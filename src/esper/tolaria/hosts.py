@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -14,6 +16,9 @@ from esper.tolaria.losses import count_correct, mean_loss, summed_loss
 from esper.tolaria.optimizers import backward, step_optimizers
 from esper.tolaria.runtime import on_stream
 from esper.tolaria.setup import Precision
+
+if TYPE_CHECKING:
+    from esper.tolaria.host_parts import HostParts
 
 
 def begin_training(env_state: HostEnvState, epoch: int) -> None:
@@ -37,9 +42,15 @@ def process_train_batch(
     *,
     precision: Precision,
     watched: bool,
+    parts: HostParts | None = None,
 ) -> None:
-    """Forward, backward and optimizer steps; adds to the env's totals, if `watched` to its gradient norms."""
-    optimizers = env_state.optimizers
+    """Forward, backward and optimizer steps; adds to the env's totals, if `watched` to its gradient norms.
+
+    With `parts` all that is of this rank's part of the batch, and the loss a share of the whole one's.
+    """
+    optimizers, examples = env_state.optimizers, len(targets)
+    if parts is not None:
+        inputs, targets = parts.own(inputs), parts.own(targets)
     with on_stream(env_state.stream, inputs, targets):
         env_state.host_optimizer.zero_grad(set_to_none=True)
         for optimizer in env_state.seed_optimizers.values():
@@ -47,7 +58,8 @@ def process_train_batch(
         with precision.autocast(env_state.device):
             logits = env_state.model(inputs)
         loss = mean_loss(logits, targets)
-        backward(loss, optimizers, env_state.scaler)
+        share = loss if parts is None else loss * (len(targets) / examples)
+        backward(share, optimizers, env_state.scaler)
         if watched:
             measure_gradients(env_state)
         step_optimizers(optimizers, env_state.scaler)
@@ -56,10 +68,17 @@ def process_train_batch(
 
 
 def process_val_batch(
-    env_state: HostEnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
+    env_state: HostEnvState,
+    inputs: Tensor,
+    targets: Tensor,
+    *,
+    precision: Precision,
+    parts: HostParts | None = None,
 ) -> None:
     """Loss and correct answers of the host as it is; adds to the env's totals."""
-    with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
+    if parts is not None:
+        inputs, targets = parts.own(inputs), parts.own(targets)
+    with on_stream(env_state.stream, inputs, targets), _evaluating(parts):
         with precision.autocast(env_state.device):
             logits = env_state.model(inputs)
         loss = summed_loss(logits, targets)
@@ -68,13 +87,24 @@ def process_val_batch(
 
 
 def process_fused_val_batch(
-    env_state: HostEnvState, inputs: Tensor, targets: Tensor, *, precision: Precision
+    env_state: HostEnvState,
+    inputs: Tensor,
+    targets: Tensor,
+    *,
+    precision: Precision,
+    parts: HostParts | None = None,
 ) -> None:
     """Loss of the host as it is, and correct answers of all its configurations, in one pass."""
     configurations = env_state.configurations
-    with on_stream(env_state.stream, inputs, targets), torch.inference_mode():
+    if parts is not None:
+        inputs, targets = parts.own(inputs), parts.own(targets)
+    with on_stream(env_state.stream, inputs, targets), _evaluating(parts):
         with precision.autocast(env_state.device):
             logits = env_state.model.fused_forward(inputs, configurations)
         loss = summed_loss(logits[0], targets)
         correct = count_correct(logits, targets)
         env_state.val_totals[: 1 + len(configurations)] += torch.cat([loss.double()[None], correct.double()])
+
+
+def _evaluating(parts: HostParts | None) -> AbstractContextManager[None]:
+    return torch.inference_mode() if parts is None else parts.evaluating()

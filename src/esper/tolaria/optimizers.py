@@ -21,7 +21,8 @@ def create_optimizer(
         lr=learning_rate,
         momentum=task_spec.momentum,
         weight_decay=task_spec.weight_decay,
-        fused=True,
+        # Torch has no fused step of SGD for a tensor that lies on several ranks.
+        fused=not any(hasattr(parameter, "device_mesh") for parameter in parameters),
     )
     # The fused step takes the momentum of all parameters or of none, and a seed's gate gets its first
     # gradient later than the rest of the seed; so all of it exists from the start.

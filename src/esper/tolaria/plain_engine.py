@@ -9,7 +9,6 @@ import torch
 from esper.leyline import ClientProtocol
 from esper.leyline.rollout import Configuration, RolloutResult
 from esper.leyline.telemetry import HostGradientNorms
-from esper.tolaria.data import SharedBatchIterator
 from esper.tolaria.engine import PHASES
 from esper.tolaria.execute import execute_actions
 from esper.tolaria.gradients import take_gradients
@@ -43,10 +42,7 @@ class PlainEngine:
         for epoch in range(1, self._setup.episode_length + 1):
             stride = client.begin_epoch(epoch)
             with timed(seconds, "train"):
-                trained = [
-                    self.train(env_state, batches, epoch, stride)
-                    for env_state, batches in zip(env_states, self._train_batches, strict=True)
-                ]
+                trained = [self.train(env_state, epoch, stride) for env_state in env_states]
             with timed(seconds, "validate"):
                 contributing = [env_state.model.contributing_slots() for env_state in env_states]
                 ways = client.choose_configurations(contributing)
@@ -77,19 +73,19 @@ class PlainEngine:
         self._env_states = create_host_states(round_idx, self._setup)
         for env_state in self._env_states:
             env_state.stream = None
-        self._train_batches = [
-            self._setup.batches([env_state.device], [env_state.data_generator])
+        self._train_batches = {
+            env_state.env_idx: self._setup.batches([env_state.device], [env_state.data_generator])
             for env_state in self._env_states
-        ]
+        }
 
     def train(
-        self, env_state: HostEnvState, batches: SharedBatchIterator, epoch: int, stride: int | None
+        self, env_state: HostEnvState, epoch: int, stride: int | None
     ) -> tuple[list[float], HostGradientNorms | None]:
         """One epoch of one host; summed losses and correct answers [2], and the gradients of every so many
         batches.
         """
         begin_training(env_state, epoch)
-        for batch_idx, [(inputs, targets)] in enumerate(batches):
+        for batch_idx, [(inputs, targets)] in enumerate(self._train_batches[env_state.env_idx]):
             watched = stride is not None and batch_idx % stride == 0
             precision = self._setup.placement.precision
             process_train_batch(env_state, inputs, targets, precision=precision, watched=watched)

@@ -30,10 +30,6 @@ class Ranks:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self._group = None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo")
 
-    def part(self, count: int) -> range:
-        """Which of so many things in a row are this rank's. Rank 0, which decides as well, has the fewest."""
-        return range(count * self.rank // self.size, count * (self.rank + 1) // self.size)
-
     def gather(self, mine: Any) -> list[Any] | None:
         """On rank 0 what every rank gave, in their order; None elsewhere."""
         if self.rank:
@@ -91,6 +87,5 @@ def _losing(rank: int) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise LostRankError(
-            rank, "gave no answer in time" if "imed out" in str(error) else "is gone"
-        ) from error
+        what = "gave no answer in time" if "imed out" in str(error) else "is gone"
+        raise LostRankError(f"rank {rank}", what) from error

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+
+if TYPE_CHECKING:
+    from esper.tolaria.host_parts import HostParts
 
 from esper.kasmina import GateConfig
 from esper.leyline import SlotConfig
@@ -58,7 +61,8 @@ class EngineSetup:
 
     `envs` are those of the run's envs that are trained here. `governor_threshold` is the validation loss at
     which a host counts as broken; `max_configurations` the most that one validation pass compares;
-    `batch_iterator` makes batches of the data.
+    `batch_iterator` makes batches of the data. `host_parallel` is how many ranks are to train a host
+    together, and whether they share its weights out ("fsdp"); `parts` are those ranks.
     """
 
     subject: Subject
@@ -69,6 +73,8 @@ class EngineSetup:
     governor_threshold: float
     max_configurations: int
     batch_iterator: type[SharedBatchIterator] = SharedBatchIterator
+    parts: HostParts | None = None
+    host_parallel: tuple[Literal["ddp", "fsdp"], int] | None = None
 
     @property
     def devices(self) -> tuple[torch.device, ...]:

@@ -117,7 +117,9 @@ def test_all_are_asked_to_end_as_torchrun_does(killed: int | None, through: Path
         process.terminate()
     ended = started.wait(SECONDS)
     if killed is None:
-        assert (ended.statuses, ended.lines) == ((143,) * SIZE, [])
+        # Who hears of another's end before its own signal ends by that.
+        assert set(ended.statuses) <= {143, 3}
+        assert ended.lines == []
     else:
         assert {status for rank, status in enumerate(ended.statuses) if rank != killed} == {3}
         [line] = ended.lines
@@ -134,7 +136,7 @@ def test_ctrl_c_is_told_once(tmp_path: Path) -> None:
         os.kill(process.pid or 0, signal.SIGINT)
     ended = started.wait(SECONDS)
     assert ended.lines == [f"interrupted; --resume {saved} goes on from the last finished round"]
-    assert ended.statuses == (130,) * SIZE
+    assert set(ended.statuses) <= {130, 3}
 
 
 def test_torchrun_starts_a_run_again_and_it_goes_on(through: Path, tmp_path: Path) -> None:

@@ -119,6 +119,14 @@ class TrainingConfig(BaseModel):
             outcome=False,
         ),
     ] = "vectorized"
+    host_parallel: Annotated[
+        Annotated[str, Field(pattern="^(ddp|fsdp):[1-9][0-9]{0,3}$")] | None,
+        Flag(
+            "ddp:N or fsdp:N, how many processes of --engine distributed train one host together, each with "
+            "all of its weights or a part of them; other roundings, by ulps",
+            outcome=False,
+        ),
+    ] = None
     rank_timeout: Annotated[
         Count, Flag("seconds that a process of --engine distributed waits for another", outcome=False)
     ] = 1800
@@ -269,6 +277,23 @@ def resolve_loading(config: TrainingConfig) -> Loading:
         raise InputError("--gpu-preload-augment: needs --gpu-preload")
     augment = config.gpu_preload_augment or not config.gpu_preload
     return Loading(preload=config.gpu_preload, augment=augment, workers=config.num_workers)
+
+
+def resolve_host_parallel(config: TrainingConfig) -> tuple[Literal["ddp", "fsdp"], int] | None:
+    """How hosts are spread over processes, and over how many of them; None where each is on one. Raises
+    InputError for an engine that can't.
+    """
+    if config.host_parallel is None:
+        return None
+    if config.engine != "distributed":
+        raise InputError(f"--host-parallel {config.host_parallel}: needs --engine distributed")
+    if config.amp and config.amp_dtype == "float16":
+        raise InputError(
+            f"--host-parallel {config.host_parallel}: --amp-dtype float16 scales losses by the gradients of "
+            f"one process; take bfloat16"
+        )
+    kind, _, count = config.host_parallel.partition(":")
+    return ("fsdp" if kind == "fsdp" else "ddp"), int(count)
 
 
 def check_writable(path: Path) -> None:

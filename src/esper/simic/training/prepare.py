@@ -14,7 +14,7 @@ from esper.simic.agent import PPOAgent, PPOConfig
 from esper.simic.attribution import SAMPLED_ORDERS, most_coalitions
 from esper.simic.rewards import RewardConfig, RewardFamily, RewardMode
 from esper.simic.training.checkpoint import read_progress
-from esper.simic.training.config import TrainingConfig, resolve_loading, resolve_slots
+from esper.simic.training.config import TrainingConfig, resolve_host_parallel, resolve_loading, resolve_slots
 from esper.simic.training.reporter import Reporter
 from esper.simic.training.run_state import RunProgress, RunSetup
 from esper.simic.training.saving import restore_progress
@@ -95,4 +95,5 @@ def engine_setup(setup: RunSetup, batch_iterator: type[SharedBatchIterator]) -> 
         governor_threshold=setup.config.governor_threshold,
         max_configurations=most_coalitions(len(setup.subject.slots), SAMPLED_ORDERS),
         batch_iterator=batch_iterator,
+        host_parallel=resolve_host_parallel(setup.config),
     )
