@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 
+import codemods.facts
 from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
@@ -15,6 +18,8 @@ from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe,
 from golden.trace.errors import ExitCode
 from golden.trace.tolerance import Tolerance
 
+_ROOT = Path(__file__).resolve().parents[2]
+_PYTHON = Path(__file__).with_name("python.md")
 _MADE = "<!-- Made by `python -m ci.reference`; change the code, not this page. -->\n"
 
 
@@ -133,6 +138,33 @@ def statuses() -> str:
     return "\n".join([*parts, "An interrupted command ends with 130.\n"])
 
 
+def python() -> str:
+    """What other programs may call."""
+    facts = codemods.facts
+    about = inspect.getdoc(inspect.getmodule(facts.captures_of)) or ""
+    parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.facts`\n", about + "\n"]
+    for function in (facts.captures_of, facts.liveness_of, facts.seams_of):
+        signature = str(inspect.signature(function)).replace("'", "")
+        meaning = _text(inspect.getdoc(function) or "")
+        parts.append(f"### `{function.__name__}`\n\n`{function.__name__}{signature}`\n\n{meaning}\n")
+    for model in (facts.Captures, facts.Capture, facts.Moment, facts.SeamReaders):
+        rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(model))
+        head = f"### `{model.__name__}`\n\n{summary(model)}\n\n| attribute | meaning |\n|---|---|\n"
+        parts.append(head + rows)
+    example = (_ROOT / "examples" / "codemod" / "dead_stores.py").read_text(encoding="utf-8")
+    parts.append(
+        "### A rewrite of your own\n\n"
+        "[examples/codemod](../../examples/codemod/dead_stores.py) is a command of libcst that asks them:\n\n"
+        f"```python\n{example.rstrip()}\n```\n"
+    )
+    return "\n".join(parts)
+
+
+def _text(docstring: str) -> str:
+    """A docstring as Markdown: errors as a line of their own."""
+    return docstring.replace("Raises:\n    ", "Raises: ").replace("\n        ", "\n")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "plans.md": plans,
     "runs.md": runs,
@@ -140,4 +172,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "codemods.md": checker,
     "codes.md": codes,
     "exit-statuses.md": statuses,
+    "python.md": python,
 }

@@ -1,4 +1,7 @@
-"""What is there: scopes, names, captures, flow, imports, seams. No fact depends on what is to be done."""
+"""What is there: scopes, names, captures, flow, imports, seams. No fact depends on what is to be done.
+
+For programs of others: `captures_of`, `seams_of` and `liveness_of`, with what they return.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from codemods.facts.api import Capture as Capture
+    from codemods.facts.api import Captures as Captures
+    from codemods.facts.api import Moment as Moment
+    from codemods.facts.api import NotFollowed as NotFollowed
+    from codemods.facts.api import captures_of as captures_of
+    from codemods.facts.api import liveness_of as liveness_of
+    from codemods.facts.api import seams_of as seams_of
     from codemods.facts.origins import absolute as absolute
     from codemods.facts.readers import SeamReaders as SeamReaders
     from codemods.facts.readers import reads_own as reads_own
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
     from codemods.facts.source import read_source as read_source
 
 _HOMES = {
+    **dict.fromkeys(
+        ["Capture", "Captures", "Moment", "NotFollowed", "captures_of", "liveness_of", "seams_of"], "api"
+    ),
     "absolute": "origins",
     "mentioning": "repository",
     "module_name": "repository",

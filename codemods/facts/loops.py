@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from codemods.facts.events import Event
 from codemods.facts.flow import Flow
 from codemods.facts.graph import Graph
 from codemods.facts.helpers import own_nodes
 from codemods.facts.lifting import Analysis
+from codemods.facts.live import Live
 from codemods.facts.names import is_quiet
 from codemods.facts.scopes import Binder, Scope, Use, mangle
 
@@ -183,10 +183,7 @@ class LoopFlow:
         self._before, self._after = parts.loop, graph.after
         self._flow = Flow(graph)
         self._graph = graph
-        self._reads: dict[str, set[int]] = {}
-        for node, indices in graph.points.items():
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self._reads.setdefault(mangle(node.id, parts.scope.private), set()).update(indices)
+        self._lives = Live(graph, parts.scope.private)
 
     def bound_before(self, name: str) -> bool:
         """Whether the variable is surely bound where the loop begins."""
@@ -229,38 +226,7 @@ class LoopFlow:
 
     def _live(self, name: str, marker: ast.stmt) -> bool:
         """Whether a path from a marker leads to a read of the name before it is bound again."""
-        bit = self._bits.get(name, 0)
-        return any(self._live_at[index] & bit for index in self._graph.points.get(marker, []))
-
-    @cached_property
-    def _bits(self) -> dict[str, int]:
-        """A bit for every name that is read."""
-        return {name: 1 << number for number, name in enumerate(self._reads)}
-
-    @cached_property
-    def _live_at(self) -> list[int]:
-        """At every event, the names whose values may be read from there on before they are bound again."""
-        events: list[Event] = self._graph.events
-        before: list[list[int]] = [[] for _ in events]
-        stays = [-1] * len(events)
-        live = [0] * len(events)
-        for index, event in enumerate(events):
-            if event.bind is not None:
-                stays[index] = ~self._bits.get(event.bind, 0)
-            for successor in event.successors:
-                before[successor].append(index)
-        for name, reads in self._reads.items():
-            for index in reads:
-                live[index] |= self._bits[name]
-        work = [index for index, names in enumerate(live) if names]
-        while work:
-            index = work.pop()
-            for predecessor in before[index]:
-                reached = live[predecessor] | (live[index] & stays[predecessor])
-                if reached != live[predecessor]:
-                    live[predecessor] = reached
-                    work.append(predecessor)
-        return live
+        return self._lives.live(name, marker)
 
 
 def _stores(statements: list[ast.stmt]) -> Iterator[tuple[bool, ast.AST]]:
