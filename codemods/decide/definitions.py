@@ -11,6 +11,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
 from codemods.facts.scopes import Scope, Use
+from codemods.facts.surroundings import Surroundings
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 # Calls at the time of definition that only describe what is defined.
@@ -224,6 +225,14 @@ class Definitions:
 
     def _refused(self, definition: Definition, line: int) -> Refusal:
         return refuse("definition-evaluated", line, f"the definition of {definition.name} runs code here")
+
+
+def executed_again(around: Surroundings, definition: Definition) -> Refusal | None:
+    """Whether the module may be loaded again, which would not make anew what has left it."""
+    if not around.reloaded or isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
+        return None
+    reason = f"a file of the project loads the module again, and {definition.name} would not be made anew"
+    return refuse("definition-evaluated", definition.node.lineno, reason)
 
 
 def _defined(statement: ast.stmt) -> str | None:

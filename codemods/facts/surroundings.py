@@ -261,6 +261,10 @@ def _look_at(
             case ast.ImportFrom():
                 if module.within(absolute(node, package)) == "":
                     seen.asked.update(alias.name for alias in node.names)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    if isinstance(target, ast.Subscript) and resolve(target.value, scope) == "sys.modules":
+                        seen.reloads = seen.reloads or _forgets(target.slice, scope, module)
             case ast.keyword(arg=str() as name) if not own:
                 seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
@@ -273,6 +277,7 @@ def _look_at(
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
                 seen.imports_any = seen.imports_any or _imports_any(node)
+                seen.reloads = seen.reloads or _drops(node, scope, module)
                 harmless.update(_lent(node, scope))
                 given = _call(node, scope, module, shown, seen, harmless) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
@@ -301,6 +306,28 @@ def _imports_any(node: ast.Call) -> bool:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in ("__import__", "import_module") and not (
         node.args and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def _forgets(key: ast.expr, scope: Names, module: ModuleName) -> bool:
+    """Whether a key of ``sys.modules`` may be the module's, which is loaded again once it is gone."""
+    texts = strings(key, scope)
+    if texts is not None:
+        return any(module.within(text) == "" for text in texts)
+    # A key that only a run tells may mean any module; of those, the ones that the file knows.
+    return any(module.within(path) is not None for path in scope.top().imports.values())
+
+
+def _drops(node: ast.Call, scope: Names, module: ModuleName) -> bool:
+    """Whether a call may take the module out of ``sys.modules``."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "delitem" and len(node.args) > 1 and resolve(node.args[0], scope) == "sys.modules":
+        return _forgets(node.args[1], scope, module)
+    if resolve(node.func.value, scope) != "sys.modules":
+        return False
+    return node.func.attr == "clear" or (
+        node.func.attr == "pop" and bool(node.args) and _forgets(node.args[0], scope, module)
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.decide.definitions import Definition, Definitions
+from codemods.decide.definitions import Definition, Definitions, executed_again
 from codemods.decide.refusals import Refusal
 from codemods.facts.annotations import annotation_names
 from codemods.facts.imports import Import, imports_of, resolve_relative
@@ -85,6 +85,8 @@ class Mover:
             refusal = (
                 found if isinstance(found, Refusal) else self.lookup.check(found, moved, self.request.seams)
             )
+            if refusal is None and isinstance(found, Definition):
+                refusal = executed_again(self.surroundings, found)
             if refusal is not None:
                 self.refused[name] = refusal
             elif isinstance(found, Definition):
