@@ -6,7 +6,7 @@ no part of what a program computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -41,8 +41,9 @@ def compare_living(
         why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
         return LivingResult((), 0, why)
     others = {look.name: look for look in right.looks}
-    # At the end one side has them as they went, and the other as they are then.
-    kept = left.looks[-1].gone ^ right.looks[-1].gone
+    # Those that went at another time were last seen at another time.
+    went = [process.looks[-1].gone for process in (left, right)]
+    kept = {label for label in went[0].keys() | went[1] if went[0].get(label) != went[1].get(label)}
     found: list[LivingState] = []
     compared = 0
     alone: dict[str, None] = {}
@@ -65,7 +66,7 @@ def compare_living(
     return LivingResult(tuple(found), compared, (*_unlooked(left, right), *_alone(alone)))
 
 
-def _without(look: Look, labels: frozenset[str]) -> Look:
+def _without(look: Look, labels: Set[str]) -> Look:
     return replace(look, modules=tuple(module for module in look.modules if module.label not in labels))
 
 

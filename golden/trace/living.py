@@ -58,8 +58,9 @@ class Look:
     """What lived on one occasion: before the step ``number``, or ``after`` it; None for the end.
 
     ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
-    ``gone`` names the modules that went before it, which are among its ``modules`` as they went, ``unseeded``
-    counts generators that were made without a seed, ``beyond`` modules that were too many.
+    ``gone`` names the modules that went before it, with the look that missed them first; they are among its
+    ``modules`` as they were last seen. ``unseeded`` counts generators that were made without a seed,
+    ``beyond`` modules that were too many.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Look:
     after: bool
     modules: tuple[ModuleState, ...]
     generators: tuple[OwnGenerator, ...] | None
-    gone: frozenset[str] = frozenset()
+    gone: Mapping[str, str] = field(default_factory=dict)
     unseeded: int = 0
     beyond: int = 0
 
@@ -80,7 +81,7 @@ class Looks:
     unstable_seen: list[str] = field(default_factory=list)
     _forms: dict[int, Form] = field(default_factory=dict)
     _alive: dict[str, ModuleState] = field(default_factory=dict)
-    _gone: list[ModuleState] = field(default_factory=list)
+    _gone: list[tuple[str, ModuleState]] = field(default_factory=list)
     _generators: tuple[OwnGenerator, ...] | None = ()
 
     def read(self, record: Mapping[str, Any]) -> bool:
@@ -96,7 +97,7 @@ class Looks:
             return False
         for gone in record["gone"]:
             self._alive.pop(gone["label"], None)
-            self._gone.append(self._state(gone["label"], gone))
+            self._gone.append((record["look"], self._state(gone["label"], gone)))
         for label, state in record["roots"].items():
             self._alive[label] = self._state(label, state)
         if "generators" in record:
@@ -104,7 +105,8 @@ class Looks:
             self._generators = None if rows is None else tuple(OwnGenerator(*row) for row in rows)
         last = record["number"] is None
         self.unstable_seen = record.get("unstable_seen", [])
-        every = (*self._gone, *self._alive.values()) if last else self._alive.values()
+        went = self._gone if last else []
+        every = (*(module for _, module in went), *self._alive.values())
         modules = tuple(sorted(every, key=lambda module: int(module.label.rpartition("#")[2])))
         self.found.append(
             Look(
@@ -113,7 +115,7 @@ class Looks:
                 record["after"],
                 modules,
                 self._generators,
-                frozenset(module.label for module in self._gone) if last else frozenset(),
+                {module.label: look for look, module in went},
                 record.get("unseeded", 0),
                 record.get("beyond", 0),
             )
