@@ -32,7 +32,23 @@ class Item:
 
 
 def items(review: Review) -> Iterator[Item]:
-    """Everything that is left to read."""
+    """Everything that is left to read; once a statement that binds many names of its module."""
+    for group in _groups(review):
+        units = ", ".join(dict.fromkeys(item.unit for item in group))
+        yield dataclasses.replace(group[0], unit=units)
+
+
+def _groups(review: Review) -> list[list[Item]]:
+    """What is left, each with the others that are the same statement."""
+    found: dict[tuple[object, ...], list[Item]] = {}
+    for item in _every(review):
+        statement = item.kind in ("gone", "new")
+        key = (item.kind, item.path, item.first, item.last, item.text) if statement else (item,)
+        found.setdefault(key, []).append(item)
+    return list(found.values())
+
+
+def _every(review: Review) -> Iterator[Item]:
     for outcome in review.outcomes:
         yield from _of(outcome)
     kinds: tuple[tuple[Kind, tuple[Left, ...]], ...] = (
@@ -123,7 +139,10 @@ def accept(review: Review, base: Tree, file: Path) -> Review:
         SourceError: if it is not there or not as it must be.
     """
     reasons = read_accepted(file)
-    known = {item.id for item in items(review)}
+    groups = _groups(review)
+    known = {item.id for group in groups for item in group}
+    given = tuple(reasons)
+    reasons |= {item.id: reasons[g[0].id] for g in groups if g[0].id in reasons for item in g[1:]}
     own = frozenset(spellings(str(file)))
     earlier = {name for path in own & base.identities.keys() for name in _earlier(base, path)}
     return dataclasses.replace(
@@ -135,8 +154,8 @@ def accept(review: Review, base: Tree, file: Path) -> Review:
         lost=tuple(each for each in review.lost if each.id not in reasons),
         met=tuple(each for each in review.met if each.id not in reasons),
         not_judged=tuple(e for e in review.not_judged if e.id not in reasons and e.path not in own),
-        accepted=tuple(name for name in reasons if name in known),
-        stale=tuple(name for name in reasons if name not in known and name not in earlier),
+        accepted=tuple(name for name in given if name in known),
+        stale=tuple(name for name in given if name not in known and name not in earlier),
     )
 
 

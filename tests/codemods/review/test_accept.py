@@ -167,3 +167,23 @@ def test_what_is_told_beside_statements_can_be_settled(
     write(folder / "after", {"a.py": "import os\nimport w\ny = g()\nx = f()\n", "u.py": "from a import x\n"})
     assert run(folder) == 1
     assert run(folder, *ticked(folder)) == 0
+
+
+def test_a_statement_that_binds_many_names_is_told_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder / "before", {"a.py": "low, high, rest = limits(1)\n"})
+    write(folder / "after", {"a.py": "low, high, rest = limits(2)\n"})
+    for style in ("sarif", "markdown", "accept"):
+        assert run(folder, "--output-format", style) == 1
+        assert capsys.readouterr().out.count("limits(2)") == 1
+    assert run(folder, *ticked(folder)) == 0
+    assert "2 places were read and accepted" in capsys.readouterr().out
+    # Entries of each of its names, as they were listed once, hold too.
+    file = folder / "accepted.toml"
+    assert run(folder, "--output-format", "json") == 1
+    names = set(re.findall(r'"id": "(\w+)"', capsys.readouterr().out))
+    assert len(names) == 6
+    entries = (f'[[accepted]]\nid = "{name}"\nreason = "read"\n' for name in names)
+    file.write_text("version = 1\n" + "".join(entries))
+    assert run(folder, "--accept", str(file)) == 0
