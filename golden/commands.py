@@ -39,6 +39,7 @@ from golden.compare import Different, compare
 from golden.compare.outcome import by_tolerance
 from golden.power.command import power_command
 from golden.reach.changed import changed_lines
+from golden.reach.document import document
 from golden.reach.reached import Reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
@@ -263,6 +264,9 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
     default=True,
     help="With --base, say which changed lines of Python the runs executed (the default).",
 )
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
+)
 @_data
 @_workers
 @_shard
@@ -275,6 +279,7 @@ def ab_command(
     head: str | None,
     closely: bool,
     reach: bool,
+    evidence: Path | None,
     data: Path | None,
     workers: int,
     part: str | None,
@@ -288,6 +293,8 @@ def ab_command(
     root = root or find_root(Path.cwd())
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
+    if evidence is not None and (base is None or not reach):
+        raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
     if not names and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     suite = _suite(names, root, device)
@@ -299,6 +306,7 @@ def ab_command(
         files = changed_python(root, base, head) if base and reach else []
         changed = changed_lines(base_root, head_root, files)
         reached: list[tuple[Reached, Reached]] = []
+        known: list[tuple[str, int, tuple[Reached, Reached] | None]] = []
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
         for run in _of_shard(suite, part, root):
@@ -315,6 +323,7 @@ def ab_command(
                     share(run.data.paths if run.data else (), root, tree)
                 result = ab(left, right, out=place, data=given, workers=workers, notify=_notify, reach=files)
                 code, text = result.comparison.code, _text(result)
+                known.append((run.name, int(code), result.reached))
                 if result.reached is not None:
                     reached.append(result.reached)
                     text = "\n".join([text, *tell(changed, [result.reached], 1)])
@@ -326,6 +335,7 @@ def ab_command(
                     _localize(result, left, right, place, given)
             except GoldenError as error:
                 code, text, tolerated = error.code, f"golden: {error}", False
+                known = [each for each in known if each[0] != run.name] + [(run.name, int(code), None)]
                 click.echo(text, err=True)
             traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
             kept = out is not None and all((out / path / "trace.json").exists() for path in traces.values())
@@ -342,6 +352,8 @@ def ab_command(
             )
     if files and len(results) > 1:
         click.echo("\n".join(tell(changed, reached, len(results))))
+    if evidence is not None and base is not None:
+        write_whole(evidence, document(base, head, changed, known).model_dump_json(indent=1) + "\n")
     if len(suite) > 1 or out is not None:
         return _finish("ab", suite, part, results, out)
     return worst([int(result.code) for result in results])

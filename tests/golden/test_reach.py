@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
+from golden.reach.document import Evidence
 
 MAIN = """\
 import json
@@ -94,6 +95,20 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
     assert main(["ab", "--base", "HEAD"]) == 0
     assert "of 2 changed lines that can run, 2 ran in at least one of 2 runs" in capsys.readouterr().out
+
+
+def test_other_tools_read_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "work.py").write_text(WORK.replace('"never"', '"not once"').replace("i + 0", "i"))
+    (repository / "golden" / "runs" / "broken.toml").write_text(RUN.replace("main.py", "work.py"))
+    assert main(["ab", "--base", "HEAD", "fit", "broken", "--evidence", "evidence.json"]) == 4
+    capsys.readouterr()
+    found = Evidence.model_validate_json((repository / "evidence.json").read_text())
+    assert (found.base, found.head, found.problem) == ("HEAD", None, "")
+    assert found.after.changed == {"work.py": (3, 4)}
+    assert found.after.ran == {"work.py": (4,)}
+    assert [(run.name, run.code, run.known) for run in found.runs] == [("fit", 0, True), ("broken", 4, False)]
+    assert main(["ab", "fit", "--evidence", "evidence.json"]) == 2
+    assert "--evidence FILE needs --base REF" in capsys.readouterr().err
 
 
 def test_it_can_be_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
