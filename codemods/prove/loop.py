@@ -51,8 +51,10 @@ def prove_loop(decision: LoopDecision, made: Made) -> None:
     unpacked, loop = body[: len(decision.fields)], body[len(decision.fields)]
     _unpacking(decision, unpacked, fields, method.args.args[0].arg)
     _returned(decision, body[len(decision.fields) + 1 :])
-    old = copy.deepcopy(parts.loop)
-    absolute(old, made.package)
+    old = parts.loop
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(old)):
+        old = copy.deepcopy(old)
+        absolute(old, made.package)
     if ast.dump(old) != ast.dump(loop):
         raise NotProven("the loop's statements changed")
     _kinds(decision, made, function, method, loop)
@@ -79,7 +81,8 @@ def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
     old, new = ast.parse(parts.analysis.source.text), ast.parse(made.rest.text)
     before, after = _function_of(old, decision), _function_of(new, decision)
     at = len(parts.setup)
-    kept = copy.deepcopy(after)
+    kept = copy.copy(after)
+    kept.body = list(after.body)
     if len(before.body) != len(after.body):
         raise NotProven(f"{parts.node.name} has other statements than before")
     before.body[at] = after.body[at] = ast.Pass()
