@@ -47,6 +47,7 @@ from golden.report import closely, render, render_localized, render_reads, rende
 from golden.report.command import report_command
 from golden.report.pairs import LOCALIZED, trace_pairs
 from golden.report.plain import visible
+from golden.report.text import many
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
@@ -125,7 +126,8 @@ def record(
             run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
         )
         steps_taken = sum(len(p.steps) for p in trace.processes)
-        click.echo(f"{run.name}: {len(trace.events)} events, {steps_taken} optimizer steps -> {trace.folder}")
+        amounts = f"{many(len(trace.events), 'event')}, {many(steps_taken, 'optimizer step')}"
+        click.echo(f"{run.name}: {amounts} -> {trace.folder}")
     return ExitCode.IDENTICAL
 
 

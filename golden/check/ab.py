@@ -124,5 +124,6 @@ def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) ->
         other, theirs = next((name, found) for name, found in sides.items() if name != label)
         fate = f"{other} ran to its end" if theirs is None else f"{other} failed too ({theirs})"
         hint = "; a tree of another version holds committed files only: name other data in [data] paths"
-        alone = base.root != head.root and theirs is None
+        # The head has at least the files that the base ran with.
+        alone = base.root != head.root and theirs is None and label == base.label
         raise type(error)(f"{label} failed: {error}; {fate}{hint if alone else ''}")

@@ -108,4 +108,4 @@ def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
 
 def scope_of(same: Same) -> Scope:
     """What of two traces a property speaks of."""
-    return Scope(parts=same.what, env=same.env, where=same.where, overlap=same.overlap)
+    return Scope(parts=same.what, env=same.env, where=same.where, overlap=same.overlap, ranks=same.ranks)

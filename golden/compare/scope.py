@@ -15,7 +15,7 @@ from golden.trace.events import Event, lookup
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
-Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules", "final"]
 Overlap = Literal["start", "end"]
 
 
@@ -27,13 +27,16 @@ class Scope:
     stepped; random states; host reads. ``env`` keeps one environment's events and steps; "each" keeps all
     of them, and compares those of every environment and of none by themselves, however they interleave: of
     the random states only those at the end then. ``where`` keeps the events whose fields have these values.
-    With ``overlap`` one side may have taken more steps, after the other's ("start") or before them ("end").
+    The part ``final`` is the final state alone, without the steps before; ``ranks`` "first" leaves out all
+    ranks but rank 0. With ``overlap`` one side may have taken more steps, after the other's ("start") or
+    before them ("end").
     """
 
     parts: tuple[Part, ...] = ("events", "steps", "rng", "reads")
     env: int | Literal["each"] | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     overlap: Overlap | None = None
+    ranks: Literal["all", "first"] = "all"
 
     @property
     def title(self) -> str:
@@ -70,9 +73,10 @@ _TITLES: Mapping[Part, str] = {
     "values": "no value of a host read",
     "outputs": "no output",
     "modules": "no module or own generator",
+    "final": "no final state",
 }
 
-_OF_PROCESSES: frozenset[Part] = frozenset(("steps", "rng", "reads", "values", "modules"))
+_OF_PROCESSES: frozenset[Part] = frozenset(("steps", "rng", "reads", "values", "modules", "final"))
 
 
 def _has(trace: Trace, part: Part) -> bool:
@@ -87,6 +91,8 @@ def _has(trace: Trace, part: Part) -> bool:
             return any(output.rows for output in trace.outputs or ())
         case "modules":
             return any(process.looks for process in trace.processes)
+        case "final":
+            return any(process.final_files for process in trace.processes)
         case "values":
             return any(p.values is not None for p in trace.processes)
         case "reads":
@@ -120,7 +126,8 @@ def _restricted(trace: Trace, scope: Scope) -> Trace:
         events.sort(key=lambda event: _env_order(event.env))
     # Where nothing of processes is asked for, their number is no difference.
     asked = not _OF_PROCESSES.isdisjoint(scope.parts)
-    processes = tuple(_part_of(p, scope) for p in trace.processes) if asked else ()
+    ranks = trace.processes[:1] if scope.ranks == "first" else trace.processes
+    processes = tuple(_part_of(p, scope) for p in ranks) if asked else ()
     outputs = trace.outputs if "outputs" in scope.parts else ()
     return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 
@@ -136,10 +143,13 @@ def _part_of(process: Process, scope: Scope) -> Process:
     kept = {
         optimizer
         for optimizer, stream in of_optimizer.items()
-        if "steps" in scope.parts and (not isinstance(scope.env, int) or stream.env == scope.env)
+        if not {"steps", "final"}.isdisjoint(scope.parts)
+        and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
     rng, reads, values = (part in scope.parts for part in ("rng", "reads", "values"))
     steps = [step for step in process.steps if step.layout.optimizer in kept]
+    if "steps" not in scope.parts:
+        steps = list(map(_without_content, steps))
     if scope.env == "each":
         steps.sort(key=lambda step: _env_order(step.layout.env))
     # Whose random numbers and reads came before a step depends on how the envs interleave.
@@ -160,7 +170,15 @@ def _part_of(process: Process, scope: Scope) -> Process:
         values=process.values if values and scope.overlap != "start" else {},
         final_files={o: path for o, path in process.final_files.items() if o in kept},
         looks=process.looks if "modules" in scope.parts else (),
+        calls=process.calls if "steps" in scope.parts else (),
     )
+
+
+def _without_content(step: Step) -> Step:
+    """A step of which nothing counts but that it was taken, and by what."""
+    layout = replace(step.layout, tensors=dict.fromkeys(step.layout.tensors, ()))
+    digests = dict.fromkeys(step.digests, "")
+    return replace(step, layout=layout, digests=digests, losses=(), settings={}, calls=())
 
 
 def _env_order(env: int | None) -> tuple[bool, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -69,7 +70,7 @@ def compare_summaries(
     written += changed
     outputs = compared.outputs if golden.outputs is not None else 0
     compared = replace(compared, outputs=outputs, uncompared=(*compared.uncompared, *uncompared))
-    written += _values(golden.values, now.values)
+    written += _values(golden, now)
     of_looks, alone = _living(golden.living, now.living)
     written += of_looks
     living = compared.living if golden.living is not None else 0
@@ -155,15 +156,32 @@ def _tolerated(
     return beyond, account.closed(tolerances)
 
 
-def _values(golden: Sequence[str] | None, now: Sequence[str] | None) -> list[Rows]:
+def _values(golden: Summary, now: Summary) -> list[Rows]:
     """The first step before which the host reads other values; nothing where the numbers of steps differ."""
-    if golden is None or now is None or len(golden) != len(now):
+    a, b = golden.values, now.values
+    if a is None or b is None or len(a) != len(b):
         return []
-    first = next((index for index, (x, y) in enumerate(zip(golden, now, strict=True)) if x != y), None)
+    first = next((index for index, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), None)
     if first is None:
         return []
-    where = "after the last step" if first == len(golden) - 1 else f"before step {first} overall"
-    return [Rows(f"values that the host reads {where}", golden[first], now[first])]
+    places = _places(now)
+    where = places[first] if len(places) == len(b) else f"in row {first}"
+    return [Rows(f"values that the host reads {where}", a[first], b[first])]
+
+
+def _places(summary: Summary) -> list[str]:
+    """When each row of values was read: before each step of a process, and after its last one."""
+    steps: dict[str, int] = {}
+    for process, _, _ in summary.streams:
+        steps.setdefault(process, 0)
+    for stream, rows in _by_stream(summary).items():
+        steps[stream.process] += len(rows)
+    found = []
+    for process, count in steps.items():
+        of = "" if process == "rank-0" else f" of {process.replace('-', ' ')}"
+        found += [f"before step {step} overall{of}" for step in range(count)]
+        found.append(f"after the last step{of}")
+    return found
 
 
 def _living(golden: Sequence[str] | None, now: Sequence[str] | None) -> tuple[list[Rows], tuple[str, ...]]:
@@ -231,12 +249,15 @@ def _folded(row: str) -> bool:
 
 
 def _by_stream(summary: Summary) -> dict[Stream, list[tuple[int, str]]]:
-    """The rows of each stream with their place overall."""
+    """The rows of each stream with their place in the process."""
     found: dict[Stream, list[tuple[int, str]]] = {}
-    for number, row in enumerate(summary.steps):
+    taken: Counter[str] = Counter()
+    for row in summary.steps:
         if not _folded(row):
             index, _, rest = row.partition(" ")
-            found.setdefault(Stream(*summary.streams[int(index)]), []).append((number, rest))
+            stream = Stream(*summary.streams[int(index)])
+            found.setdefault(stream, []).append((taken[stream.process], rest))
+            taken[stream.process] += 1
     return found
 
 

@@ -47,7 +47,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules"]
+Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules", "final"]
 
 
 class Events(_Table):
@@ -221,6 +221,7 @@ class Same(_Table):
             be compared.
         where: only events whose fields have these values.
         overlap: only the part that both have, counted from the ``start`` or from the ``end``.
+        ranks: ``all``, or only the ``first``, where variants run another number of ranks.
         replicas: instead of comparing variants, whether all ranks of the run (or of the variant ``of``) hold
             the same parameters after every step, and make the same sequence of collective calls.
     """
@@ -232,6 +233,7 @@ class Same(_Table):
     env: Annotated[int, Field(ge=0)] | Literal["each"] | None = None
     where: dict[str, str | int | float | bool] = {}
     overlap: Literal["start", "end"] | None = None
+    ranks: Literal["all", "first"] = "all"
     replicas: bool = False
 
     @model_validator(mode="after")

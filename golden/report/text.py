@@ -94,27 +94,27 @@ def _tolerated(one: Tolerated) -> str:
     given = one.tolerance
     kind = TOLERANCE_TITLES[given.of]
     tensors = given.of not in ("events", "loss")
-    differ = f"{_many(one.values, 'tensor' if tensors else 'value')} differ{'s' if one.values == 1 else ''}"
-    where = f"{differ}{' at the end' if tensors else ''} by up to {_many(one.ulps, 'ulp')}"
-    steps = f", by how much in {_many(one.steps, 'step')} before is not known" if one.steps else ""
-    head = f"equal within {_many(given.ulps, 'ulp')}: {kind} {given.field}"
+    differ = f"{many(one.values, 'tensor' if tensors else 'value')} differ{'s' if one.values == 1 else ''}"
+    where = f"{differ}{' at the end' if tensors else ''} by up to {many(one.ulps, 'ulp')}"
+    steps = f", by how much in {many(one.steps, 'step')} before is not known" if one.steps else ""
+    head = f"equal within {many(given.ulps, 'ulp')}: {kind} {given.field}"
     return f"{head} ({where}{steps}): {given.reason}"
 
 
 def amounts(compared: Compared) -> str:
     """How much was compared, in one line."""
     parts = [
-        _many(compared.events, "event"),
-        _many(compared.steps, "optimizer step"),
-        f"{_many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
-        _many(compared.scalars, "scalar"),
-        _many(compared.rng_states, "random state"),
-        _many(compared.reads, "host read"),
+        many(compared.events, "event"),
+        many(compared.steps, "optimizer step"),
+        f"{many(compared.tensors, 'tensor')} ({size_text(compared.bytes)})",
+        many(compared.scalars, "scalar"),
+        many(compared.rng_states, "random state"),
+        many(compared.reads, "host read"),
     ]
     if compared.outputs:
-        parts.append(_many(compared.outputs, "value") + " of output")
+        parts.append(many(compared.outputs, "value") + " of output")
     if compared.living:
-        parts.append(_many(compared.living, "state") + " of modules and own generators")
+        parts.append(many(compared.living, "state") + " of modules and own generators")
     text = ", ".join(parts)
     return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
 
@@ -123,11 +123,12 @@ def not_kept(compared: Compared) -> str:
     """What of the end of the run was not compared, and why, to be read with the verdict."""
     if not compared.left_out:
         return ""
-    which = _many(compared.left_out, "final state")
+    which = many(compared.left_out, "final state")
     return f", but for {which} too large to be kept ([observe] state_mib), or of a type that can't be"
 
 
-def _many(count: int, noun: str) -> str:
+def many(count: int, noun: str) -> str:
+    """A number of things in words."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -159,7 +160,7 @@ def _different(found: Different) -> list[str]:
         kinds = Counter(event.kind for event in events).most_common()
         shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
         more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
-        lines.append(f"events: {_many(found.event_changes, 'change')} ({shown}{more})")
+        lines.append(f"events: {many(found.event_changes, 'change')} ({shown}{more})")
     lines += tolerance_lines(found.tolerated)
     lines.append(f"compared: {amounts(found.compared)}")
     return lines
@@ -220,7 +221,7 @@ def _described(divergence: Divergence) -> list[str]:
             return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
         case StepCount(stream=stream, left=left, right=right) if divergence.between:
             side, apart = ("left", left - right) if left > right else ("right", right - left)
-            where = f"{_many(apart, 'step')} more of {stream.title} on the {side}"
+            where = f"{many(apart, 'step')} more of {stream.title} on the {side}"
             return [f"{where}, at step {divergence.number} overall: {left} on the left, {right} on the right"]
         case StepCount(stream=stream, left=left, right=right):
             return [f"number of steps of {stream.title}: {left} on the left, {right} on the right"]
@@ -288,7 +289,7 @@ def distance_text(apart: Distance) -> str:
     parts = [f"{apart.differing} of {apart.elements} elements"]
     share = _share(apart.left, apart.right)
     if apart.ulps is not None and not share:
-        parts.append(f"up to {_many(apart.ulps, 'ulp')}")
+        parts.append(f"up to {many(apart.ulps, 'ulp')}")
     if apart.absolute is not None:
         parts.append(f"{apart.absolute:.3g} absolute")
     if apart.nan_left or apart.nan_right:
@@ -315,7 +316,7 @@ def _reads(found: ReadCount) -> list[str]:
     if len(found.sites) > _SHOWN:
         lines.append(f"and {len(found.sites) - _SHOWN} more places")
     if found.steps:
-        lines.append(f"another number of reads before {found.steps:,} of {_many(found.total, 'step')}")
+        lines.append(f"another number of reads before {found.steps:,} of {many(found.total, 'step')}")
     return lines
 
 
@@ -326,7 +327,7 @@ def _living(found: LivingState) -> list[str]:
         where = "at the end"
     else:
         where = f"after step {found.number} overall" if found.after else f"at {found.look} overall"
-    others = f" and {_many(len(more), 'other')}" if more else ""
+    others = f" and {many(len(more), 'other')}" if more else ""
     lines = [f"{first.title}{process} {where}{others}: {_kind(first.kinds[0])}"]
     lines += [line for line in _tensors(first.kinds) if not line.endswith("differs")]
     lines += [f"{change.title}: {_kind(change.kinds[0])}" for change in more[:_SHOWN]]

@@ -16,7 +16,7 @@ from golden.compare.operations import Located, Operation
 from golden.report.verdicts import render_localized
 from golden.trace.errors import UnusableInput
 from golden.trace.trace import load_trace
-from tests.golden.project import PLAIN_RUN, RUN, Project
+from tests.golden.project import PLAIN, PLAIN_RUN, RUN, Project
 from tests.golden.traces import write_trace
 
 REPOSITORY = Path(__file__).parents[2]
@@ -94,6 +94,13 @@ def test_data_that_git_does_not_keep(project: Project) -> None:
     project.run_file(PLAIN_RUN + '\n[data]\npaths = ["data"]\n')
     assert project.golden(*ab).code == 0
     assert (project.root / "data" / "numbers.json").exists()
+    # What only the working tree lacks is no matter of committed files.
+    project.plain("open('nothing')", PLAIN_RUN + '\n[data]\npaths = ["data"]\n')
+    result = project.golden(*ab)
+    assert (result.code, "here failed: " in result.err, "files only" in result.err) == (3, True, False)
+    project.script(PLAIN.replace("range(3)", "range(1)"))
+    result = project.golden("record", "train", "--root", project.root, "-o", project.root / "one")
+    assert "train: 1 event, 0 optimizer steps -> " in result.out
     project.run_file(PLAIN_RUN + '\n[data]\npaths = ["gone"]\n')
     assert "[data] paths: " in project.golden(*ab).err
 

@@ -7,14 +7,20 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from golden.compare import Different, Identical, NotComparable, compare
+from golden.compare.outcome import Compared, FinalState
 from golden.compare.replicas import compare_replicas
+from golden.compare.scope import Scope, compare_within
+from golden.compare.summaries import compare_summaries
 from golden.record import find_run, record_run
 from golden.report.text import describe
 from golden.trace.errors import RunFailed
+from golden.trace.summary import summarise
+from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Trace
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -32,26 +38,26 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     folder = tmp_path_factory.mktemp("ranks")
     (folder / "golden" / "runs").mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("fork.py"), folder)
-    known: dict[tuple[str, int], Trace] = {}
+    known: dict[tuple[str, str, str, int], Trace] = {}
 
     def get(program: str, before: str = "", after: str = "", ranks: int = 2) -> Trace:
-        if not before and (program, ranks) in known:
-            return known[program, ranks]
+        key = program, before, after, ranks
+        if key in known:
+            return known[key]
         text = (EXAMPLES / program / "train.py").read_text()
         if before:
             assert text.count(before) == 1, (program, before)
         (folder / "train.py").write_text(text.replace(before, after) if before else text)
         (folder / "golden" / "runs" / "train.toml").write_text(RUN.format(ranks=ranks))
         out = folder / f"out-{sum(1 for _ in folder.iterdir())}"
-        trace = record_run(find_run("train", folder), root=folder, out=out)
-        if not before:
-            known[program, ranks] = trace
-        return trace
+        known[key] = record_run(find_run("train", folder), root=folder, out=out)
+        return known[key]
 
     return get
 
 
 SHIFTED = ("[rank::world]", "[(rank + (rank == 1 and step == 1)) % world::world]")
+TENSORS: tuple[Literal["grads", "params", "state"], ...] = ("grads", "params", "state")
 REDUCE = "            distributed.all_reduce(parameter.grad)"
 FAULTS = {
     "one rank's data": ("sharded", *SHIFTED, r"step 1 of rank 1, FSDPSequential .*: loss of backward pass 0"),
@@ -124,6 +130,27 @@ def test_replicas_part_at_a_step_and_tensor(record: Record) -> None:
     # The rest of the ranks of a run is no property of one rank.
     alone = replace(changed, processes=changed.processes[:1])
     assert isinstance(compare_replicas(alone), NotComparable)
+
+
+def test_a_golden_counts_steps_by_rank(record: Record) -> None:
+    program, before, after, _ = FAULTS["a micro-batch less"]
+    sides = [summarise(record(program)), summarise(record(program, before, after))]
+    found = compare_summaries(*sides, compared=Compared())
+    assert isinstance(found, Different)
+    assert describe(found.first)[0].startswith("step 1 of rank 1, Sequential (step 1 overall): loss")
+
+
+def test_another_number_of_ranks_is_compared_by_what_it_ends_with(record: Record) -> None:
+    two, one = record("accumulate"), record("accumulate", ranks=1)
+    assert isinstance(compare(two, one), Different)
+    # The same sums in another order: equal but for rounding.
+    found = compare_within(two, one, Scope(parts=("final",), ranks="first"))
+    assert not isinstance(found, NotComparable)
+    assert isinstance(found, Identical) or isinstance(found.first, FinalState)
+    near = [Tolerance(of=of, field="*", ulps=1 << 16, reason="sums in another order") for of in TENSORS]
+    sides = [replace(t, about=t.about.model_copy(update={"tolerances": near})) for t in (two, one)]
+    found = compare_within(*sides, Scope(parts=("final",), ranks="first"))
+    assert isinstance(found, Identical), found
 
 
 def test_a_rank_that_ends_early_is_named(record: Record) -> None:
