@@ -61,6 +61,11 @@ TENSORS: tuple[Literal["grads", "params", "state"], ...] = ("grads", "params", "
 REDUCE = "            distributed.all_reduce(parameter.grad)"
 FAULTS = {
     "one rank's data": ("sharded", *SHIFTED, r"step 1 of rank 1, FSDPSequential .*: loss of backward pass 0"),
+    "one rank's data, with gradients reduced inside of C++": (
+        "distributed",
+        *SHIFTED,
+        r"step 1 of rank 1, Sequential .*: loss of backward pass 0",
+    ),
     "one rank's weights": (
         "pipeline",
         "        hidden = stage(torch.randn",
