@@ -35,6 +35,6 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     if found.share >= wanted.at_least:
         return Passed(told)
     missed = (planted for planted in found.judged if not planted.noticed)
-    places = (Place(f"nothing notices {each.after}", each.path, each.first) for each in missed)
+    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in missed)
     kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
     return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)

@@ -23,14 +23,16 @@ _MAIN = m.Comparison(left=m.Name("__name__"))
 class Mistake:
     """One small change of one file.
 
-    ``name`` stays when lines above it move. ``first`` and ``last`` are the lines of its statement, ``before``
-    and ``after`` that line as it was and is. ``runs`` are the golden runs that execute it.
+    ``name`` stays when lines above it move. ``first`` and ``last`` are the lines of its statement, ``line``
+    is its own, ``before`` and ``after`` that line as it was and is. ``runs`` are the golden runs that
+    execute it.
     """
 
     name: str
     path: str
     first: int
     last: int
+    line: int
     scope: str
     operator: str
     before: str
@@ -77,10 +79,22 @@ def mistakes(
         count = seen[identity] = seen.get(identity, -1) + 1
         name = xxhash.xxh3_64_hexdigest(f"{identity}\0{count}".encode())[:12]
         scope = ".".join(place.scope)
-        found = Mistake(
-            name, path, place.first, place.last, scope, operator.name, before, after, edit, source.encoding
+        yield (
+            Mistake(
+                name=name,
+                path=path,
+                first=place.first,
+                last=place.last,
+                line=source.line(edit.start),
+                scope=scope,
+                operator=operator.name,
+                before=before,
+                after=after,
+                edit=edit,
+                encoding=source.encoding,
+            ),
+            place.needed,
         )
-        yield found, place.needed
 
 
 def _walk(

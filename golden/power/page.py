@@ -46,7 +46,7 @@ def render_page(power: Power, root: Path) -> str:
         runs=_runs(power),
         kinds=_kinds(power),
         files=_files(power, root),
-        missed=sorted(missed, key=lambda each: (each.path, each.first)),
+        missed=sorted(missed, key=lambda each: (each.path, each.line)),
         place=place,
     )
 
@@ -122,7 +122,7 @@ def _rows(path: Path, here: list[Planted], silent: frozenset[int]) -> list[Row]:
         return []
     by_line: dict[int, list[Planted]] = defaultdict(list)
     for planted in here:
-        by_line[planted.first].append(planted)
+        by_line[planted.line].append(planted)
     shown = {n + d for n in {*by_line, *silent} for d in range(-_AROUND, _AROUND + 1)}
     rows: list[Row] = []
     last = 0

@@ -31,6 +31,7 @@ class Planted(_Table):
         path: its file.
         first: the first line of its statement.
         last: the last one.
+        line: where in it.
         scope: the function that it stands in.
         operator: the kind of mistake.
         before: the statement as it is.
@@ -43,6 +44,7 @@ class Planted(_Table):
     path: str
     first: int
     last: int
+    line: int
     scope: str
     operator: str
     before: str
@@ -129,7 +131,7 @@ class Power(_Table):
 
 def told(mistake: Mistake, answers: Sequence[Answer]) -> Planted:
     """A mistake with what the runs said."""
-    names = ("name", "path", "first", "last", "scope", "operator", "before", "after", "runs")
+    names = ("name", "path", "first", "last", "line", "scope", "operator", "before", "after", "runs")
     return Planted(**{name: getattr(mistake, name) for name in names}, answers=tuple(answers))
 
 

@@ -62,8 +62,7 @@ def planted_line(number: int, planned: int, planted: Planted) -> str:
 
 def place(planted: Planted) -> str:
     """Where it was planted."""
-    lines = f"{planted.first}" if planted.first == planted.last else f"{planted.first}-{planted.last}"
-    return f"{planted.path}:{lines}"
+    return f"{planted.path}:{planted.line}"
 
 
 def headline(power: Power) -> str:
@@ -101,7 +100,7 @@ def result_lines(power: Power) -> Iterator[str]:
         yield f"  on lines that no run executes: {power.unreached:,} more, in {_files(len(power.silent))}"
     if power.idle:
         yield f"  {_files(len(power.idle))} of which no line runs: {_names(power.idle)}"
-    missed = sorted((p for p in power.judged if not p.noticed), key=lambda p: (p.path, p.first))
+    missed = sorted((p for p in power.judged if not p.noticed), key=lambda p: (p.path, p.line))
     if missed:
         yield "not noticed:"
     for planted in missed[:_MOST]:

@@ -183,6 +183,13 @@ def test_nothing_to_say(small: Project, text: str, options: list[str], code: int
     assert message in result.err
 
 
+def test_it_is_told_at_its_own_line(small: Project, tmp_path: Path) -> None:
+    small.script("def fit(n):\n    return dict(\n        a=n,\n        b=n + 1,\n    )\n", "work.py")
+    out = tmp_path / "out"
+    assert power(small, small.root / "work.py", "-o", out).code == 0
+    assert {planted["line"] for planted in document(out).values()} == {4}
+
+
 def test_interval() -> None:
     """Wilson's, against R's `prop.test(38, 40, correct = FALSE)`."""
     low, high = interval(38, 40)
