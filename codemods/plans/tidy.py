@@ -41,7 +41,7 @@ class Tidy:
         """A report whose rest has no imports that only what moved needed."""
         made = {change.path: change for change in report.files}
         rest = made.get(self.layout.rest)
-        if report.refused or rest is None:
+        if rest is None:
             return report
         now = decode_source(rest.after, before.path)
         kept: tuple[KeptImport, ...] = ()

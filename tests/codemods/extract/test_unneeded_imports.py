@@ -240,6 +240,16 @@ def test_an_import_goes_only_if_nothing_needs_it(
         assert not said.keys() & set(case.gone)
 
 
+def test_imports_go_though_another_helper_stays(tmp_path: Path, extract: Command) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    more = "    m = 0\n    def k():\n        nonlocal m\n        m = 2\n    k()\n    return h(1.5)"
+    text = MATH.replace("    return h(1.5)", more)
+    (tmp_path / "train.py").write_text(text)
+    ran = extract(tmp_path / "train.py", "--to", tmp_path / "parts.py", "--write", "--exit-zero")
+    assert "nonlocal-write" in ran.out
+    assert bound((tmp_path / "train.py").read_text()) == {"_h"}
+
+
 def test_the_import_of_the_new_module_is_sorted_in(tmp_path: Path, extract: Command) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     package = tmp_path / "pkg"
