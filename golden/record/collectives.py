@@ -96,11 +96,14 @@ class Collectives:
                 # The function says itself what is wrong.
                 return original(*args, **kwargs)
             bound.apply_defaults()
-            asked = bound.arguments
-            point = self._passes()
-            gives = asked.get(given) if name != "broadcast" or _is_source(asked) else None
-            before = _digest(gives)
-            row = self._note(_text(name, asked, given, filled), point, before)
+            asked, point, gives = bound.arguments, self._passes(), None
+            try:
+                gives = asked.get(given) if name != "broadcast" or _is_source(asked) else None
+                text, before = _text(name, asked, given, filled), _digest(gives)
+            except Exception as error:
+                # A group that torch refuses, or leaves alone, is the program's own matter.
+                text, before = f"{name} ({type(error).__name__} as it was looked at)", ""
+            row = self._note(text, point, before)
             self._inside.call = True
             try:
                 found = original(*args, **kwargs)

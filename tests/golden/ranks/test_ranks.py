@@ -29,6 +29,19 @@ command = ["python", "fork.py", "{ranks}", "train.py", "--out", "{{out}}", "--st
 budget = 9
 timeout = 60
 """
+# A process that is in no such group: torch does nothing then.
+ALONE = """
+import torch, torch.distributed as dist
+
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model(torch.ones(2)).sum().backward()
+optimizer.step()
+dist.all_reduce(torch.ones(2), group=dist.GroupMember.NON_GROUP_MEMBER)
+dist.barrier()
+dist.destroy_process_group()
+"""
 Record = Callable[..., Trace]
 
 
@@ -165,3 +178,11 @@ def test_a_rank_that_ends_early_is_named(record: Record) -> None:
         match=r"after 1 optimizer step of rank 0, 1 optimizer step of rank 1 \(which ended first\): ",
     ):
         record("accumulate", "        optimizer.zero_grad()", leaves)
+
+
+def test_a_call_among_others_is_left_to_torch(tmp_path: Path) -> None:
+    (tmp_path / "golden" / "runs").mkdir(parents=True)
+    (tmp_path / "golden" / "runs" / "train.toml").write_text('command = ["python", "train.py"]\nbudget = 9\n')
+    (tmp_path / "train.py").write_text(ALONE)
+    trace = record_run(find_run("train", tmp_path), root=tmp_path, out=tmp_path / "out")
+    assert [call.text.partition(" ")[0] for call in trace.processes[0].calls] == ["all_reduce", "barrier"]
