@@ -81,7 +81,7 @@ rule(
     "import the name explicitly",
     refused="""
 #% to
-from os.path import *
+from posixpath import *
 def outer():
     def h():
         return join('a', 'b')
@@ -89,7 +89,7 @@ def outer():
 """,
     lifted="""
 #% to
-from os.path import join
+from posixpath import join
 def outer():
     def h():
         return join('a', 'b')
