@@ -231,7 +231,9 @@ def comments(text: str) -> frozenset[str]:
 
 
 def untouched(text: str) -> list[str]:
-    """Return the lines that lifting has no reason to touch: none of a helper, none that names one."""
+    """Return the lines that lifting has no reason to touch: none of a helper, none that names one, no import
+    of theirs.
+    """
     tree = ast.parse(text)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = [
@@ -251,6 +253,12 @@ def untouched(text: str) -> list[str]:
                 touched.update(
                     range(node.lineno, _end(node) + 1) if isinstance(node, ast.Match | ast.Try) else ()
                 )
+    # An import that only helpers needed goes with them.
+    needed = {part.id for node in inner for part in ast.walk(node) if isinstance(part, ast.Name)}
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            touched.update(range(node.lineno, _end(node) + 1) if bound & needed else ())
     numbered = enumerate(text.splitlines(), 1)
     return [line for i, line in numbered if i not in touched and re.match(r"\s*[^\s#]", line)]
 
