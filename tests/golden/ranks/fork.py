@@ -6,7 +6,8 @@ import runpy
 import socket
 import sys
 
-import torch._dynamo  # noqa: F401 - what makes a rank slow to start
+import torch
+import torch._dynamo  # what makes a rank slow to start
 
 ranks, program = int(sys.argv[1]), sys.argv[2]
 sys.argv[:] = sys.argv[2:]
@@ -20,6 +21,8 @@ for rank in range(ranks):
     if child == 0:
         # Python seeds it anew in what is forked.
         random.seed(0)
+        # Makes torch's thread pool anew, before the threads of its backward pass do so all at once and abort.
+        torch.set_num_threads(1)
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
         runpy.run_path(program, run_name="__main__")
         sys.exit(0)
