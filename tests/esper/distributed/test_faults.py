@@ -80,8 +80,13 @@ def goes_on(folder: Path, through: Path) -> None:
     assert same(checkpoint(folder / "p.pt"), checkpoint(through / "p.pt"))
 
 
-@pytest.mark.parametrize("phase", [*PHASES, "update", "checkpoint"])
-@pytest.mark.parametrize("victim", range(SIZE))
+# Each rank and each phase; each rank in each phase by RANKS=all.
+KILLED = [(i % SIZE, phase) for i, phase in enumerate([*PHASES, "update", "checkpoint"])]
+if os.environ.get("RANKS") == "all":
+    KILLED = [(victim, phase) for _, phase in KILLED for victim in range(SIZE)]
+
+
+@pytest.mark.parametrize(("victim", "phase"), KILLED)
 def test_a_process_is_killed(victim: int, phase: str, through: Path, tmp_path: Path) -> None:
     saved = tmp_path / "p.pt"
     argv = [*TINY, "--save", str(saved), "--telemetry-dir", str(tmp_path)]
