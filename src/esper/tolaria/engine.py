@@ -24,11 +24,11 @@ from esper.tolaria.hosts import (
     process_val_batch,
 )
 from esper.tolaria.observe import measured_accuracies, observe_host
-from esper.tolaria.runtime import synchronise, timed, to_host
+from esper.tolaria.runtime import PhaseTimer, synchronise, to_host
 from esper.tolaria.setup import EngineSetup
 
 PHASES = ("train", "validate", "decide", "act")
-"""What a rollout's time is spent on."""
+"""What a rollout's time is spent on; each ends with the devices' work read."""
 
 
 class VectorizedEngine:
@@ -46,23 +46,23 @@ class VectorizedEngine:
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
-        seconds = dict.fromkeys(PHASES, 0.0)
+        timed = PhaseTimer(self._setup.placement.policy_device, PHASES)
         client.begin_round(round_idx)
         self.make_hosts(round_idx)
         for epoch in range(1, self._setup.episode_length + 1):
             stride = client.begin_epoch(epoch)
-            with timed(seconds, "train"):
+            with timed("train"):
                 train_totals, gradients = self.train(epoch, stride)
-            with timed(seconds, "validate"):
+            with timed("validate"):
                 contributing = [env_state.model.contributing_slots() for env_state in self._env_states]
                 val_totals = self.validate(client.choose_configurations(contributing))
-            with timed(seconds, "decide"):
+            with timed("decide"):
                 actions = client.choose_actions(self.observe(client, train_totals, val_totals, gradients))
-            with timed(seconds, "act"):
+            with timed("act"):
                 client.reward_actions(self.execute(actions))
         hosts = tuple(env_state.result() for env_state in self._env_states)
         self._env_states = []
-        return RolloutResult(hosts, self._images, seconds)
+        return RolloutResult(hosts, self._images, timed.seconds())
 
     def make_hosts(self, round_idx: int) -> None:
         """Fresh hosts, and batches that follow each env's own order."""

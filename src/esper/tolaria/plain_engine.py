@@ -16,7 +16,7 @@ from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import begin_training, begin_validation, process_train_batch, process_val_batch
 from esper.tolaria.losses import count_correct
 from esper.tolaria.observe import measured_accuracies, observe_host
-from esper.tolaria.runtime import timed
+from esper.tolaria.runtime import PhaseTimer
 from esper.tolaria.setup import EngineSetup
 
 
@@ -35,22 +35,22 @@ class PlainEngine:
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:
         """Train fresh hosts for an episode each, and do with their slots what the client says."""
-        seconds = dict.fromkeys(PHASES, 0.0)
+        timed = PhaseTimer(self._setup.placement.policy_device, PHASES)
         client.begin_round(round_idx)
         self.make_hosts(round_idx)
         data, env_states = self._setup.subject.data, self._env_states
         for epoch in range(1, self._setup.episode_length + 1):
             stride = client.begin_epoch(epoch)
-            with timed(seconds, "train"):
+            with timed("train"):
                 trained = [self.train(env_state, epoch, stride) for env_state in env_states]
-            with timed(seconds, "validate"):
+            with timed("validate"):
                 contributing = [env_state.model.contributing_slots() for env_state in env_states]
                 ways = client.choose_configurations(contributing)
                 val_totals = [
                     self.validate(env_state, of_env)
                     for env_state, of_env in zip(env_states, ways, strict=True)
                 ]
-            with timed(seconds, "decide"):
+            with timed("decide"):
                 accuracies = [measured_accuracies(totals, data) for totals in val_totals]
                 contributions = client.measure_contributions(accuracies)
                 observations = [
@@ -60,12 +60,12 @@ class PlainEngine:
                     )
                 ]
                 actions = client.choose_actions(observations)
-            with timed(seconds, "act"):
+            with timed("act"):
                 task_spec = self._setup.subject.task_spec
                 client.reward_actions(execute_actions(env_states, actions, task_spec=task_spec))
         self._env_states = []
         hosts = tuple(env_state.result() for env_state in env_states)
-        return RolloutResult(hosts, self._images, seconds)
+        return RolloutResult(hosts, self._images, timed.seconds())
 
     def make_hosts(self, round_idx: int) -> None:
         """Fresh hosts, and for each of them batches in its own order."""

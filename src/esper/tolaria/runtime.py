@@ -64,14 +64,6 @@ def to_host(totals: Sequence[Tensor], device: torch.device) -> list[list[float]]
     return numbers
 
 
-@contextmanager
-def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    """Add the wall time of a block to a phase."""
-    started = time.perf_counter()
-    yield
-    seconds[phase] += time.perf_counter() - started
-
-
 def keep_freed_memory() -> None:
     """Have glibc reuse freed memory instead of giving it back; changes no result.
 
@@ -143,3 +135,27 @@ class CUDATimer:
             self._events[1].synchronize()
             return self._events[0].elapsed_time(self._events[1]) / 1000
         return self._stopped - self._started
+
+
+class PhaseTimer:
+    """Seconds by phase, on one device; each turn of a phase has a `CUDATimer` of its own.
+
+    Nothing waits for the device before `seconds` is asked for.
+    """
+
+    def __init__(self, device: torch.device, phases: Sequence[str]) -> None:
+        self._device = device
+        self._turns: dict[str, list[CUDATimer]] = {phase: [] for phase in phases}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        """Count the block to a phase."""
+        timer = CUDATimer(self._device)
+        timer.start()
+        yield
+        timer.stop()
+        self._turns[phase].append(timer)
+
+    def seconds(self) -> dict[str, float]:
+        """What each phase took, all its turns together."""
+        return {phase: sum(timer.elapsed() for timer in turns) for phase, turns in self._turns.items()}

@@ -12,6 +12,7 @@ from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import create_optimizer, reset_momentum
 from esper.tolaria.runtime import (
     CUDATimer,
+    PhaseTimer,
     make_scaler,
     make_stream,
     on_stream,
@@ -19,7 +20,6 @@ from esper.tolaria.runtime import (
     resolve_device,
     resolve_env_devices,
     synchronise,
-    timed,
     to_host,
 )
 
@@ -69,11 +69,32 @@ def test_totals_of_all_envs_come_in_one_list() -> None:
     assert to_host([torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])], CPU) == [[1.0, 2.0], [3.0, 4.0]]
 
 
-def test_phases_add_up_their_time() -> None:
-    seconds = {"train": 1.0}
-    with timed(seconds, "train"):
+def test_phases_add_up_their_turns() -> None:
+    timed = PhaseTimer(CPU, ("train", "act", "update"))
+    for phase in ("train", "act", "train"):
+        with timed(phase):
+            before = time.perf_counter()
+            while time.perf_counter() < before + 0.002:
+                pass
+    seconds = timed.seconds()
+    assert list(seconds) == ["train", "act", "update"]
+    assert seconds["train"] >= 0.004
+    assert seconds["act"] >= 0.002
+    assert seconds["update"] == 0
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(torch.cuda.device_count() < 1, reason="needs a CUDA device")
+def test_a_phase_on_cuda_takes_as_long_as_the_device_works() -> None:
+    timed = PhaseTimer(torch.device("cuda", 0), ("train", "act"))
+    matrix = torch.ones(2048, 2048, device="cuda:0")
+    with timed("train"):
+        for _ in range(20):
+            matrix = matrix @ matrix
+    with timed("act"):
         pass
-    assert seconds["train"] > 1.0
+    seconds = timed.seconds()
+    assert seconds["train"] > seconds["act"] >= 0
 
 
 def test_the_timer_measures_wall_time_on_a_cpu() -> None:
