@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from golden.power.operators import operators
 from golden.power.result import Planted, Power, interval
 from golden.power.text import headline, place
-from golden.report.plain import visible
+from golden.report.templates import template
 
 _AROUND = 2
 Look = Literal["", "noticed", "missed", "silent"]
@@ -36,7 +32,7 @@ def render_page(power: Power, root: Path) -> str:
     judged, noticed = len(power.judged), power.noticed
     low, high = interval(noticed, judged) if judged else (0.0, 1.0)
     missed = [planted for planted in power.judged if not planted.noticed]
-    return _template().render(
+    return template("power.html.jinja", "golden.power", "golden.report").render(
         headline=headline(power),
         look="identical" if judged and not missed else "different" if judged else "unknown",
         power=power,
@@ -49,24 +45,6 @@ def render_page(power: Power, root: Path) -> str:
         missed=sorted(missed, key=lambda each: (each.path, each.line)),
         place=place,
     )
-
-
-@lru_cache
-def _template() -> Template:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("golden.power", "."), PackageLoader("golden.report", ".")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
-    environment.filters["count"] = lambda number: f"{number:,}"
-    return environment.get_template("power.html.jinja")
-
-
-def _finalize(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _runs(power: Power) -> list[dict[str, Any]]:

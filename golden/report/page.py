@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from golden.compare.outcome import Different, EventChange, Identical, NotComparable
@@ -17,9 +15,9 @@ from golden.report.facts import dense_command, facts
 from golden.report.growth import Growth
 from golden.report.headlines import headline
 from golden.report.lanes import Lane
-from golden.report.plain import visible
 from golden.report.plots import growth_svg
 from golden.report.strips import Strip, event_strip, step_strip
+from golden.report.templates import template
 from golden.report.text import KIND_TITLES, describe, env_line, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
@@ -36,25 +34,8 @@ def render_page(reports: Sequence[RunReport | Told]) -> str:
     verdicts = [report.code for report in reports]
     sections = [_section(report, f"run-{number}") for number, report in enumerate(reports)]
     names = ", ".join(dict.fromkeys(report.name for report in reports))
-    return _template().render(title=names, headline=headline(reports), look=_look(verdicts), runs=sections)
-
-
-@lru_cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("golden.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
-    environment.filters["count"] = lambda number: f"{number:,}"
-    return environment.get_template("page.html.jinja")
-
-
-def _finalize(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    page = template("page.html.jinja", "golden.report")
+    return page.render(title=names, headline=headline(reports), look=_look(verdicts), runs=sections)
 
 
 def _look(verdicts: Sequence[ExitCode]) -> str:
