@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
@@ -73,6 +73,19 @@ class Source:
     def token(self, node: cst.CSTNode, old: str, new: str) -> Edit:
         """Another token in place of the one that a node begins with."""
         return self.replace(node, self.text(node).replace(old, new, 1))
+
+    def without_call(self, node: cst.CSTNode, method: str) -> Iterator[Edit]:
+        """What the method is called on, alone, where a node calls it with no argument."""
+        match node:
+            case cst.Call(func=cst.Attribute(dot=dot, attr=cst.Name(value=name)), args=[]) if name == method:
+                yield Edit(self.span(dot)[0], self.span(node)[1], b"")
+
+    def exchanged(
+        self, node: cst.CSTNode, tokens: Mapping[type[cst.CSTNode], tuple[str, str]]
+    ) -> Iterator[Edit]:
+        """The other token, where a table has the kind of the node: what it begins with, and what instead."""
+        if type(node) in tokens:
+            yield self.token(node, *tokens[type(node)])
 
     def swap(self, first: cst.CSTNode, second: cst.CSTNode) -> Edit:
         """Two nodes in each other's place, with what stands between them."""

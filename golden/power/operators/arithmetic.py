@@ -42,18 +42,12 @@ def plant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """The other operator."""
     if isinstance(node, cst.BinaryOperation):
         if not isinstance(node.left, _JOINED) and not isinstance(node.right, _JOINED):
-            yield from _other(node.operator, source)
+            yield from source.exchanged(node.operator, _TOKENS)
     elif isinstance(node, cst.AugAssign):
         if not isinstance(node.value, _JOINED):
-            yield from _other(node.operator, source)
+            yield from source.exchanged(node.operator, _TOKENS)
     elif isinstance(node, cst.Minus) and not _of_number(node, source):
         yield source.token(node, "-", "+")
-
-
-def _other(operator: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    if type(operator) in _TOKENS:
-        old, new = _TOKENS[type(operator)]
-        yield source.token(operator, old, new)
 
 
 def _of_number(node: cst.Minus, source: Source) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-from libcst import matchers as m
 
 from golden.power.source import Edit, Source
 
@@ -17,12 +16,7 @@ MAKES = (
 )
 LEAVES = ("y = repository.clone(url)\n", "y = clone(x)\n")
 
-_CALL = m.Call(func=m.Attribute(attr=m.Name("clone")), args=[])
-
 
 def plant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """What it is called on, alone."""
-    if m.matches(node, _CALL):
-        assert isinstance(node, cst.Call)
-        assert isinstance(node.func, cst.Attribute)
-        yield Edit(source.span(node.func.dot)[0], source.span(node)[1], b"")
+    yield from source.without_call(node, "clone")

@@ -33,8 +33,6 @@ _TOKENS: dict[type[cst.CSTNode], tuple[str, str]] = {
 
 def plant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """The other operator."""
-    if type(node) in _TOKENS:
-        old, new = _TOKENS[type(node)]
-        yield source.token(node, old, new)
-    elif isinstance(node, cst.IsNot | cst.NotIn):
+    yield from source.exchanged(node, _TOKENS)
+    if isinstance(node, cst.IsNot | cst.NotIn):
         yield source.replace(node, "is" if isinstance(node, cst.IsNot) else "in")
