@@ -34,7 +34,6 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     told = headline(found).partition(": ")[2]
     if found.share >= wanted.at_least:
         return Passed(told)
-    missed = (planted for planted in found.judged if not planted.noticed)
-    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in missed)
+    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in found.missed)
     kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
     return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)

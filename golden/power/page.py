@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,39 +31,19 @@ def render_page(power: Power, root: Path) -> str:
     """The page. All text of the program is escaped."""
     judged, noticed = len(power.judged), power.noticed
     low, high = interval(noticed, judged) if judged else (0.0, 1.0)
-    missed = [planted for planted in power.judged if not planted.noticed]
     return template("power.html.jinja", "golden.power", "golden.report").render(
         headline=headline(power),
-        look="identical" if judged and not missed else "different" if judged else "unknown",
+        look="identical" if judged and not power.missed else "different" if judged else "unknown",
         power=power,
         noticed=noticed,
         judged=judged,
         bounds=None if power.everything or not judged else (round(100 * low), round(100 * high)),
-        runs=_runs(power),
+        runs=[(run, power.told_by(run.name)) for run in power.runs],
         kinds=_kinds(power),
         files=_files(power, root),
-        missed=sorted(missed, key=lambda each: (each.path, each.line)),
+        missed=power.missed,
         place=place,
     )
-
-
-def _runs(power: Power) -> list[dict[str, Any]]:
-    found = []
-    for run in power.runs:
-        answers = [a for planted in power.judged for a in planted.answers if a.run == run.name]
-        noticed = [answer for answer in answers if answer.noticed]
-        ways = Counter(answer.how for answer in noticed)
-        found.append(
-            {
-                "name": run.name,
-                "seconds": run.seconds,
-                "reaches": run.reaches,
-                "asked": len(answers),
-                "noticed": len(noticed),
-                "how": ", ".join(f"{count} {how}" for how, count in sorted(ways.items())),
-            }
-        )
-    return found
 
 
 def _kinds(power: Power) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -77,6 +79,15 @@ class RunTold(_Table):
     reaches: int
 
 
+@dataclass(frozen=True, slots=True)
+class ToldBy:
+    """How many mistakes a run was asked about, how many it noticed, and in words how many in which way."""
+
+    asked: int
+    noticed: int
+    how: str
+
+
 class Power(_Table):
     """What the runs notice of the mistakes that were planted.
 
@@ -117,6 +128,19 @@ class Power(_Table):
     def noticed(self) -> int:
         """How many of them were noticed."""
         return sum(each.noticed for each in self.judged)
+
+    @property
+    def missed(self) -> tuple[Planted, ...]:
+        """Those that were not, by file and line."""
+        missed = (each for each in self.judged if not each.noticed)
+        return tuple(sorted(missed, key=lambda each: (each.path, each.line)))
+
+    def told_by(self, run: str) -> ToldBy:
+        """What a run said to those that count and that it was asked about."""
+        answers = [each for planted in self.judged for each in planted.answers if each.run == run]
+        ways = Counter(each.how for each in answers if each.noticed)
+        how = ", ".join(f"{count} {name}" for name, count in sorted(ways.items()))
+        return ToldBy(len(answers), ways.total(), how)
 
     @property
     def share(self) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from golden.power.power import Plan
@@ -89,18 +88,17 @@ def result_lines(power: Power) -> Iterator[str]:
     if len(power.planted) < power.planned:
         yield f"  time was up after {len(power.planted)} of {power.planned}"
     for run in power.runs:
-        answers = [a for planted in power.judged for a in planted.answers if a.run == run.name]
-        ways = Counter(answer.how for answer in answers if answer.noticed)
-        how = f" ({', '.join(f'{count} {name}' for name, count in sorted(ways.items()))})" if ways else ""
+        said = power.told_by(run.name)
         yield (
-            f"  {run.name}: noticed {sum(ways.values())} of {len(answers)} that it was asked about{how}; "
+            f"  {run.name}: noticed {said.noticed} of {said.asked} that it was asked about"
+            f"{f' ({said.how})' if said.how else ''}; "
             f"it executes the lines of {run.reaches:,} of {power.possible:,}"
         )
     if power.unreached:
         yield f"  on lines that no run executes: {power.unreached:,} more, in {_files(len(power.silent))}"
     if power.idle:
         yield f"  {_files(len(power.idle))} of which no line runs: {_names(power.idle)}"
-    missed = sorted((p for p in power.judged if not p.noticed), key=lambda p: (p.path, p.line))
+    missed = power.missed
     if missed:
         yield "not noticed:"
     for planted in missed[:_MOST]:
