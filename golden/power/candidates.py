@@ -10,7 +10,8 @@ import xxhash
 
 from golden.power.mistakes import Mistake, mistakes
 from golden.power.reference import Reference
-from golden.power.same import compiled, same_program
+from golden.power.same import same_program
+from golden.reach.changed import compiled
 
 
 @dataclass(frozen=True, slots=True)

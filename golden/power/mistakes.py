@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from libcst import matchers as m
 
 from golden.power.operators import Operator, operators
 from golden.power.source import Edit, Source
-from golden.reach.changed import runnable
+from golden.reach.changed import compiled, runnable
 
 # Nothing in these runs, or nobody's result depends on it.
 _SKIPPED = (cst.Annotation, cst.Import, cst.ImportFrom, cst.Assert, cst.TypeParameters, cst.TypeAlias)
@@ -65,11 +64,12 @@ def mistakes(
     """
     try:
         source = Source(data)
-        text = source.module.code
-        ast.parse(text)
-    except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
+    except (cst.ParserSyntaxError, UnicodeError, LookupError, ValueError, RecursionError):
         return
-    code = runnable(text)
+    instructions = compiled(source.module.code)
+    if instructions is None:
+        return
+    code = runnable(instructions)
     seen = dict[str, int]()
     for place, operator, edit in _walk(source, kinds or operators(), code):
         before, after = _told(source.data, edit)

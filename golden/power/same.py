@@ -4,17 +4,6 @@ from __future__ import annotations
 
 import dis
 import types
-import warnings
-
-
-def compiled(data: bytes) -> types.CodeType | None:
-    """The instructions of a file; None for one that is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(data, "<planted>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def same_program(left: types.CodeType, right: types.CodeType) -> bool:

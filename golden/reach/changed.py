@@ -23,14 +23,17 @@ class Changed:
         """How many there are."""
         return sum(map(len, self.lines.values()))
 
-    def ran(self, reached: Reached) -> int:
-        """How many of them ran."""
-        return sum(len(lines & reached.files.get(path, frozenset())) for path, lines in self.lines.items())
+    def ran(self, reached: Reached) -> Changed:
+        """Those of them that ran."""
+        return Changed(
+            {path: lines & reached.files.get(path, frozenset()) for path, lines in self.lines.items()}
+        )
 
     def missed(self, reached: Reached) -> Iterator[tuple[str, int, int]]:
         """Files with the first and last line of each stretch that did not run."""
+        all_ran = self.ran(reached).lines
         for path in sorted(self.lines):
-            ran = reached.files.get(path, frozenset())
+            ran = all_ran[path]
             first = last = 0
             for line in sorted(self.lines[path]):
                 if line in ran:
@@ -56,27 +59,31 @@ def changed_lines(base: Path, head: Path, files: list[str]) -> tuple[Changed, Ch
                 gone.update(range(i + 1, j + 1))
                 come.update(range(k + 1, m + 1))
         for side, text, lines in ((before, old, gone), (after, new, come)):
-            if found := lines & runnable(text):
+            if found := lines & runnable(compiled(text)):
                 side[path] = frozenset(found)
     return Changed(before), Changed(after)
 
 
-def runnable(text: str) -> frozenset[int]:
+def runnable(code: types.CodeType | None) -> frozenset[int]:
     """Lines on which code stands; none of a text that is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            code = compile(text, "<changed>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
     found: set[int] = set()
-    waiting = [code]
+    waiting = [code] if code is not None else []
     while waiting:
         code = waiting.pop()
         first = code.co_firstlineno if code.co_name != "<module>" else 0
         found.update(line for _, _, line in code.co_lines() if line and line != first)
         waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return frozenset(found)
+
+
+def compiled(text: str | bytes) -> types.CodeType | None:
+    """The instructions of a file; None for one that is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(text, "<text>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _read(path: Path) -> str:

@@ -97,8 +97,7 @@ def document(
 
 
 def _lines(changed: Changed, reached: Reached) -> Lines:
-    ran = {path: lines & reached.files.get(path, frozenset()) for path, lines in changed.lines.items()}
-    return Lines(changed=_sorted(changed.lines), ran=_sorted(ran))
+    return Lines(changed=_sorted(changed.lines), ran=_sorted(changed.ran(reached).lines))
 
 
 def _sorted(lines: Mapping[str, frozenset[int]]) -> dict[str, tuple[int, ...]]:

@@ -25,7 +25,7 @@ def tell(
     both = [together(pair[side] for pair in reached) for side in (0, 1)]
     if problem := both[0].problem or both[1].problem:
         return [f"reached: not measured: {problem}"]
-    ran = [side.ran(lines) for side, lines in zip(changed, both, strict=True)]
+    ran = [side.ran(lines).count for side, lines in zip(changed, both, strict=True)]
     lost = runs - len(reached)
     where = f"in at least one of {len(reached)} runs" if runs > 1 else "in this run"
     found = [
