@@ -7,8 +7,9 @@ from ci.checks.check import Context
 from ci.checks.sides import runs_of
 from ci.config import Power
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from golden.power.measure import Request, measure
+from golden.power.measure import measure
 from golden.power.power import NothingChanged
+from golden.power.request import Request
 from golden.power.text import headline, result_lines
 from golden.trace.errors import GoldenError
 

@@ -11,8 +11,9 @@ import click
 from golden.check.fixtures import write_whole
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
-from golden.power.measure import Request, measure
+from golden.power.measure import measure
 from golden.power.power import Plan
+from golden.power.request import Request
 from golden.power.result import FILE, Power, merged, write
 from golden.power.text import plan_lines, result_lines
 from golden.record import find_root, find_run, load_run, run_files

@@ -6,45 +6,17 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from golden.check.git import changed_python, worktree
 from golden.power.kept import Kept
-from golden.power.power import NothingChanged, Plan, Wanted, carry_out, make_plan
+from golden.power.power import NothingChanged, Plan, carry_out, make_plan
+from golden.power.request import Request, Wanted
 from golden.power.result import Planted, Power
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
 from golden.reach.changed import changed_lines
-from golden.record import Run
 from golden.trace.errors import UnusableInput
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What is asked for.
-
-    Attributes:
-        runs: the golden runs.
-        paths: files and folders, relative to the tree; none for all of it.
-        base: a git ref: only statements that the working tree changed since.
-        shard: which part of all mistakes, of how many.
-        most: how many at most.
-        minutes: for how long mistakes are begun; None for no limit.
-        workers: how many programs run at a time; None for one per core.
-        data: the folder for runs that take one.
-        kept: a folder for results, from which the same request goes on.
-    """
-
-    runs: Sequence[Run]
-    paths: Sequence[str] = ()
-    base: str | None = None
-    shard: tuple[int, int] = (1, 1)
-    most: int | None = None
-    minutes: float | None = 10.0
-    workers: int | None = None
-    data: Path | None = None
-    kept: Path | None = None
 
 
 def measure(
@@ -69,17 +41,7 @@ def measure(
             if not files:
                 raise NothingChanged(f"no line of Python that can run was changed since {asked.base}")
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
-        wanted = Wanted(
-            runs=asked.runs,
-            files=files,
-            touched=touched,
-            base=asked.base,
-            shard=asked.shard,
-            most=asked.most,
-            minutes=asked.minutes,
-            workers=workers,
-            data=asked.data,
-        )
+        wanted = Wanted(asked, files, touched, workers)
         plan = make_plan(wanted, trees, out=scratch, notify=say)
         if not begin(plan):
             return None

@@ -13,42 +13,15 @@ from golden.power.candidates import Candidates, candidates, real
 from golden.power.kept import Kept, state_of
 from golden.power.mistakes import Mistake
 from golden.power.reference import Reference, references
+from golden.power.request import Wanted
 from golden.power.result import Planted, Power, RunTold, told
 from golden.power.trees import Trees
 from golden.power.trial import plant
-from golden.record import Run
 from golden.trace.errors import NothingComparable
 
 
 class NothingChanged(NothingComparable):
     """A change has no statement in which a mistake can be planted, whether it runs or not."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is asked for.
-
-    Attributes:
-        runs: the golden runs.
-        files: where mistakes are planted.
-        touched: only in statements with one of these lines, by file.
-        base: the ref that they are told against.
-        shard: which part of all mistakes, of how many.
-        most: how many at most.
-        minutes: for how long mistakes are begun.
-        workers: how many programs run at a time.
-        data: the folder for runs that take one.
-    """
-
-    runs: Sequence[Run]
-    files: Sequence[str]
-    touched: Mapping[str, frozenset[int]] | None = None
-    base: str | None = None
-    shard: tuple[int, int] = (1, 1)
-    most: int | None = None
-    minutes: float | None = None
-    workers: int = 1
-    data: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +39,13 @@ class Plan:
 
 def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Plan:
     """Run the unchanged program, and draw. Raises `GoldenError`."""
+    asked = wanted.asked
     found = references(
-        wanted.runs,
+        asked.runs,
         trees,
         wanted.files,
         out=out,
-        data=wanted.data,
+        data=asked.data,
         workers=wanted.workers,
         notify=notify,
     )
@@ -79,13 +53,13 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
     possible = candidates(root, wanted.files, found, wanted.touched)
     if not possible.found:
         if wanted.touched is not None and not possible.unreached:
-            raise NothingChanged(f"nothing that changed since {wanted.base} can hold a mistake")
+            raise NothingChanged(f"nothing that changed since {asked.base} can hold a mistake")
         where = "changed lines of Python" if wanted.touched is not None else "lines"
         raise NothingComparable(
             f"no mistake can be planted in {where} that these runs execute "
             f"({possible.unreached} on lines that none executes)"
         )
-    part, parts = wanted.shard
+    part, parts = asked.shard
     by_name = {each.run.name: each for each in found}
     drawn, equivalent, seconds = _draw(wanted, root, possible.found[part - 1 :: parts], by_name)
     return Plan(wanted, by_name, possible, drawn, equivalent, seconds, state_of(root, trees.files, found))
@@ -97,13 +71,14 @@ def _draw(
     """As many real ones as there is time for, if each is noticed by the shortest of its runs."""
     drawn: list[Mistake] = []
     equivalent, seconds = 0, 0.0
-    limit = None if wanted.minutes is None else wanted.minutes * 60 * wanted.workers
+    asked = wanted.asked
+    limit = None if asked.minutes is None else asked.minutes * 60 * wanted.workers
     for mistake, another in real(root, found):
         if not another:
             equivalent += 1
             continue
         cost = min(by_name[name].seconds for name in mistake.runs)
-        enough = wanted.most is not None and len(drawn) >= wanted.most
+        enough = asked.most is not None and len(drawn) >= asked.most
         if enough or (limit is not None and drawn and seconds + cost > limit):
             break
         drawn.append(mistake)
@@ -115,8 +90,8 @@ def carry_out(
     plan: Plan, trees: Trees, kept: Kept, *, out: Path, each: Callable[[int, Planted], None]
 ) -> Power:
     """Plant what is planned. ``each`` is told how many are done, and what came of one."""
-    wanted = plan.wanted
-    deadline = None if wanted.minutes is None else time.monotonic() + wanted.minutes * 60
+    wanted, asked = plan.wanted, plan.wanted.asked
+    deadline = None if asked.minutes is None else time.monotonic() + asked.minutes * 60
 
     def one(mistake: Mistake) -> Planted | None:
         if (before := kept.known(mistake)) is not None:
@@ -124,7 +99,7 @@ def carry_out(
         if deadline is not None and time.monotonic() > deadline:
             return None
         with trees.lent() as tree:
-            answers = plant(mistake, plan.references, tree, out=out / "planted", data=wanted.data)
+            answers = plant(mistake, plan.references, tree, out=out / "planted", data=asked.data)
         planted = told(mistake, answers)
         kept.keep(planted)
         return planted
@@ -143,13 +118,13 @@ def carry_out(
     reaches = {name: sum(name in m.runs for m in plan.candidates.found) for name in plan.references}
     return Power(
         state=plan.state,
-        base=wanted.base,
+        base=asked.base,
         possible=len(plan.candidates.found),
         unreached=plan.candidates.unreached,
         silent=dict(plan.candidates.lines),
         idle=plan.candidates.idle,
         equivalent=plan.equivalent,
-        shard=wanted.shard,
+        shard=asked.shard,
         planned=len(plan.drawn),
         runs=tuple(
             RunTold(name=name, seconds=round(each.seconds, 1), reaches=reaches[name])

@@ -15,7 +15,7 @@ def plan_lines(plan: Plan) -> list[str]:
     """What is going to be done."""
     found, drawn = plan.candidates, plan.drawn
     files = len({mistake.path for mistake in found.found})
-    part, parts = plan.wanted.shard
+    part, parts = plan.wanted.asked.shard
     how = "all" if len(drawn) + plan.equivalent == len(found.found) else f"{len(drawn)}, drawn by chance,"
     lines = [
         f"plan: {len(found.found):,} mistakes can be planted in {_files(files)} on lines that "
