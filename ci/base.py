@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from ci.git import git, ignored_paths
 from golden.check.git import commit_of, share, update_submodules, worktree
 
 _FEW = 3
@@ -52,7 +52,7 @@ class Base:
 
     def told(self) -> str:
         """What is compared with what, in a line."""
-        here = _git(self._here, "rev-parse", "--short", "HEAD") or "no commit"
+        here = git(self._here, "rev-parse", "--short", "HEAD") or "no commit"
         edited = _edited(self._here)
         more = f" and {len(edited) - _FEW} more" if len(edited) > _FEW else ""
         dirty = f" with uncommitted changes ({', '.join(edited[:_FEW])}{more})" if edited else ""
@@ -62,10 +62,7 @@ class Base:
 
     def missing(self) -> str:
         """What lies here, is ignored by git, and so is not in the base's tree: for a run that fails there."""
-        listed = _git(
-            self._here, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--", "."
-        )
-        names = [name.rstrip("/") for name in (listed or "").splitlines()]
+        names = ignored_paths(self._here)
         found = [name for name in names if name not in self._shared and not _made(name)]
         if not found:
             return ""
@@ -80,19 +77,9 @@ def _made(name: str) -> bool:
 
 
 def _edited(root: Path) -> list[str]:
-    status = _git(root, "status", "--porcelain", "--", ".") or ""
-    return [line[2:].strip() for line in status.splitlines()]
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    """What git prints; None if it fails."""
-    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
-    return done.stdout.rstrip("\n") if done.returncode == 0 else None
+    return [line[2:].strip() for line in git(root, "status", "--porcelain", "--", ".").splitlines()]
 
 
 def prefix_of(root: Path) -> str:
     """How paths of ``root`` begin where they are told from the top of its git repository."""
-    try:
-        return (_git(root, "rev-parse", "--show-prefix") or "").strip()
-    except OSError:  # without git
-        return ""
+    return git(root, "rev-parse", "--show-prefix").strip()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from ci.git import git, ignored_paths
 
 _FILE = ".gitignore"
 _DEPTH = 2  # golden/runs, golden/fixtures
@@ -20,8 +21,8 @@ def ignored(root: Path, paths: Iterable[Path]) -> list[tuple[str, str]]:
     """Those of the paths that git ignores, each with the rule as ``file:line:pattern``."""
     found = []
     for path in paths:
-        told = _git(root, "check-ignore", "-v", "--no-index", "--", path.as_posix())
-        rule = (told or "").partition("\t")[0]
+        told = git(root, "check-ignore", "-v", "--no-index", "--", path.as_posix())
+        rule = told.partition("\t")[0]
         if told and not rule.rpartition(":")[2].startswith("!"):
             found.append((path.as_posix(), rule))
     return found
@@ -52,7 +53,7 @@ def _with(root: Path, reason: str, lines: Sequence[str]) -> str:
 
 def untracked(root: Path) -> set[str]:
     """Folders and files at the top of the repository that git neither tracks nor ignores."""
-    told = _git(root, "status", "--porcelain", "--untracked-files=all", "--", ".") or ""
+    told = git(root, "status", "--porcelain", "--untracked-files=all", "--", ".")
     paths = [line[3:].strip('"') for line in told.splitlines() if line.startswith("??")]
     tops: set[str] = set()
     for path in paths:
@@ -63,12 +64,10 @@ def untracked(root: Path) -> set[str]:
 
 def needed(root: Path, text: str) -> list[str]:
     """What git ignores, is no tool's scratch, and is named in a program's text: its data, most likely."""
-    told = (
-        _git(root, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--", ".") or ""
-    )
-    names = [name.rstrip("/") for name in told.splitlines()]
     words = _words(text)
-    return [name for name in names if not _SCRATCH.search(f"{name}/") and Path(name).name in words]
+    return [
+        name for name in ignored_paths(root) if not _SCRATCH.search(f"{name}/") and Path(name).name in words
+    ]
 
 
 def _words(text: str) -> set[str]:
@@ -78,13 +77,3 @@ def _words(text: str) -> set[str]:
         return set()
     values = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
     return {part for value in values for part in re.split(r"[/\\]", value)}
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return None
-    return done.stdout.rstrip("\n") if done.returncode == 0 else None

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from golden.trace.errors import UnusableInput
 
+_NEW = ("--others", "--exclude-standard")
+
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            encoding=sys.getfilesystemencoding(),
+            errors=sys.getfilesystemencodeerrors(),
+            check=False,
         )
     except FileNotFoundError:
         raise UnusableInput("git is not installed, so no other version can be compared") from None
@@ -41,8 +49,25 @@ def changed_python(root: Path, base: str, head: str | None) -> list[str]:
     against = [commit_of(root, ref) for ref in (base, head) if ref is not None]
     listed = _git(root, "diff", "--name-only", "-z", "--relative", *against, "--", ".").stdout.split("\0")
     if head is None:
-        listed += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".").stdout.split("\0")
+        listed += _listed(root, *_NEW)
     return sorted(name for name in set(listed) if name.endswith(".py"))
+
+
+def files_of(root: Path) -> list[str] | None:
+    """The files below ``root`` that git keeps or would keep, with submodules; None where it knows none."""
+    try:
+        kept, new = _listed(root, "--cached", "--recurse-submodules"), _listed(root, *_NEW)
+    except UnusableInput:
+        return None
+    # A file that is deleted and not committed is still listed.
+    return sorted(name for name in {*kept, *new} if os.path.lexists(root / name))
+
+
+def _listed(root: Path, *which: str) -> list[str]:
+    found = _git(root, "ls-files", "-z", *which, "--", ".")
+    if found.returncode != 0:
+        raise UnusableInput(f"git can't list the files of {root}: {found.stderr.strip()}")
+    return [name for name in found.stdout.split("\0") if name]
 
 
 @contextlib.contextmanager

@@ -6,34 +6,24 @@ import contextlib
 import os
 import queue
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from golden.check.git import share
+from golden.check.git import files_of, share
 from golden.trace.errors import UnusableInput
 
 _CACHE = "__pycache__"
 _NEVER = (".git", ".hg", ".venv", _CACHE, ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules")
 
 
-def files_of(root: Path) -> list[str]:
-    """The files of a tree that git keeps or would keep, with submodules; all of them without git."""
-    try:
-        kept = _listed(root, "--cached", "--recurse-submodules")
-        new = _listed(root, "--others", "--exclude-standard")
-    except (OSError, subprocess.CalledProcessError):
-        everything = (path.relative_to(root) for path in root.rglob("*") if not path.is_dir())
-        return sorted(str(path) for path in everything if not any(part in _NEVER for part in path.parts))
-    # A file that is deleted and not committed is still listed.
-    return sorted(name for name in {*kept, *new} if os.path.lexists(root / name) and _CACHE not in name)
-
-
-def _listed(root: Path, *which: str) -> list[str]:
-    command = ["git", "-C", str(root), "ls-files", "-z", *which, "--", "."]
-    done = subprocess.run(command, capture_output=True, check=True)
-    return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+def _files_below(root: Path) -> list[str]:
+    """The files of a tree that git keeps or would keep; without git those in no tool's own folder."""
+    kept = files_of(root)
+    if kept is not None:
+        return [name for name in kept if _CACHE not in name]
+    everything = (path.relative_to(root) for path in root.rglob("*") if not path.is_dir())
+    return sorted(str(path) for path in everything if not any(part in _NEVER for part in path.parts))
 
 
 class Tree:
@@ -99,7 +89,7 @@ class Trees:
     """As many copies of a tree as programs run at a time, lent one by one."""
 
     def __init__(self, root: Path, scratch: Path, count: int, shared: Sequence[str]) -> None:
-        self.files = files_of(root)
+        self.files = _files_below(root)
         if not self.files:
             raise UnusableInput(f"no files in {root}")
         self.all = [Tree(root, scratch / f"tree-{number}", self.files, shared) for number in range(count)]
