@@ -105,23 +105,7 @@ def _record(
     with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
         outputs = Path(scratch)
         argv = command_line(run, root=root, out=outputs, data=data)
-        env = run.env
-        observe = {
-            **settings(run, folder),
-            "observe": True,
-            "state_bytes": run.observe.state_mib << 20,
-            "env": (
-                env.model_dump(include={"module", "count", "skip", "path"})
-                if env and (env.module or env.path)
-                else None
-            ),
-            "syncs": run.observe.syncs,
-            "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
-            "without": list(run.observe.without),
-            "outputs": str(outputs.resolve()),
-            "unstable": _unstable(run),
-            **closely,
-        }
+        observe = {**_to_observe(run, folder, outputs), **closely}
         variables = environment(run, root=root, observe=observe)
         devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
@@ -151,15 +135,8 @@ def _record(
             seen=seen,
         )
     write_outputs(folder, produced)
-    if run.observe.steps and not any((folder / p / "steps.jsonl").exists() for p in processes):
-        raise NothingComparable(
-            f"run {run.name}: no optimizer step was seen, and no backward pass; if it has none, say "
-            "`steps = false` in [observe]"
-        )
-    if not run.observe.steps and not events and not any(output.rows for output in produced):
-        raise NothingComparable(
-            f"run {run.name}: neither events nor optimizer steps nor output, so nothing can be compared"
-        )
+    steps = any((folder / process / "steps.jsonl").exists() for process in processes)
+    _check_comparable(run, steps=steps, rows=bool(events) or any(output.rows for output in produced))
     _write_events(folder, events)
     return About(
         format=FORMAT,
@@ -177,6 +154,42 @@ def _record(
         without=list(run.observe.without),
         unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
     )
+
+
+def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
+    """What the observer of a run is told."""
+    env = run.env
+    return {
+        **settings(run, folder),
+        "observe": True,
+        "state_bytes": run.observe.state_mib << 20,
+        "env": (
+            env.model_dump(include={"module", "count", "skip", "path"})
+            if env and (env.module or env.path)
+            else None
+        ),
+        "syncs": run.observe.syncs,
+        "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
+        "without": list(run.observe.without),
+        "outputs": str(outputs.resolve()),
+        "unstable": _unstable(run),
+    }
+
+
+def _check_comparable(run: Run, *, steps: bool, rows: bool) -> None:
+    """Raise `NothingComparable` for a record without steps, or with nothing where none are asked for.
+
+    ``rows`` says whether there are events or rows of output.
+    """
+    if run.observe.steps and not steps:
+        raise NothingComparable(
+            f"run {run.name}: no optimizer step was seen, and no backward pass; if it has none, say "
+            "`steps = false` in [observe]"
+        )
+    if not run.observe.steps and not rows:
+        raise NothingComparable(
+            f"run {run.name}: neither events nor optimizer steps nor output, so nothing can be compared"
+        )
 
 
 def _unstable(run: Run) -> list[str]:
