@@ -8,7 +8,8 @@ import pytest
 
 from golden.power.mistakes import mistakes
 from golden.power.operators import Operator, operators
-from golden.power.same import compiled, same_program
+from golden.power.same import same_program
+from golden.reach.changed import compiled
 
 MAKES = [(operator, *case) for operator in operators() for case in operator.makes]
 LEAVES = [(operator, text) for operator in operators() for text in operator.leaves]
