@@ -64,7 +64,7 @@ def mistakes(
     """
     try:
         source = Source(data)
-    except (cst.ParserSyntaxError, UnicodeError, LookupError, ValueError, RecursionError):
+    except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
         return
     instructions = compiled(source.module.code)
     if instructions is None:
