@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -28,19 +29,18 @@ from golden.check import (
     verify,
 )
 from golden.check.fixtures import write_whole
-from golden.check.git import changed_python, share, uncommitted, worktree
+from golden.check.git import share, uncommitted, worktree
 from golden.check.localize import localize
 from golden.check.notes import notes, unmatched
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
+from golden.check.since import Since, between, of_working_tree
 from golden.check.suggest import suggest_env
 from golden.compare import Different, compare
 from golden.compare.outcome import by_tolerance
 from golden.power.command import power_command
-from golden.reach.changed import changed_lines
-from golden.reach.document import document
-from golden.reach.reached import Reached
+from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
 from golden.report import closely, render, render_localized, render_reads, render_verdict
@@ -70,6 +70,14 @@ _device = click.option(
 )
 _shard = click.option(
     "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
+)
+_reach = click.option(
+    "--reach/--no-reach",
+    default=True,
+    help="With --base, say which changed lines of Python the runs executed (the default).",
+)
+_evidence = click.option(
+    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
 )
 _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
 
@@ -150,6 +158,8 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 @click.command("verify")
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
+@click.option("--base", metavar="REF", help="Say which lines that changed since REF the runs executed.")
+@_evidence
 @_workers
 @_shard
 @_device
@@ -157,6 +167,8 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 def verify_command(
     names: tuple[str, ...],
     root: Path | None,
+    base: str | None,
+    evidence: Path | None,
     workers: int,
     part: str | None,
     device: str | None,
@@ -167,13 +179,21 @@ def verify_command(
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
     root = root or find_root(Path.cwd())
+    _check_evidence(evidence, base=base, reach=True)
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
+    since = of_working_tree(root, base) if base is not None else None
     with _kept(out) as folder:
-        found = verify(runs, root=root, out=folder, workers=workers, notify=_notify)
+        asked = since.files if since is not None else ()
+        found = verify(runs, root=root, out=folder, workers=workers, notify=_notify, reach=asked)
+        if since is not None:
+            for run, verdicts in zip(runs, found, strict=True):
+                ran = read_reached(folder / run.name)
+                code = worst([verdict.code for verdict in verdicts])
+                since.note(run.name, code, None if ran is None else (Reached({}), ran))
     results = []
     for run, verdicts in zip(runs, found, strict=True):
-        text = "\n".join(map(render_verdict, verdicts))
+        text = "\n".join([*map(render_verdict, verdicts), *_told(since, run.name)])
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
@@ -187,7 +207,32 @@ def verify_command(
                 right=right,
             )
         )
-    return _finish("verify", suite, part, results, out)
+    _tell_all(since, evidence)
+    return _finish("verify", suite, part, results, out, since)
+
+
+def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
+    if evidence is not None and (base is None or not reach):
+        raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
+
+
+def _told(since: Since | None, run: str) -> list[str]:
+    """What a run reached of the change, where there is one of Python and the run came to its end."""
+    if since is None or not since.files:
+        return []
+    found = since.evidence().of(run)
+    return tell(found) if found.runs[0].known else []
+
+
+def _tell_all(since: Since | None, file: Path | None) -> None:
+    """Print what several runs reached together, and write it for other tools."""
+    if since is None:
+        return
+    found = since.evidence()
+    if since.files and len(found.runs) > 1:
+        click.echo("\n".join(tell(found)))
+    if file is not None:
+        write_whole(file, found.model_dump_json(indent=1) + "\n")
 
 
 def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
@@ -208,14 +253,23 @@ def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
     return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
 
 
-def _finish(command: str, suite: list[Run], part: str | None, results: list[Result], out: Path | None) -> int:
+def _finish(
+    command: str,
+    suite: list[Run],
+    part: str | None,
+    results: list[Result],
+    out: Path | None,
+    since: Since | None = None,
+) -> int:
     """Print planned against spent, keep the results where the traces are, and give the exit status."""
     planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
     click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
     if out is not None:
         names = tuple(run.name for run in suite)
         index = parse_shard(part) if part else (1, 1)
-        write_results(out, Results(command=command, shard=index, suite=names, results=tuple(results)))
+        reached = since.evidence() if since is not None else None
+        found = Results(command=command, shard=index, suite=names, results=tuple(results), evidence=reached)
+        write_results(out, found)
     return worst([int(result.code) for result in results])
 
 
@@ -261,14 +315,8 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @click.option(
     "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
 )
-@click.option(
-    "--reach/--no-reach",
-    default=True,
-    help="With --base, say which changed lines of Python the runs executed (the default).",
-)
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
-)
+@_reach
+@_evidence
 @_data
 @_workers
 @_shard
@@ -295,70 +343,87 @@ def ab_command(
     root = root or find_root(Path.cwd())
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
-    if evidence is not None and (base is None or not reach):
-        raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
+    _check_evidence(evidence, base=base, reach=reach)
     if not names and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     suite = _suite(names, root, device)
-    results = []
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
-        files = changed_python(root, base, head) if base and reach else []
-        changed = changed_lines(base_root, head_root, files)
-        reached: list[tuple[Reached, Reached]] = []
-        known: list[tuple[str, int, tuple[Reached, Reached] | None]] = []
+        since = between(root, base, head, base_root, head_root) if base and reach else None
+        versions = _Versions(root, base, head, base_root, head_root, since)
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
-        for run in _of_shard(suite, part, root):
-            begun = time.monotonic()
-            here = f"{run.name} at {head}" if head else f"{run.name} here"
-            try:
-                if base:
-                    left = Side(f"{run.name} at {base}", run, base_root)
-                else:
-                    left = Side(f"{run.name}.base", _base(run), root)
-                right = Side(here, run, head_root)
-                place, given = folder / run.name, run.data_folder(data)
-                for tree in (base_root, head_root):
-                    share(run.data.paths if run.data else (), root, tree)
-                result = ab(left, right, out=place, data=given, workers=workers, notify=_notify, reach=files)
-                code, text = result.comparison.code, _text(result)
-                known.append((run.name, int(code), result.reached))
-                if result.reached is not None:
-                    reached.append(result.reached)
-                    text = "\n".join([text, *tell(changed, [result.reached], 1)])
-                tolerated = by_tolerance(result.comparison)
-                click.echo(text)
-                for note in unmatched(result.left):
-                    _notify(f"note: {note}")
-                if closely and isinstance(result.comparison, Different):
-                    _localize(result, left, right, place, given)
-            except GoldenError as error:
-                code, text, tolerated = error.code, f"golden: {error}", False
-                known = [each for each in known if each[0] != run.name] + [(run.name, int(code), None)]
-                click.echo(text, err=True)
-            traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
-            kept = out is not None and all((out / path / "trace.json").exists() for path in traces.values())
-            results.append(
-                Result(
-                    run=run.name,
-                    code=code,
-                    text=text,
-                    tolerated=tolerated,
-                    seconds=time.monotonic() - begun,
-                    budget=3 * run.budget,
-                    **(traces if kept else {}),
-                )
-            )
-    if files and len(results) > 1:
-        click.echo("\n".join(tell(changed, reached, len(results))))
-    if evidence is not None and base is not None:
-        write_whole(evidence, document(base, head, changed, known).model_dump_json(indent=1) + "\n")
+        results = [
+            _compare(run, versions, folder, data=data, workers=workers, dense=closely)
+            for run in _of_shard(suite, part, root)
+        ]
+    _tell_all(since, evidence)
     if len(suite) > 1 or out is not None:
-        return _finish("ab", suite, part, results, out)
+        return _finish("ab", suite, part, results, out, since)
     return worst([int(result.code) for result in results])
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """The two versions that are compared, and what of their difference is to be noted."""
+
+    root: Path
+    base: str | None
+    head: str | None
+    base_root: Path
+    head_root: Path
+    since: Since | None
+
+    def sides(self, run: Run) -> tuple[Side, Side]:
+        """A run of both, with what git does not keep."""
+        here = f"{run.name} at {self.head}" if self.head else f"{run.name} here"
+        if self.base:
+            left = Side(f"{run.name} at {self.base}", run, self.base_root)
+        else:
+            left = Side(f"{run.name}.base", _base(run), self.root)
+        for tree in (self.base_root, self.head_root):
+            share(run.data.paths if run.data else (), self.root, tree)
+        return left, Side(here, run, self.head_root)
+
+
+def _compare(
+    run: Run, versions: _Versions, folder: Path, *, data: Path | None, workers: int, dense: bool
+) -> Result:
+    """Compare one run of two versions, and say what came of it; an error is one of this run only."""
+    begun = time.monotonic()
+    place, since = folder / run.name, versions.since
+    try:
+        left, right = versions.sides(run)
+        given = run.data_folder(data)
+        files = since.files if since is not None else ()
+        result = ab(left, right, out=place, data=given, workers=workers, notify=_notify, reach=files)
+        code, tolerated = result.comparison.code, by_tolerance(result.comparison)
+        if since is not None:
+            since.note(run.name, int(code), result.reached)
+        text = "\n".join([_text(result), *_told(since, run.name)])
+        click.echo(text)
+        for note in unmatched(result.left):
+            _notify(f"note: {note}")
+        if dense and isinstance(result.comparison, Different):
+            _localize(result, left, right, place, given)
+    except GoldenError as error:
+        code, text, tolerated = error.code, f"golden: {error}", False
+        if since is not None:
+            since.note(run.name, int(code), None)
+        click.echo(text, err=True)
+    traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
+    kept = all((folder / path / "trace.json").exists() for path in traces.values())
+    return Result(
+        run=run.name,
+        code=code,
+        text=text,
+        tolerated=tolerated,
+        seconds=time.monotonic() - begun,
+        budget=3 * run.budget,
+        **(traces if kept else {}),
+    )
 
 
 def _base(run: Run) -> Run:

@@ -47,7 +47,9 @@ def commit_of(root: Path, ref: str) -> str:
 def changed_python(root: Path, base: str, head: str | None) -> list[str]:
     """Python files below ``root`` that differ between a ref and another one, or the working tree."""
     against = [commit_of(root, ref) for ref in (base, head) if ref is not None]
-    listed = _git(root, "diff", "--name-only", "-z", "--relative", *against, "--", ".").stdout.split("\0")
+    listed = _git(
+        root, "diff", "--no-renames", "--name-only", "-z", "--relative", *against, "--", "."
+    ).stdout.split("\0")
     if head is None:
         listed += _listed(root, *_NEW)
     return sorted(name for name in set(listed) if name.endswith(".py"))

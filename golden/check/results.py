@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.check.fixtures import write_whole
+from golden.reach.evidence import Evidence, merged
 from golden.trace.errors import ExitCode, UnusableInput, worst
 
 FILE = "results.json"
@@ -37,13 +38,14 @@ class Result(_Table):
 
 
 class Results(_Table):
-    """What came of one shard; ``suite`` names the runs of all shards."""
+    """What came of one shard; ``suite`` names the runs of all shards, ``evidence`` what they reached."""
 
     format: Literal[1] = _FORMAT
     command: str
     shard: tuple[int, int] = (1, 1)
     suite: tuple[str, ...]
     results: tuple[Result, ...]
+    evidence: Evidence | None = None
 
 
 def write_results(folder: Path, results: Results) -> None:
@@ -68,6 +70,7 @@ class Merged(_Table):
     shards: int
     missing: tuple[int, ...]
     results: tuple[tuple[Path, Result], ...]
+    evidence: Evidence | None
 
     @property
     def code(self) -> int:
@@ -105,4 +108,23 @@ def merge(folders: Sequence[Path]) -> Merged:
     for run in first.suite:
         fallback = Result(run=run, code=ExitCode.RUN_FAILED, text=f"{run}: {lost}")
         everything.append(judged.get(run, (found[0][0], fallback)))
-    return Merged(command=first.command, shards=count, missing=missing, results=tuple(everything))
+    return Merged(
+        command=first.command,
+        shards=count,
+        missing=missing,
+        results=tuple(everything),
+        evidence=_evidence([results.evidence for _, results in found]),
+    )
+
+
+def _evidence(found: Sequence[Evidence | None]) -> Evidence | None:
+    """What the runs of all shards reached, if they were asked about a change."""
+    known = [each for each in found if each is not None]
+    if not known:
+        return None
+    if len(known) < len(found):
+        raise UnusableInput("one shard says what it reached of a change, another does not")
+    try:
+        return merged(known)
+    except ValueError:
+        raise UnusableInput("the shards are not of one change") from None

@@ -15,7 +15,7 @@ from golden.power.request import Request, Wanted
 from golden.power.result import Planted, Power
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
-from golden.reach.changed import changed_lines
+from golden.reach.changed import compare_files
 from golden.trace.errors import UnusableInput
 
 
@@ -70,4 +70,4 @@ def _touched(root: Path, base: str, files: Sequence[str]) -> Mapping[str, frozen
     known = set(files)
     changed = [name for name in changed_python(root, base, None) if name in known]
     with worktree(root, base, submodules=False) as before:
-        return changed_lines(before, root, changed)[1].lines
+        return compare_files(before, root, changed).after.lines

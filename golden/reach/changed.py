@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from golden.reach.reached import Reached
+
+_AROUND = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,38 +20,40 @@ class Changed:
 
     lines: Mapping[str, frozenset[int]]
 
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return sum(map(len, self.lines.values()))
-
     def ran(self, reached: Reached) -> Changed:
         """Those of them that ran."""
         return Changed(
             {path: lines & reached.files.get(path, frozenset()) for path, lines in self.lines.items()}
         )
 
-    def missed(self, reached: Reached) -> Iterator[tuple[str, int, int]]:
-        """Files with the first and last line of each stretch that did not run."""
-        all_ran = self.ran(reached).lines
-        for path in sorted(self.lines):
-            ran = all_ran[path]
-            first = last = 0
-            for line in sorted(self.lines[path]):
-                if line in ran:
-                    if first:
-                        yield path, first, last
-                    first = 0
-                else:
-                    first, last = first or line, line
-            if first:
-                yield path, first, last
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What stands in one place of two texts, with its line on each side; None where a side has nothing."""
+
+    before: int | None
+    left: str
+    after: int | None
+    right: str
 
 
-def changed_lines(base: Path, head: Path, files: list[str]) -> tuple[Changed, Changed]:
-    """The changed lines of some files below two folders, on the base's side and on the head's."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What two versions of some files have not in common.
+
+    ``passages`` are, by file, the places that differ with a few lines around each, side by side.
+    """
+
+    before: Changed
+    after: Changed
+    passages: Mapping[str, tuple[tuple[Pair, ...], ...]]
+
+
+def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
+    """The change of some files below two folders; one that is no text on a side counts as empty there."""
     before: dict[str, frozenset[int]] = {}
     after: dict[str, frozenset[int]] = {}
+    passages: dict[str, tuple[tuple[Pair, ...], ...]] = {}
     for path in files:
         old, new = _read(base / path), _read(head / path)
         matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
@@ -61,7 +65,23 @@ def changed_lines(base: Path, head: Path, files: list[str]) -> tuple[Changed, Ch
         for side, text, lines in ((before, old, gone), (after, new, come)):
             if found := lines & runnable(compiled(text)):
                 side[path] = frozenset(found)
-    return Changed(before), Changed(after)
+        if path in before or path in after:
+            passages[path] = tuple(_passages(matcher, old.splitlines(), new.splitlines()))
+    return Change(Changed(before), Changed(after), passages)
+
+
+def _passages(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> list[tuple[Pair, ...]]:
+    found = []
+    for group in matcher.get_grouped_opcodes(_AROUND):
+        pairs: list[Pair] = []
+        for _, i, j, k, m in group:
+            for step in range(max(j - i, m - k)):
+                a, b = i + step, k + step
+                left = (a + 1, old[a]) if a < j else (None, "")
+                right = (b + 1, new[b]) if b < m else (None, "")
+                pairs.append(Pair(*left, *right))
+        found.append(tuple(pairs))
+    return found
 
 
 def runnable(code: types.CodeType | None) -> frozenset[int]:

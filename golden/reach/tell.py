@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from golden.reach.changed import Changed
-from golden.reach.reached import Reached, together
+from golden.reach.evidence import Evidence
 
 _MOST = 40
 
 
-def tell(
-    changed: tuple[Changed, Changed], reached: Sequence[tuple[Reached, Reached]], runs: int
-) -> list[str]:
-    """Lines of text: how many changed lines ran in at least one of some runs, then those that did not.
-
-    ``changed`` and each of ``reached`` are of the base's side and the head's.
-    """
-    total = changed[0].count + changed[1].count
+def headline(found: Evidence) -> str:
+    """How many changed lines ran in at least one of some runs."""
+    total, runs = found.total, len(found.runs)
     if not total:
-        return ["reached: no changed line of Python can run"]
-    if not reached:
-        return [f"reached: nothing is known of {total} changed lines: no run came to its end"]
-    both = [together(pair[side] for pair in reached) for side in (0, 1)]
-    if problem := both[0].problem or both[1].problem:
-        return [f"reached: not measured: {problem}"]
-    ran = [side.ran(lines).count for side, lines in zip(changed, both, strict=True)]
-    lost = runs - len(reached)
-    where = f"in at least one of {len(reached)} runs" if runs > 1 else "in this run"
-    found = [
-        f"reached: of {total} changed lines that can run, {sum(ran)} ran {where} "
-        f"({ran[0]} of {changed[0].count} before, {ran[1]} of {changed[1].count} after)"
-        + (f"; nothing is known of {lost} runs" if lost else "")
-    ]
-    for title, side, lines in zip(("before", "after"), changed, both, strict=True):
-        missed = list(side.missed(lines))
-        found += [
-            f"  did not run, {title}: {path}:{first}" + (f"-{last}" if last > first else "")
+        return "reached: no changed line of Python can run"
+    known = sum(run.known for run in found.runs)
+    if not known:
+        return f"reached: nothing is known of {total} changed lines: {found.problem}"
+    if found.problem:
+        return f"reached: not measured: {found.problem}"
+    where = f"in at least one of {known} runs" if runs > 1 else "in this run"
+    sides = ", ".join(f"{lines.reached} of {lines.total} {name}" for name, lines in found.sides)
+    told = f" ({sides})" if found.before is not None else f"; {found.base} itself was not run"
+    return f"reached: of {total} changed lines that can run, {found.reached} ran {where}{told}" + (
+        "" if known == runs else f"; nothing is known of {runs - known} runs"
+    )
+
+
+def missed_lines(found: Evidence) -> Iterator[tuple[str, str]]:
+    """Files, each with the side and the lines of a stretch that did not run, in words."""
+    for name, side in found.sides:
+        for path, first, last in side.missed():
+            yield path, f"{name} {first}" + (f"-{last}" if last > first else "")
+
+
+def tell(found: Evidence) -> list[str]:
+    """The headline, then the lines that did not run."""
+    lines = [headline(found)]
+    if not found.total or found.problem:
+        return lines
+    for name, side in found.sides:
+        missed = list(side.missed())
+        lines += [
+            f"  did not run, {name}: {path}:{first}" + (f"-{last}" if last > first else "")
             for path, first, last in missed[:_MOST]
         ]
         if len(missed) > _MOST:
-            found.append(f"  did not run, {title}: {len(missed) - _MOST} more places")
-    return found
+            lines.append(f"  did not run, {name}: {len(missed) - _MOST} more places")
+    return lines

@@ -11,6 +11,8 @@ from safetensors import SafetensorError
 
 from golden.check.fixtures import write_whole
 from golden.check.results import Result, merge
+from golden.reach.evidence import Evidence
+from golden.reach.tell import tell
 from golden.report.build import RunReport, Told, build
 from golden.report.headlines import told_line
 from golden.report.junit import render_junit
@@ -37,9 +39,10 @@ def report_command(
     """Write up how two traces compare, or two folders of traces by run.
 
     With --merge, put together what `golden verify` or `golden ab` left in the folders given to its -o, one
-    for each shard. The exit status is that of the worst run; a shard that left no result counts as failed.
+    for each shard, and with its --base what of the change ran. The exit status is that of the worst run; a
+    shard that left no result counts as failed.
     """
-    wanted: list[tuple[Path | None, Callable[[list[RunReport | Told]], str]]] = [
+    wanted: list[tuple[Path | None, Callable[[list[RunReport | Told], Evidence | None], str]]] = [
         (html, _render_page),
         (markdown, render_markdown),
         (junit, render_junit),
@@ -55,9 +58,11 @@ def report_command(
     if html is not None:
         # A page that can't be drawn is told before the traces are compared.
         importlib.import_module(_PAGE)
+    evidence: Evidence | None = None
     if merging:
         merged = merge(folders)
         reports, code = [_of_result(folder, result) for folder, result in merged.results], merged.code
+        evidence = merged.evidence
         for index in merged.missing:
             click.echo(f"golden: shard {index} of {merged.shards} left no result", err=True)
     else:
@@ -67,16 +72,18 @@ def report_command(
         code = worst([int(report.code) for report in reports])
     for report in reports:
         click.echo(visible(told_line(report), _LINE))
+    for line in tell(evidence) if evidence is not None else ():
+        click.echo(visible(line, _LINE))
     for path, render in files:
-        write_whole(path, render(reports))
+        write_whole(path, render(reports, evidence))
         click.echo(f"report -> {path}")
     return code
 
 
-def _render_page(reports: list[RunReport | Told]) -> str:
+def _render_page(reports: list[RunReport | Told], evidence: Evidence | None) -> str:
     from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
 
-    return render_page(reports)
+    return render_page(reports, evidence)
 
 
 def _of_result(folder: Path, result: Result) -> RunReport | Told:

@@ -20,6 +20,8 @@ from golden.compare.outcome import (
     StepCount,
     StepOrder,
 )
+from golden.reach.evidence import Evidence
+from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
 from golden.report.lanes import Lane
@@ -44,11 +46,16 @@ _CASES = (
 )
 
 
-def render_junit(reports: Sequence[RunReport | Told]) -> str:
-    """What differs fails, what could not be judged is an error, what no side has is skipped."""
+def render_junit(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
+    """What differs fails, what could not be judged is an error, what no side has is skipped.
+
+    A file of a change counts as skipped while not all its lines ran: nothing judged them.
+    """
     root = ElementTree.Element("testsuites", name="golden")
     for report in reports:
         _suite(root, report)
+    if evidence is not None and evidence.total:
+        _reached(root, evidence)
     suites = list(root)
     for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
@@ -81,9 +88,28 @@ def _suite(root: ElementTree.Element, report: RunReport | Told) -> None:
                 failure.text = "\n".join([*map(visible, lines[:_SHOWN]), *more])
             elif title not in present:
                 ElementTree.SubElement(case, "skipped", message="neither side has any")
+    _count(suite)
+
+
+def _reached(root: ElementTree.Element, evidence: Evidence) -> None:
+    """A case for each file that a change touches."""
+    suite = ElementTree.SubElement(root, "testsuite", name="changed lines", time="0.000")
+    missed = list(missed_lines(evidence))
+    for path in sorted({path for _, side in evidence.sides for path in side.changed}):
+        case = ElementTree.SubElement(suite, "testcase", classname="golden.reached", name=visible(path))
+        if evidence.problem:
+            ElementTree.SubElement(case, "skipped", message=visible(headline(evidence), 1000))
+        elif lines := [told for where, told in missed if where == path]:
+            more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
+            message = f"did not run: {', '.join(lines[:_SHOWN])}{more}"
+            ElementTree.SubElement(case, "skipped", message=message)
+    _count(suite)
+
+
+def _count(suite: ElementTree.Element) -> None:
     for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
 
 
 def _failures(report: RunReport) -> dict[str, list[str]]:

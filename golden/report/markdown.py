@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from golden.reach.evidence import Evidence
+from golden.reach.tell import tell
 from golden.report.build import RunReport, Told
 from golden.report.headlines import headline
 from golden.report.plain import code, visible
@@ -15,9 +17,14 @@ _LINE = 1000
 _CLOSING = 100  # bytes for the line that counts what is left out
 
 
-def render_markdown(reports: Sequence[RunReport | Told], *, limit: int = LIMIT) -> str:
-    """The verdict, a table of runs and each run's findings; never above ``limit`` bytes of UTF-8."""
-    head = [f"# golden: {headline(reports)}", ""]
+def render_markdown(
+    reports: Sequence[RunReport | Told], evidence: Evidence | None = None, *, limit: int = LIMIT
+) -> str:
+    """The verdict, what of a change ran, a table of runs and each run's findings.
+
+    Never above ``limit`` bytes of UTF-8.
+    """
+    head = [f"# golden: {headline(reports)}", "", *(_fenced(tell(evidence)) if evidence else ())]
     rows = (f"| {code(r.name)} | {headline([r])} |" for r in reports)
     table = ["| run | verdict |", "|---|---|"]
     # A run's section is worth more than its row: rows may take a quarter.
@@ -47,6 +54,10 @@ def _section(report: RunReport | Told) -> str:
     else:
         text = render(report.comparison, left=report.left_title, right=report.right_title)
         text = "\n".join([text, *report.closely])
-    body = "\n".join(visible(line, _LINE) for line in text.splitlines())
+    return "\n".join([f"## {code(report.name)}", "", *_fenced(text.splitlines())])
+
+
+def _fenced(lines: Iterable[str]) -> list[str]:
+    body = "\n".join(visible(line, _LINE) for line in lines)
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
-    return f"## {code(report.name)}\n\n{fence}text\n{body}\n{fence}\n"
+    return [f"{fence}text", body, fence, ""]

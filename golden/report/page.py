@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from golden.compare.outcome import Different, EventChange, Identical, NotComparable
+from golden.reach.evidence import Evidence
 from golden.report.build import RunReport, Told, around, final_layers, missing_values, tensor_rows, unkept
 from golden.report.cost import reads, timing
 from golden.report.facts import dense_command, facts
@@ -16,6 +17,7 @@ from golden.report.growth import Growth
 from golden.report.headlines import headline
 from golden.report.lanes import Lane
 from golden.report.plots import growth_svg
+from golden.report.reached import shown
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.templates import template
 from golden.report.text import KIND_TITLES, describe, env_line, size_text, tolerance_lines
@@ -29,13 +31,19 @@ _TENSORS, _MORE = 12, 200
 _FEW = 2
 
 
-def render_page(reports: Sequence[RunReport | Told]) -> str:
-    """The page; equal traces give equal bytes. All text from traces is escaped."""
+def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
+    """The page, with what of a change ran; equal traces give equal bytes. All text from traces is escaped."""
     verdicts = [report.code for report in reports]
     sections = [_section(report, f"run-{number}") for number, report in enumerate(reports)]
     names = ", ".join(dict.fromkeys(report.name for report in reports))
     page = template("page.html.jinja", "golden.report")
-    return page.render(title=names, headline=headline(reports), look=_look(verdicts), runs=sections)
+    return page.render(
+        title=names,
+        headline=headline(reports),
+        look=_look(verdicts),
+        runs=sections,
+        reached=shown(evidence) if evidence is not None and evidence.passages else None,
+    )
 
 
 def _look(verdicts: Sequence[ExitCode]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
-from golden.reach.document import Evidence
+from golden.reach.evidence import Evidence
 
 MAIN = """\
 import json
@@ -92,22 +92,44 @@ def test_lines_are_noted_wherever_they_run(repository: Path, capsys: pytest.Capt
 
 
 def test_several_runs_are_told_together(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
-    assert main(["ab", "--base", "HEAD"]) == 0
-    assert "of 2 changed lines that can run, 2 ran in at least one of 2 runs" in capsys.readouterr().out
-
-
-def test_other_tools_read_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "work.py").write_text(WORK.replace('"never"', '"not once"').replace("i + 0", "i"))
+    """In the terminal, as data, and in every report of the traces that were kept."""
+    (repository / "work.py").write_text(WORK.replace('"never"', '"<b>"').replace("i + 0", "i"))
     (repository / "golden" / "runs" / "broken.toml").write_text(RUN.replace("main.py", "work.py"))
-    assert main(["ab", "--base", "HEAD", "fit", "broken", "--evidence", "evidence.json"]) == 4
-    capsys.readouterr()
+    evidence = ["--evidence", "evidence.json"]
+    assert main(["ab", "--base", "HEAD", "fit", "again", "broken", "-o", "kept", *evidence]) == 4
+    told = "of 4 changed lines that can run, 2 ran in at least one of 2 runs (1 of 2 before, 1 of 2 after)"
+    assert f"reached: {told}; nothing is known of 1 runs" in capsys.readouterr().out
+
     found = Evidence.model_validate_json((repository / "evidence.json").read_text())
     assert (found.base, found.head, found.problem) == ("HEAD", None, "")
     assert found.after.changed == {"work.py": (3, 4)}
     assert found.after.ran == {"work.py": (4,)}
-    assert [(run.name, run.code, run.known) for run in found.runs] == [("fit", 0, True), ("broken", 4, False)]
+    assert [(run.name, run.code, run.known) for run in found.runs] == [
+        *(("fit", 0, True), ("again", 0, True), ("broken", 4, False))
+    ]
+
+    wanted = ["--html", "page.html", "--markdown", "text.md", "--junit", "cases.xml"]
+    assert main(["report", "--merge", "kept", *wanted]) == 4
+    assert f"reached: {told}" in capsys.readouterr().out
+    assert f"reached: {told}" in (repository / "text.md").read_text()
+    page = (repository / "page.html").read_text()
+    assert 'class="line idle" title="no run executes it">        return &#34;&lt;b&gt;&#34;</td>' in page
+    assert 'class="line ran" title="run by fit, again">    return [i for i in range(n)]</td>' in page
+    cases = (repository / "cases.xml").read_text()
+    assert '<skipped message="did not run: before 3, after 3" />' in cases
+
     assert main(["ab", "fit", "--evidence", "evidence.json"]) == 2
+    assert "--evidence FILE needs --base REF" in capsys.readouterr().err
+
+
+def test_verify_says_it_of_what_it_runs(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "work.py").write_text(WORK.replace('"never"', '"not once"').replace("i + 0", "i"))
+    assert main(["verify", "--base", "HEAD", "fit", "-o", "kept", "--evidence", "evidence.json"]) == 4
+    told = "reached: of 2 changed lines that can run, 1 ran in this run; HEAD itself was not run\n"
+    assert f"{told}  did not run, after: work.py:3\n" in capsys.readouterr().out
+    found = Evidence.model_validate_json((repository / "evidence.json").read_text())
+    assert (found.before, found.after.ran) == (None, {"work.py": (4,)})
+    assert main(["verify", "fit", "--evidence", "evidence.json"]) == 2
     assert "--evidence FILE needs --base REF" in capsys.readouterr().err
 
 

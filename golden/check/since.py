@@ -1,0 +1,49 @@
+"""A change since a git ref, and which of its lines the runs execute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from golden.check.git import changed_python, worktree
+from golden.reach.changed import Change, compare_files
+from golden.reach.evidence import Evidence, RunReached, evidence
+from golden.reach.reached import Reached
+
+
+@dataclass(slots=True)
+class Since:
+    """What runs are asked about a change, and what they came to.
+
+    ``head`` is a ref, or None for the working tree; ``files`` are those whose lines are noted; ``both`` says
+    whether the base runs too, or the head alone.
+    """
+
+    base: str
+    head: str | None
+    files: tuple[str, ...]
+    change: Change
+    both: bool
+    _runs: list[RunReached] = field(default_factory=list)
+
+    def note(self, run: str, code: int, sides: tuple[Reached, Reached] | None) -> None:
+        """Add a run, instead of what was said of it before; None for one that came to no end."""
+        self._runs[:] = [known for known in self._runs if known.name != run]
+        self._runs.append(RunReached(run, code, sides))
+
+    def evidence(self) -> Evidence:
+        """What all runs so far execute of the change."""
+        return evidence(self.base, self.head, self.change, self._runs, both=self.both)
+
+
+def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Since:
+    """The change between two versions that are checked out. Raises `UnusableInput`."""
+    files = changed_python(root, base, head)
+    return Since(base, head, tuple(files), compare_files(base_root, head_root, files), both=True)
+
+
+def of_working_tree(root: Path, base: str) -> Since:
+    """The change of the working tree, which alone is run. Raises `UnusableInput`."""
+    files = changed_python(root, base, None)
+    with worktree(root, base, submodules=False) as before:
+        return Since(base, None, tuple(files), compare_files(before, root, files), both=False)

@@ -1,0 +1,215 @@
+"""What of a change ran, as data: for verdicts, for reports, for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from golden.reach.changed import Change, Changed
+from golden.reach.reached import Reached, together
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Lines(_Table):
+    """Lines of one side's files.
+
+    Attributes:
+        changed: those that the other side does not have in their place and on which code stands, by file.
+        ran: those of them that a run executed.
+    """
+
+    changed: dict[str, tuple[int, ...]]
+    ran: dict[str, tuple[int, ...]]
+
+    @property
+    def total(self) -> int:
+        """How many changed."""
+        return sum(map(len, self.changed.values()))
+
+    @property
+    def reached(self) -> int:
+        """How many of them ran."""
+        return sum(map(len, self.ran.values()))
+
+    def missed(self) -> Iterator[tuple[str, int, int]]:
+        """Files with the first and last line of each stretch that did not run."""
+        for path, lines in sorted(self.changed.items()):
+            ran = frozenset(self.ran.get(path, ()))
+            first = last = 0
+            for line in lines:
+                if line in ran:
+                    if first:
+                        yield path, first, last
+                    first = 0
+                else:
+                    first, last = first or line, line
+            if first:
+                yield path, first, last
+
+
+class RunEvidence(_Table):
+    """One run.
+
+    Attributes:
+        name: what it is called.
+        code: the exit status that its verdict asks for.
+        known: whether it came far enough for its lines to be known.
+        before: of the base; null where the run was judged by a golden and nothing of the base ran.
+        after: of the head.
+    """
+
+    name: str
+    code: int
+    known: bool
+    before: Lines | None
+    after: Lines
+
+
+class Row(_Table):
+    """What stands in one place of both versions, with its lines; null where a side has nothing."""
+
+    before: int | None
+    left: str
+    after: int | None
+    right: str
+
+
+class Passage(_Table):
+    """A place of a file that differs, with a few lines around it."""
+
+    path: str
+    rows: tuple[Row, ...]
+
+
+class Evidence(_Table):
+    """What the runs execute of a change.
+
+    Attributes:
+        format: of this document.
+        base: the ref.
+        head: the ref, or null for the working tree.
+        problem: why lines are not known; empty if they are.
+        runs: each run with the lines that it executed.
+        before: of the base, in at least one run; null where nothing of the base ran.
+        after: of the head, in at least one run.
+        passages: the places that differ, side by side.
+    """
+
+    format: Literal[1] = 1
+    base: str
+    head: str | None
+    problem: str
+    runs: tuple[RunEvidence, ...]
+    before: Lines | None
+    after: Lines
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def sides(self) -> list[tuple[str, Lines]]:
+        """The sides that ran, by name."""
+        both = [("before", self.before), ("after", self.after)]
+        return [(name, lines) for name, lines in both if lines is not None]
+
+    @property
+    def total(self) -> int:
+        """How many changed lines can run, on the sides that ran."""
+        return sum(lines.total for _, lines in self.sides)
+
+    @property
+    def reached(self) -> int:
+        """How many of them ran."""
+        return sum(lines.reached for _, lines in self.sides)
+
+    def of(self, run: str) -> Evidence:
+        """What one run executes."""
+        [found] = [each for each in self.runs if each.name == run]
+        problem = self.problem or ("" if found.known else _NO_END)
+        return self.model_copy(
+            update={"runs": (found,), "problem": problem, "before": found.before, "after": found.after}
+        )
+
+
+_NO_END = "no run came to its end"
+
+
+@dataclass(frozen=True, slots=True)
+class RunReached:
+    """What a run executed of the base and of the head; None of one that came to no end."""
+
+    name: str
+    code: int
+    sides: tuple[Reached, Reached] | None
+
+
+def evidence(
+    base: str, head: str | None, change: Change, runs: Sequence[RunReached], *, both: bool
+) -> Evidence:
+    """What some runs execute of a change: of both sides, or of the head alone."""
+    known = [run.sides for run in runs if run.sides is not None]
+    old, new = (together(sides[index] for sides in known) for index in (0, 1))
+    return Evidence(
+        base=base,
+        head=head,
+        problem=old.problem or new.problem or ("" if known else _NO_END),
+        runs=tuple(_of_run(run, change, both=both) for run in runs),
+        before=_lines(change.before, old) if both else None,
+        after=_lines(change.after, new),
+        passages=tuple(
+            Passage(
+                path=path,
+                rows=tuple(Row(before=p.before, left=p.left, after=p.after, right=p.right) for p in pairs),
+            )
+            for path, passages in sorted(change.passages.items())
+            for pairs in passages
+        ),
+    )
+
+
+def merged(found: Sequence[Evidence]) -> Evidence:
+    """What the runs of several shards execute of one change. Raises ValueError if they are of several."""
+    first = found[0]
+    for each in found[1:]:
+        if (each.base, each.head, each.after.changed) != (first.base, first.head, first.after.changed):
+            raise ValueError("they are not of one change")
+    befores = [each.before for each in found if each.before is not None]
+    return first.model_copy(
+        update={
+            "problem": next((each.problem for each in found if each.problem), ""),
+            "runs": tuple(run for each in found for run in each.runs),
+            "before": _union(befores) if befores else None,
+            "after": _union([each.after for each in found]),
+        }
+    )
+
+
+def _union(sides: Sequence[Lines]) -> Lines:
+    ran: dict[str, frozenset[int]] = {}
+    for side in sides:
+        for path, lines in side.ran.items():
+            ran[path] = ran.get(path, frozenset()) | frozenset(lines)
+    return Lines(changed=sides[0].changed, ran=_sorted(ran))
+
+
+def _of_run(run: RunReached, change: Change, *, both: bool) -> RunEvidence:
+    before, after = run.sides or (Reached({}), Reached({}))
+    return RunEvidence(
+        name=run.name,
+        code=run.code,
+        known=run.sides is not None,
+        before=_lines(change.before, before) if both else None,
+        after=_lines(change.after, after),
+    )
+
+
+def _lines(changed: Changed, reached: Reached) -> Lines:
+    return Lines(changed=_sorted(changed.lines), ran=_sorted(changed.ran(reached).lines))
+
+
+def _sorted(lines: Mapping[str, frozenset[int]]) -> dict[str, tuple[int, ...]]:
+    return {path: tuple(sorted(found)) for path, found in sorted(lines.items()) if found}
