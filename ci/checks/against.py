@@ -6,14 +6,16 @@ from pathlib import Path
 
 from ci.base import Base
 from ci.checks.check import Context
-from ci.checks.places import command_place, folder_of, program_place
-from ci.checks.sides import runs_of
+from ci.checks.compared import Compared, change, compared, folder
+from ci.checks.pages import page
+from ci.checks.places import command_place, program_place
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
-from golden.check import AbResult, Side, ab
+from golden.check import AbResult
 from golden.check.fixtures import write_whole
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable
-from golden.extras import missing_extra
+from golden.reach.evidence import Evidence
+from golden.reach.tell import in_short, tell
 from golden.report import render, render_localized
 from golden.report.build import build
 from golden.report.headlines import verdict_line
@@ -23,24 +25,23 @@ from golden.trace.errors import GoldenError
 
 def against(context: Context, base: Base, name: str) -> Verdict:
     """Run both versions; where they differ, run both again, closely, to find the line."""
-    pair = runs_of(context, base, name)
-    left = Side(f"{name} at {base.ref}", pair.base, base.runnable)
-    right = Side(f"{name} here", pair.head, context.root)
-    out, data = context.scratch / folder_of(name), pair.head.data_folder(context.data)
+    out = folder(context, name)
     try:
-        base.share(pair.data)
-        found = ab(left, right, out=out, data=data)
+        both = compared(context, base, name)
     except GoldenError as error:
         # A run that fails only there may lack what git ignores.
         there = not (out / "base" / "trace.json").exists() and (out / "head" / "trace.json").exists()
         return CouldNotRun(f"{error}{base.missing() if there else ''}")
+    found = both.result
+    reached = both.evidence(change(context, base))
     match found.comparison:
         case Identical():
-            return Passed(verdict_line(name, found.comparison).partition(": ")[2])
+            told = verdict_line(name, found.comparison).partition(": ")[2]
+            return Passed("; ".join([told, *in_short(reached)]))
         case NotComparable():
             return CouldNotRun(verdict_line(name, found.comparison).partition(": ")[2])
         case Different(first=first):
-            closely = _closely(found, left, right, out, data)
+            closely = _closely(both, out)
             lines = describe(first)
             detail = "; ".join(["different: " + lines[0], *lines[1:3]])
             place = command_place(context.root, name, detail)
@@ -49,21 +50,24 @@ def against(context: Context, base: Base, name: str) -> Verdict:
             elif closely is not None and (line := program_place(context.root, closely, detail)):
                 place = line
                 detail += f"; at {place.path}:{place.line}"
-            return Failed(detail, (place,), _kept(context, found, closely, out))
+            detail = "; ".join([detail, *in_short(reached)])
+            return Failed(detail, (place,), _kept(context, found, closely, reached, out))
 
 
-def _closely(
-    found: AbResult, left: Side, right: Side, out: Path, data: Path | None
-) -> Localized | GoldenError | None:
+def _closely(both: Compared, out: Path) -> Localized | GoldenError | None:
     """A second look. The difference stands, whatever that comes to."""
     try:
-        return localize(found, left, right, out=out, data=data)
+        return localize(both.result, both.left, both.right, out=out, data=both.data)
     except GoldenError as error:
         return error
 
 
 def _kept(
-    context: Context, found: AbResult, closely: Localized | GoldenError | None, out: Path
+    context: Context,
+    found: AbResult,
+    closely: Localized | GoldenError | None,
+    reached: Evidence,
+    out: Path,
 ) -> tuple[Path, ...]:
     """The verdict in words and as a page, beside the traces."""
     if not context.kept:
@@ -72,18 +76,14 @@ def _kept(
     text = render(found.comparison, **titles) + "\n"
     if isinstance(closely, Localized):
         text += "\n" + render_localized(closely) + "\n"
-    files = {out / "verdict.txt": text}
-    try:
-        from golden.report.page import render_page
-    except ModuleNotFoundError as error:
-        why = missing_extra(error, "report.html", "report")
-        if why is None:
-            raise
-        files[out / "verdict.txt"] += f"\n{why}\n"
+    files = {out / "verdict.txt": "\n".join([text, *tell(reached), ""])}
+    shown = closely if isinstance(closely, Localized) else found
+    report = build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])
+    drawn, missing = page("report.html", [report], reached)
+    if drawn:
+        files[out / "report.html"] = drawn
     else:
-        shown = closely if isinstance(closely, Localized) else found
-        report = build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])
-        files[out / "report.html"] = render_page([report])
+        files[out / "verdict.txt"] += f"\n{missing}\n"
     for path, content in files.items():
         write_whole(path, content)
     return tuple(files)

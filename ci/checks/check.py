@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from ci.base import Base
 from ci.config import GateConfig
@@ -17,6 +17,9 @@ from ci.verdicts import Verdict
 from golden.check.fixtures import write_whole
 from golden.check.properties import Recordings
 from golden.record import Run
+from golden.trace.errors import GoldenError
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Context:
     kept: bool = False
     accepted: tuple[str, ...] = ()
     _recordings: dict[str, Recordings] = field(default_factory=dict, init=False)
+    _made: dict[str, object] = field(default_factory=dict, init=False)
+    _locks: dict[str, threading.Lock] = field(default_factory=dict, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def recordings(self, run: Run) -> Recordings:
@@ -49,6 +54,25 @@ class Context:
             if run.name not in self._recordings:
                 self._recordings[run.name] = Recordings(run, root=self.root, out=self.scratch / "runs")
             return self._recordings[run.name]
+
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What ``make`` returns, or the `GoldenError` that it raises: made once, whoever asks."""
+        with self._lock:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            if name not in self._made:
+                try:
+                    self._made[name] = make()
+                except GoldenError as error:
+                    self._made[name] = error
+        found = self._made[name]
+        if isinstance(found, GoldenError):
+            raise found
+        return cast(Made, found)
+
+    def made(self, name: str) -> object:
+        """What was made under a name so far; None of nothing."""
+        return self._made.get(name)
 
     def wanted(self, name: str) -> bool:
         """Whether a weakening of the policy was accepted by its name."""

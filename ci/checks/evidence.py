@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ci.base import Base
 from ci.checks.check import Context
-from ci.checks.sides import runs_of
+from ci.checks.compared import change, compared
+from ci.checks.pages import page
 from ci.config import Evidence
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from codemods.facts import SourceError
@@ -20,9 +20,11 @@ from codemods.review.render import proven
 from codemods.review.report import Review
 from codemods.review.review import review
 from codemods.review.trees import tree_at, working_tree
-from golden.check.git import share
-from golden.reach.reached import Reached, read_reached, together
-from golden.record import record_run
+from golden.reach.evidence import RunReached
+from golden.reach.evidence import evidence as evidence_of
+from golden.reach.reached import together
+from golden.report.build import RunReport, Told
+from golden.report.headlines import verdict_line
 from golden.trace.errors import GoldenError, NothingComparable
 
 
@@ -52,42 +54,38 @@ def evidence(context: Context, wanted: Evidence, base: Base) -> Verdict:
     stale = [f"{len(found.stale)} accepted that are not there"] if found.stale else []
     neither = f"neither proven{', run' if wanted.runs else ''} nor accepted: {told}"
     detail = "; ".join([*([neither] if told else []), *stale, counts])
-    return Failed(detail, tuple(places), context.keep("review.md", as_markdown(found)))
+    kept = context.keep("review.md", as_markdown(found))
+    return Failed(
+        detail, tuple(places), kept + (_page(context, base, wanted.runs) if wanted.runs and left else ())
+    )
 
 
 def _reached(context: Context, base: Base, names: Sequence[str], left: list[Item]) -> frozenset[Item]:
     """The changed statements of either side that at least one run executes."""
-    sides = {"gone": _Side("base", base.runnable), "new": _Side("here", context.root)}
-    wanted = {kind: sorted({item.path for item in left if item.kind == kind}) for kind in sides}
-    ran: dict[str, Reached] = {}
-    for kind, side in sides.items():
-        files = [path for path in wanted[kind] if path.endswith(".py")]
-        found: list[Reached] = []
-        for name in names if files else ():
-            pair = runs_of(context, base, name)
-            run = pair.base if kind == "gone" else pair.head
-            if run.data is not None:
-                share(run.data.paths, context.root, side.root)
-            out = context.scratch / "evidence" / name / side.name
-            trace = record_run(run, root=side.root, out=out, data=run.data_folder(context.data), reach=files)
-            if (lines := read_reached(trace.folder)) is not None:
-                found.append(lines)
-        ran[kind] = together(found)
-        if ran[kind].problem:
-            raise NothingComparable(f"which lines ran was not measured: {ran[kind].problem}")
+    if not left:
+        return frozenset()
+    sides = [compared(context, base, name).result.reached for name in names]
+    gone, new = (together(side[index] for side in sides if side is not None) for index in (0, 1))
+    if problem := gone.problem or new.problem:
+        raise NothingComparable(f"which lines ran was not measured: {problem}")
+    places = {"gone": (base.root, gone), "new": (context.root, new)}
     return frozenset(
         item
         for item in left
-        if item.kind in sides and _ran(item, sides[item.kind].root, ran[item.kind].files.get(item.path))
+        if item.kind in places and _ran(item, places[item.kind][0], places[item.kind][1].files.get(item.path))
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One version of the tree."""
-
-    name: str
-    root: Path
+def _page(context: Context, base: Base, names: Sequence[str]) -> tuple[Path, ...]:
+    """Both versions side by side, with the lines that the runs execute."""
+    since, reports, reached = change(context, base), list[RunReport | Told](), list[RunReached]()
+    for name in names:
+        found = compared(context, base, name).result
+        code, text = found.comparison.code, verdict_line(name, found.comparison)
+        reports.append(Told(name, code, text, found.right.about.seconds))
+        reached.append(RunReached(name, int(code), found.reached))
+    drawn, _ = page("evidence.html", reports, evidence_of(since.base, None, since.change, reached, both=True))
+    return context.keep("evidence.html", drawn) if drawn else ()
 
 
 def _ran(item: Item, root: Path, lines: frozenset[int] | None) -> bool:

@@ -48,6 +48,7 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
         data=asked.data,
         workers=wanted.workers,
         notify=notify,
+        recorded=asked.recorded,
     )
     root = trees.all[0].root
     possible = candidates(root, wanted.files, found, wanted.touched)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from golden.record import Run
+from golden.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class Request:
         workers: how many programs run at a time; None for one per core.
         data: the folder for runs that take one.
         kept: a folder for results, from which the same request goes on.
+        recorded: traces of the unchanged program that are there already, by run, with the lines that ran of
+            all files where mistakes may be planted.
     """
 
     runs: Sequence[Run]
@@ -34,6 +37,7 @@ class Request:
     workers: int | None = None
     data: Path | None = None
     kept: Path | None = None
+    recorded: Mapping[str, Trace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ def gather(files: Sequence[str], folder: Path) -> None:
             else:
                 number, _, where = line.partition(":")
                 lines[files[int(number)]].add(int(where))
+    for path in (folder / NOTES).glob("lines-*.bin"):
+        own = lines[files[int(path.stem.partition("-")[2])]]
+        own |= {line for line, noted in enumerate(path.read_bytes()) if noted}
     shutil.rmtree(folder / NOTES, ignore_errors=True)
     problems = [core.partition(": ")[2] for core in sorted(cores) if core.startswith("none")]
     document = {

@@ -27,6 +27,15 @@ def headline(found: Evidence) -> str:
     )
 
 
+def in_short(found: Evidence) -> list[str]:
+    """The same where there is room for a few words; nothing of a change that has no line of Python."""
+    if not found.total:
+        return []
+    if found.problem:
+        return [f"which changed lines ran is not known: {found.problem}"]
+    return [f"{found.reached} of {found.total} changed lines ran"]
+
+
 def missed_lines(found: Evidence) -> Iterator[tuple[str, str]]:
     """Files, each with the side and the lines of a stretch that did not run, in words."""
     for name, side in found.sides:

@@ -1,8 +1,9 @@
 """Notes each line of some files when it first runs; loaded into every process of a run before anything else.
 
 Nothing but the standard library is imported, and nothing else is traced. On Python 3.12 and later the
-interpreter's own monitoring says a line once and then no more; before that coverage.py's tracer is used,
-which is written in C. Without either nothing is measured, and the record says so.
+interpreter's own monitoring says a line once and then no more; before that the code of the files is made to
+note its lines. Where such code is compiled by other means than Python's own, coverage.py's tracer is used
+from then on; without it nothing is measured, and the record says so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import atexit
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,25 @@ _WARNINGS = [
 ]
 
 
-def start(spec: dict[str, Any]) -> None:
-    """Begin. ``spec`` has the files' absolute paths, and the folder for what is noted."""
+def start(spec: dict[str, Any]) -> Callable[[Any], None]:
+    """Begin. ``spec`` has the files' absolute paths, and the folder for what is noted.
+
+    What is returned is to be told when torch has been imported.
+    """
     notes = _Notes(Path(spec["folder"]), spec["files"])
     if sys.version_info >= (3, 12):
         _monitor(notes)
-    else:
+        return lambda torch: None
+    from .code import Noting, before_compiling, install
+
+    def trace() -> None:
         _trace(notes, spec["files"])
+
+    noting = Noting(notes.folder, notes.number)
+    # Code of the files that was not made to note its lines is traced, with all that the process runs.
+    install(noting, trace)
+    notes.core("code that notes its lines")
+    return lambda torch: before_compiling(torch, noting, trace)
 
 
 class _Notes:
@@ -36,6 +50,7 @@ class _Notes:
 
     def __init__(self, folder: Path, files: list[str]) -> None:
         self.folder = folder
+        self.traced = False
         self._numbers = {os.path.realpath(path): number for number, path in enumerate(files)}
         self._here = Path.cwd()
         self._known: dict[str, int | None] = {}
@@ -98,10 +113,13 @@ def _monitor(notes: _Notes) -> None:
 
 
 def _trace(notes: _Notes, files: list[str]) -> None:
+    if notes.traced:
+        return
+    notes.traced = True
     try:
         import coverage
     except ImportError:
-        notes.core("none: Python before 3.12 needs the package coverage for it")
+        notes.core("none: what the program compiles itself needs the package coverage before Python 3.12")
         return
     measured = coverage.Coverage(
         data_file=None,

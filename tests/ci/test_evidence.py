@@ -1,6 +1,7 @@
 """The check of what a change is: proven equal, accepted with a reason, or left to read."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -107,6 +108,7 @@ files = "log.jsonl"
 """
 MAIN = """\
 import json
+import os
 import pathlib
 import sys
 
@@ -126,12 +128,15 @@ class Model:
 
 
 train(Model(), [1, 2], 0.5)
+with pathlib.Path(os.environ["TIMES"]).open("a") as times:
+    times.write("run\\n")
 pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end"}) + "\\n")
 """
 
 
 @pytest.fixture
-def with_run(repository: Path) -> Path:
+def with_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIMES", str(repository.parent / "times"))
     (repository / "app" / "main.py").write_text(MAIN)
     (repository / "golden" / "runs").mkdir(parents=True)
     (repository / "golden" / "runs" / "fit.toml").write_text(RUN)
@@ -145,16 +150,22 @@ def with_run(repository: Path) -> Path:
 def test_what_the_runs_execute_passes(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lifted = LIFTED.replace("    loss.backward()\n", "    result = loss\n    result.backward()\n")
     (with_run / "app" / "train.py").write_text(lifted)
-    assert gate(with_run) == 0
-    assert "3 changed statements ran" in " ".join(capsys.readouterr().out.split())
+    assert gate(with_run, "--only", "golden") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "3 changed statements ran" in out
+    assert re.search(r"golden fit passed .* \d+ of \d+ changed lines ran", out)
+    # The base twice, this tree once; both checks read the same record.
+    assert (with_run.parent / "times").read_text().count("run") == 3
 
 
 def test_what_no_run_executes_fails(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = with_run / "app" / "main.py"
     path.write_text(MAIN.replace('print("fast")', 'print("quick")'))
-    assert gate(with_run) == 1
+    assert gate(with_run, "--out", str(with_run.parent / "out")) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "neither proven, run nor accepted: 1 gone, 1 new" in out
+    [page] = (with_run.parent / "out").rglob("evidence.html")
+    assert 'title="no run executes it">            print(&#34;quick&#34;)</td>' in page.read_text()
 
 
 def test_a_run_that_nothing_compares_says_nothing(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def test_lines_are_noted_wherever_they_run(repository: Path, capsys: pytest.Capt
     assert "did not run, after: work.py:3\n" in out
     assert "did not run, after: new.py:1\n" in out
     noted = json.loads((repository / "traces" / "fit" / "head" / "reached.json").read_text())
-    assert noted["by"] == ["sys.monitoring" if sys.version_info >= (3, 12) else "coverage"]
+    assert noted["by"] == ["sys.monitoring" if sys.version_info >= (3, 12) else "code that notes its lines"]
     assert {4, 8, 12, 16} <= set(noted["files"]["work.py"])
     assert noted["files"].keys() == {"work.py", "new.py"}
 
@@ -149,5 +149,24 @@ def test_without_the_means_it_says_so(
     (blocker / "coverage.py").write_text("raise ImportError('not here')\n")
     monkeypatch.setenv("PYTHONPATH", str(blocker))
     (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
+    by_itself = 'import types\nwork = types.ModuleType("work")\n' + (
+        'exec(compile(open("work.py").read(), "work.py", "exec"), work.__dict__)\n'
+    )
+    (repository / "main.py").write_text(MAIN.replace("import work\n", by_itself, 1))
     assert main(["ab", "--base", "HEAD", "fit"]) == 0
-    assert "reached: not measured: Python before 3.12 needs the package coverage" in capsys.readouterr().out
+    told = "reached: not measured: what the program compiles itself needs the package coverage"
+    assert told in capsys.readouterr().out
+
+
+def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its functions, and what stands in none; a traceback shows the program's lines."""
+    script = MAIN.replace("    work.here(1)\n", "    for n in range(2):\n        work.here(n)\n")
+    script = script.replace("\n\nif __name__", "\n\ndef never():\n    return 1\n\n\nif __name__")
+    (repository / "main.py").write_text(script)
+    assert main(["ab", "--base", "HEAD", "fit"]) == 0
+    out = capsys.readouterr().out
+    assert "of 5 changed lines that can run, 4 ran in this run (1 of 1 before, 3 of 4 after)" in out
+    assert "did not run, after: main.py:11\n" in out
+    (repository / "main.py").write_text(MAIN + "    raise KeyError('the end')\n")
+    assert main(["ab", "--base", "HEAD", "fit"]) == 3
+    assert "KeyError: 'the end'" in capsys.readouterr().err

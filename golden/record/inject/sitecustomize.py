@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class _AfterTorch:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self._spec = spec
+        self.then: Callable[[types.ModuleType], None] = lambda torch: None
 
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
@@ -52,6 +54,7 @@ class _AfterTorch:
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
             _load("record.start").start(self._spec)
+            self.then(module)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
         return found
@@ -69,7 +72,8 @@ if "GOLDEN_OBSERVE" in os.environ:
 
     _spec = json.loads(os.environ["GOLDEN_OBSERVE"])
     random.seed(_spec["seed"])
-    sys.meta_path.insert(0, _AfterTorch(_spec))
+    _after = _AfterTorch(_spec)
+    sys.meta_path.insert(0, _after)
     if _spec.get("reach") is not None:
-        _load("reach.tracer").start(_spec["reach"])
+        _after.then = _load("reach.tracer").start(_spec["reach"])
 _chain()

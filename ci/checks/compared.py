@@ -1,0 +1,64 @@
+"""Golden runs of both versions: each recorded once, however many checks ask what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ci.base import Base
+from ci.checks.check import Context
+from ci.checks.places import folder_of
+from ci.checks.sides import runs_of
+from golden.check import AbResult, Side, ab
+from golden.check.since import Since, between
+from golden.reach.evidence import Evidence, RunReached, evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A run at the base and here; ``data`` is the folder that both were given."""
+
+    left: Side
+    right: Side
+    result: AbResult
+    data: Path | None
+
+    def evidence(self, since: Since) -> Evidence:
+        """What of the change it executed."""
+        run = RunReached(self.right.run.name, int(self.result.comparison.code), self.result.reached)
+        return evidence(since.base, None, since.change, [run], both=True)
+
+
+def compared(context: Context, base: Base, name: str) -> Compared:
+    """Run both versions, the base twice. Raises `GoldenError`, the same one each time."""
+    return context.once(_key(name), lambda: _compare(context, base, name))
+
+
+def known(context: Context, name: str) -> Compared | None:
+    """A run that was compared already."""
+    found = context.made(_key(name))
+    return found if isinstance(found, Compared) else None
+
+
+def folder(context: Context, name: str) -> Path:
+    """Where the traces of a run are."""
+    return context.scratch / folder_of(name)
+
+
+def change(context: Context, base: Base) -> Since:
+    """The lines of Python that are not those of the base."""
+    return context.once("change", lambda: between(context.root, base.commit, None, base.root, context.root))
+
+
+def _key(name: str) -> str:
+    return f"compared {name}"
+
+
+def _compare(context: Context, base: Base, name: str) -> Compared:
+    pair = runs_of(context, base, name)
+    left = Side(f"{name} at {base.ref}", pair.base, base.runnable)
+    right = Side(f"{name} here", pair.head, context.root)
+    data = pair.head.data_folder(context.data)
+    base.share(pair.data)
+    files = change(context, base).files
+    return Compared(left, right, ab(left, right, out=folder(context, name), data=data, reach=files), data)

@@ -1,0 +1,186 @@
+"""Python 3.11: code that notes its lines does what it did: results, tracebacks, lines that a trace sees."""
+
+import asyncio
+import contextlib
+import io
+import pickle
+import sys
+import traceback
+import types
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions say it themselves")
+
+PROGRAMS = {
+    "branches": """
+        def f(n):
+            if n > 2:
+                return "large"
+            elif n == 2:
+                return (1 if n
+                        else 2)
+            while n:
+                n -= 1
+                if n == 7:
+                    continue
+            else:
+                n = 5
+            return n
+        print(f(3), f(2), f(1))
+        """,
+    "handlers": """
+        def f(x):
+            try:
+                try:
+                    return 1 / x
+                except ZeroDivisionError as error:
+                    print(type(error))
+                    raise KeyError(x) from error
+                finally:
+                    print("finally")
+            except KeyError:
+                return None
+            else:
+                return 7
+        print(f(1), f(0))
+        try:
+            raise ExceptionGroup("some", [ValueError(1), OSError(2)])
+        except* ValueError:
+            print("value")
+        except* OSError:
+            print("os")
+        """,
+    "with and async": """
+        import asyncio, contextlib
+        @contextlib.contextmanager
+        def held(name):
+            print("in", name)
+            try:
+                yield name
+            finally:
+                print("out", name)
+        async def rows():
+            for i in range(3):
+                await asyncio.sleep(0)
+                yield i
+        async def main():
+            with held("a") as a, held("b"):
+                async for row in rows():
+                    print(a, row)
+            return [row async for row in rows() if row]
+        print(asyncio.run(main()))
+        def outer():
+            got = yield from inner()
+            yield got
+        def inner():
+            try:
+                x = yield 1
+            except ValueError:
+                x = "thrown"
+            return x
+        g = outer()
+        print(next(g), g.gi_yieldfrom is not None, g.throw(ValueError))
+        """,
+    "classes and patterns": """
+        class Base:
+            def who(self):
+                return "base"
+        class Own(Base):
+            rate: float = 1.5
+            def who(self):
+                def nested():
+                    return super(Own, self).who() + __class__.__name__
+                return super().who() + nested()
+        def match(x):
+            match x:
+                case {"a": [1, *rest]} if rest:
+                    return rest
+                case Own(rate=r):
+                    return r
+                case _:
+                    return None
+        print(Own().who(), match({"a": [1, 2]}), match(Own()), match(3))
+        print([y for x in range(3)
+               if x
+               for y in (x, x * 2)], {**{}}, (lambda *a, k=1: a + (k,))(1, 2))
+        """,
+    "an error at the end": """
+        def deep(n):
+            assert n, (
+                "too deep"
+            )
+            return deep(n - 1) + sum(
+                [1, 2]
+            )
+        deep(2)
+        """,
+    "long": "x = 0\n" + "".join(f"if x >= 0:\n    x += {1000 + i}\n" for i in range(400)) + "print(x)\n",
+    "long loop": "x = 0\nfor i in range(3):\n"
+    + "".join(f"    x += {1000 + i} * i\n" for i in range(400))
+    + "print(x)\n",
+}
+
+
+def dedented(name: str) -> str:
+    lines = PROGRAMS[name].splitlines()
+    return "\n".join(line.removeprefix("        ") for line in lines) + "\n"
+
+
+def ran(code: types.CodeType) -> str:
+    """What a program prints, with the traceback of its end."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(code, {"__name__": "program"})
+        except Exception:
+            out.write(traceback.format_exc().partition("in ran\n")[2])
+    asyncio.set_event_loop_policy(None)
+    return out.getvalue()
+
+
+def traced(code: types.CodeType) -> set[int]:
+    """The lines of which a trace function is told."""
+    found = set[int]()
+
+    def follow(frame: types.FrameType, event: str, _: object) -> object:
+        if frame.f_code.co_filename != code.co_filename:
+            return None
+        if event == "line":
+            found.add(frame.f_lineno)
+        return follow
+
+    before = sys.gettrace()
+    sys.settrace(follow)
+    try:
+        ran(code)
+    finally:
+        sys.settrace(before)
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_a_program_does_stays(name: str, tmp_path: Path) -> None:
+    from golden.reach.changed import runnable
+    from golden.reach.code import Noting
+
+    path = tmp_path / "program.py"
+    path.write_text(dedented(name))
+    code = compile(path.read_text(), str(path), "exec")
+    made = Noting(tmp_path / "notes", {str(path): 0}.get).made(code)
+    assert ran(made) == ran(code)
+    noted = {line for line, byte in enumerate((tmp_path / "notes" / "lines-0.bin").read_bytes()) if byte}
+    assert noted & runnable(code) == traced(code) & runnable(code)
+    hash(made)
+
+
+def test_code_of_other_files_is_the_same_and_what_notes_can_be_pickled(tmp_path: Path) -> None:
+    from golden.reach.code import Flags, Noting
+
+    noting = Noting(tmp_path, {"a.py": 0}.get)
+    other = compile("x = 1\n", "b.py", "exec")
+    assert noting.made(other) is other
+    made = noting.made(compile("x = 1\n", "a.py", "exec"))
+    [flags] = [each for each in made.co_consts if isinstance(each, Flags)]
+    assert pickle.loads(pickle.dumps(flags)) == bytearray(len(flags))
