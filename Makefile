@@ -25,7 +25,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Both commands in an environment for each Python and torch that users have; fetches gigabytes, keeps them.
 matrix: $(STAMP)

@@ -16,6 +16,8 @@ from esper.tolaria import engine
 from tests.esper.distributed.processes import run
 from tests.esper.distributed.watching import Watch, seen
 
+# One worker makes the runs that these tests share.
+pytestmark = pytest.mark.xdist_group("same_bits")
 TINY = ["--task", "cifar_minimal", "--rounds", "2", "--episode-length", "4", "--train-images", "40"]
 TINY += ["--val-images", "24", "--seed", "5", "--quiet", "--telemetry-level", "debug"]
 UNSTABLE = {"duration_s", "phase_s", "env_steps_per_s", "images_per_s"}
