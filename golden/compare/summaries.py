@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from golden.compare.calls import compare_kept_calls
 from golden.compare.compare import different, env_verdicts
 from golden.compare.events import before, compare_events
 from golden.compare.outcome import (
@@ -75,6 +76,9 @@ def compare_summaries(
     written += of_looks
     living = compared.living if golden.living is not None else 0
     compared = replace(compared, living=living, uncompared=(*compared.uncompared, *alone))
+    of_calls, uncalled = compare_kept_calls(golden.calls, now.calls)
+    written += of_calls
+    compared = replace(compared, uncompared=(*compared.uncompared, *uncalled))
     if golden.values is None and now.values is not None:
         compared = replace(compared, uncompared=(*compared.uncompared, "values that the host reads"))
     if golden.whole == now.whole and not beyond and not written:

@@ -11,6 +11,7 @@ from typing import Any
 import xxhash
 from pydantic import BaseModel, ConfigDict
 
+from golden.trace.calls import CallRows, keep_calls
 from golden.trace.events import Event, lookup
 from golden.trace.kinds import END
 from golden.trace.outputs import Output, leaves
@@ -59,6 +60,8 @@ class Summary(_Table):
     values: list[str] | None = None
     # A row per look and module, or kind of own generator: the look, what, a short digest. None as above.
     living: list[str] | None = None
+    # By process. None where none called another one, too.
+    calls: dict[str, CallRows] | None = None
 
 
 class Common(_Table):
@@ -109,6 +112,7 @@ def summarise(trace: Trace) -> Summary:
         whole=whole.hexdigest(),
         values=_values(trace),
         living=_living(trace),
+        calls=keep_calls(trace.processes),
         outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
     )
 

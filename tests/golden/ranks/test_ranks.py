@@ -19,11 +19,14 @@ from golden.compare.scope import Scope, compare_within
 from golden.compare.summaries import compare_summaries
 from golden.record import find_run, record_run
 from golden.report.text import describe
+from golden.trace import calls as kept
 from golden.trace.errors import RunFailed
-from golden.trace.summary import summarise
+from golden.trace.summary import Summary, summarise
 from golden.trace.tolerance import Tolerance
-from golden.trace.trace import Trace
+from golden.trace.trace import Call, Trace
 
+# One worker makes the recordings that these tests share.
+pytestmark = pytest.mark.xdist_group("ranks")
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RUN = """
 command = ["python", "fork.py", "{ranks}", "train.py", "--out", "{{out}}", "--steps", "3"]
@@ -44,6 +47,7 @@ dist.barrier()
 dist.destroy_process_group()
 """
 Record = Callable[..., Trace]
+SOME = Compared(steps=1)
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +167,47 @@ def test_a_golden_counts_steps_by_rank(record: Record) -> None:
     found = compare_summaries(*sides, compared=Compared())
     assert isinstance(found, Different)
     assert describe(found.first)[0].startswith("step 1 of rank 1, Sequential (step 1 overall): loss")
+
+
+@pytest.mark.parametrize("most", [2000, 3], ids=["each", "by step"])
+def test_a_golden_keeps_calls(record: Record, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(kept, "CALLS_AT_MOST", most)
+    trace = record("accumulate")
+    golden = Summary.model_validate_json(summarise(trace).model_dump_json())
+    assert isinstance(compare_summaries(golden, summarise(trace), compared=SOME), Identical)
+
+    def verdict(rank: int, step: int, change: Callable[[tuple[Call, ...]], tuple[Call, ...]]) -> str:
+        processes = list(trace.processes)
+        steps = list(processes[rank].steps)
+        steps[step] = replace(steps[step], calls=change(steps[step].calls))
+        processes[rank] = replace(processes[rank], steps=tuple(steps))
+        now = summarise(replace(trace, processes=tuple(processes)))
+        found = compare_summaries(golden, now, compared=SOME)
+        assert isinstance(found, Different)
+        return describe(found.first)[0]
+
+    def sent(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+        return (*calls[:2], replace(calls[2], gives="0" * 16), *calls[3:])
+
+    # Where other calls stay the same, so do bits, often: a reduction of what all ranks hold, say.
+    fewer, other = verdict(0, 1, lambda calls: (calls[0], *calls[2:])), verdict(1, 2, sent)
+    if most == 3:
+        assert fewer.startswith("calls of other ranks before step 1 overall of rank-0")
+        return
+    text = (
+        r"rank 0, call 1 of other ranks before step 1 overall: all_reduce float32\[16\] op=sum -> all_reduce"
+    )
+    assert re.match(text, fewer), fewer
+    assert re.fullmatch(
+        "rank 1, call 2 of other ranks before step 2 overall: .* is given other values", other
+    )
+    # None at all; and a golden of a time when none were kept.
+    found = compare_summaries(golden, golden.model_copy(update={"calls": None}), compared=SOME)
+    assert isinstance(found, Different)
+    old = golden.model_copy(update={"calls": None})
+    found = compare_summaries(old, golden, compared=SOME)
+    assert isinstance(found, Identical)
+    assert found.compared.uncompared == ("calls of other ranks (the golden keeps none)",)
 
 
 def test_another_number_of_ranks_is_compared_by_what_it_ends_with(record: Record) -> None:
