@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -16,12 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from golden.check import (
-    AbResult,
     Failed,
     Judged,
     Property,
-    Side,
-    ab,
     doctor,
     refuse_under_ci,
     unused,
@@ -29,28 +24,29 @@ from golden.check import (
     verify,
 )
 from golden.check.fixtures import write_whole
-from golden.check.git import share, uncommitted, worktree
-from golden.check.localize import localize
-from golden.check.notes import notes, unmatched
+from golden.check.git import commit_of, uncommitted, worktree
+from golden.check.notes import notes
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between, of_working_tree
 from golden.check.suggest import suggest_env
-from golden.compare import Different, compare
-from golden.compare.outcome import by_tolerance
+from golden.compare import compare
+from golden.executors.settings import Executor, Name, executor_options, given, settings
+from golden.executors.suite import Asked, reached_by, run_suite
 from golden.power.command import power_command
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
-from golden.report import closely, render, render_localized, render_reads, render_verdict
+from golden.report import render, render_reads, render_verdict
 from golden.report.command import report_command
-from golden.report.pairs import LOCALIZED, trace_pairs
+from golden.report.pairs import trace_pairs
 from golden.report.plain import visible
 from golden.report.text import many
-from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
+from golden.trace.errors import ExitCode, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
+from golden.versions import Versions, compare_run, text_of, told
 
 _root = click.option(
     "--root",
@@ -61,7 +57,11 @@ _data = click.option(
     "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
 )
 _workers = click.option(
-    "-n", "--jobs", "workers", type=click.IntRange(min=1), default=1, help="How many programs run at a time."
+    "-n",
+    "--jobs",
+    "workers",
+    type=click.IntRange(min=1),
+    help="How many programs run at a time; 1 by default. With --executor, how many jobs.",
 )
 _device = click.option(
     "--device",
@@ -164,15 +164,18 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 @_shard
 @_device
 @_out
+@executor_options
 def verify_command(
     names: tuple[str, ...],
     root: Path | None,
     base: str | None,
     evidence: Path | None,
-    workers: int,
+    workers: int | None,
     part: str | None,
     device: str | None,
     out: Path | None,
+    executor: Name | None,
+    parameters: tuple[str, ...],
 ) -> int:
     """Compare runs, all by default, with their goldens, and their variants by their properties.
 
@@ -183,9 +186,15 @@ def verify_command(
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
     since = of_working_tree(root, base) if base is not None else None
+    jobs = settings(executor, parameters, out=out, at_a_time=workers)
+    if jobs is not None:
+        asked = [Asked(run, name, run.recordings) for run, name in _named(runs, names)]
+        results = _as_jobs("verify", asked, given(device=device, base=base), jobs, root, (base,), since)
+        _tell_all(since, evidence)
+        return _finish("verify", suite, part, results, out, since)
     with _kept(out) as folder:
-        asked = since.files if since is not None else ()
-        found = verify(runs, root=root, out=folder, workers=workers, notify=_notify, reach=asked)
+        files = since.files if since is not None else ()
+        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=_notify, reach=files)
         if since is not None:
             for run, verdicts in zip(runs, found, strict=True):
                 ran = read_reached(folder / run.name)
@@ -193,7 +202,7 @@ def verify_command(
                 since.note(run.name, code, None if ran is None else (Reached({}), ran))
     results = []
     for run, verdicts in zip(runs, found, strict=True):
-        text = "\n".join([*map(render_verdict, verdicts), *_told(since, run.name)])
+        text = "\n".join([*map(render_verdict, verdicts), *told(since, run.name)])
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
@@ -214,14 +223,6 @@ def verify_command(
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
     if evidence is not None and (base is None or not reach):
         raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
-
-
-def _told(since: Since | None, run: str) -> list[str]:
-    """What a run reached of the change, where there is one of Python and the run came to its end."""
-    if since is None or not since.files:
-        return []
-    found = since.evidence().of(run)
-    return tell(found) if found.runs[0].known else []
 
 
 def _tell_all(since: Since | None, file: Path | None) -> None:
@@ -251,6 +252,33 @@ def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
 
 def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
     return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
+
+
+def _named(runs: list[Run], names: tuple[str, ...]) -> list[tuple[Run, str]]:
+    """Each run with how a command in another process calls it."""
+    files = {
+        load_run(Path(name)).name: str(Path(name).absolute()) for name in names if name.endswith(".toml")
+    }
+    return [(run, files.get(run.name, run.name)) for run in runs]
+
+
+def _as_jobs(
+    command: str,
+    asked: list[Asked],
+    options: list[str],
+    jobs: Executor,
+    root: Path,
+    refs: tuple[str | None, ...],
+    since: Since | None,
+) -> list[Result]:
+    """Run the command for each run as a job, and say what came of each."""
+    commits = [commit_of(root, ref) for ref in refs if ref is not None]
+    results = run_suite(command, asked, options, jobs, root=root, refs=commits, notify=_notify)
+    for result in results:
+        click.echo(result.text)
+        if since is not None:
+            since.note(result.run, int(result.code), reached_by(result, jobs.folder))
+    return results
 
 
 def _finish(
@@ -301,7 +329,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
         result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
-        click.echo(_text(result))
+        click.echo(text_of(result))
         return int(result.comparison.code)
 
 
@@ -322,6 +350,7 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @_shard
 @_device
 @_out
+@executor_options
 def ab_command(
     names: tuple[str, ...],
     root: Path | None,
@@ -331,10 +360,12 @@ def ab_command(
     reach: bool,
     evidence: Path | None,
     data: Path | None,
-    workers: int,
+    workers: int | None,
     part: str | None,
     device: str | None,
     out: Path | None,
+    executor: Name | None,
+    parameters: tuple[str, ...],
 ) -> int:
     """Compare two versions on this machine, now: of some runs, or with --base of all.
 
@@ -347,100 +378,31 @@ def ab_command(
     if not names and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     suite = _suite(names, root, device)
+    jobs = settings(executor, parameters, out=out, at_a_time=workers)
+    runs = _of_shard(suite, part, root)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
         since = between(root, base, head, base_root, head_root) if base and reach else None
-        versions = _Versions(root, base, head, base_root, head_root, since)
+        versions = Versions(root, base, head, base_root, head_root, since)
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
-        results = [
-            _compare(run, versions, folder, data=data, workers=workers, dense=closely)
-            for run in _of_shard(suite, part, root)
-        ]
+        if jobs is not None:
+            asked = [Asked(run, name, 5 if closely else 3) for run, name in _named(runs, names)]
+            options = given(
+                base=base, head=head, data=data, device=device, localize=closely, no_reach=not reach
+            )
+            results = _as_jobs("ab", asked, options, jobs, root, (base, head), since)
+        else:
+            results = [
+                compare_run(run, versions, folder, data=data, workers=workers or 1, dense=closely)
+                for run in runs
+            ]
     _tell_all(since, evidence)
     if len(suite) > 1 or out is not None:
         return _finish("ab", suite, part, results, out, since)
     return worst([int(result.code) for result in results])
-
-
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    """The two versions that are compared, and what of their difference is to be noted."""
-
-    root: Path
-    base: str | None
-    head: str | None
-    base_root: Path
-    head_root: Path
-    since: Since | None
-
-    def sides(self, run: Run) -> tuple[Side, Side]:
-        """A run of both, with what git does not keep."""
-        here = f"{run.name} at {self.head}" if self.head else f"{run.name} here"
-        if self.base:
-            left = Side(f"{run.name} at {self.base}", run, self.base_root)
-        else:
-            left = Side(f"{run.name}.base", _base(run), self.root)
-        for tree in (self.base_root, self.head_root):
-            share(run.data.paths if run.data else (), self.root, tree)
-        return left, Side(here, run, self.head_root)
-
-
-def _compare(
-    run: Run, versions: _Versions, folder: Path, *, data: Path | None, workers: int, dense: bool
-) -> Result:
-    """Compare one run of two versions, and say what came of it; an error is one of this run only."""
-    begun = time.monotonic()
-    place, since = folder / run.name, versions.since
-    try:
-        left, right = versions.sides(run)
-        given = run.data_folder(data)
-        files = since.files if since is not None else ()
-        result = ab(left, right, out=place, data=given, workers=workers, notify=_notify, reach=files)
-        code, tolerated = result.comparison.code, by_tolerance(result.comparison)
-        if since is not None:
-            since.note(run.name, int(code), result.reached)
-        text = "\n".join([_text(result), *_told(since, run.name)])
-        click.echo(text)
-        for note in unmatched(result.left):
-            _notify(f"note: {note}")
-        if dense and isinstance(result.comparison, Different):
-            _localize(result, left, right, place, given)
-    except GoldenError as error:
-        code, text, tolerated = error.code, f"golden: {error}", False
-        if since is not None:
-            since.note(run.name, int(code), None)
-        click.echo(text, err=True)
-    traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
-    kept = all((folder / path / "trace.json").exists() for path in traces.values())
-    return Result(
-        run=run.name,
-        code=code,
-        text=text,
-        tolerated=tolerated,
-        seconds=time.monotonic() - begun,
-        budget=3 * run.budget,
-        **(traces if kept else {}),
-    )
-
-
-def _base(run: Run) -> Run:
-    if "base" not in run.variants:
-        raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
-    return run.variant("base")
-
-
-def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
-    found = localize(result, base, head, out=out, data=data, notify=_notify)
-    if found is None:
-        click.echo(
-            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
-        )
-    else:
-        click.echo(render_localized(found))
-        write_whole(out / LOCALIZED, json.dumps(closely(found), indent=1) + "\n")
 
 
 @click.command()
@@ -469,10 +431,6 @@ def reads_command(folder: Path, file: Path | None) -> int:
     if file is not None:
         write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
     return ExitCode.IDENTICAL
-
-
-def _text(result: AbResult) -> str:
-    return render(result.comparison, left=result.left.title, right=result.right.title)
 
 
 def _notify(message: str) -> None:

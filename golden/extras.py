@@ -12,6 +12,8 @@ _EXTRAS = {
     "matplotlib": "report",
     "pytest": "pytest",
     "syrupy": "pytest",
+    "submitit": "cluster",
+    "cloudpickle": "cluster",
 }
 
 

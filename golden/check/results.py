@@ -53,7 +53,8 @@ def write_results(folder: Path, results: Results) -> None:
     write_whole(folder / FILE, results.model_dump_json(indent=1) + "\n")
 
 
-def _read(folder: Path) -> Results | None:
+def read_results(folder: Path) -> Results | None:
+    """The results that were written to a folder, if any were. Raises `UnusableInput` if they are damaged."""
     path = folder / FILE
     if not path.is_file():
         return None
@@ -84,7 +85,7 @@ def merge(folders: Sequence[Path]) -> Merged:
 
     Raises `UnusableInput` if the folders are of different suites, or one shard is there twice.
     """
-    found = [(folder, results) for folder in folders if (results := _read(folder)) is not None]
+    found = [(folder, results) for folder in folders if (results := read_results(folder)) is not None]
     if not found:
         raise UnusableInput(
             f"no {FILE} in {', '.join(map(str, folders))}: run `golden verify` or `golden ab` with -o DIR"

@@ -9,8 +9,11 @@ from pathlib import Path
 import click
 
 from golden.check.fixtures import write_whole
+from golden.check.git import commit_of
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
+from golden.executors.settings import Name, executor_options, given, settings
+from golden.power.jobs import measure_as_jobs
 from golden.power.measure import measure
 from golden.power.power import Plan
 from golden.power.request import Request
@@ -32,7 +35,9 @@ _path = click.Path(path_type=Path)
 @click.option("--data", type=_path, help="A data folder for runs with a [data] table.")
 @click.option("--minutes", type=click.FloatRange(min=0), default=10, help="How long; 10, 0 for no limit.")
 @click.option("--mistakes", "most", type=click.IntRange(min=1), help="How many at most.")
-@click.option("-n", "--jobs", "workers", type=click.IntRange(min=1), help="Programs at a time; all cores.")
+@click.option(
+    "-n", "--jobs", "workers", type=click.IntRange(min=1), help="Programs at a time, all cores; or jobs."
+)
 @click.option("--shard", "part", metavar="I/N", help="Every N-th mistake, for one of N machines.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
 @click.option("--merge", "merging", is_flag=True, help="PATHS are results of shards, put together.")
@@ -40,6 +45,7 @@ _path = click.Path(path_type=Path)
 @click.option("-o", "--out", type=_path, help="Keep results here; the same command goes on where it ended.")
 @click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what was not noticed.")
 @click.option("--schema", is_flag=True, help=f"Print the JSON schema of {FILE}, and end.")
+@executor_options
 def power_command(
     paths: tuple[Path, ...],
     root: Path | None,
@@ -56,6 +62,8 @@ def power_command(
     out: Path | None,
     html: Path | None,
     schema: bool,
+    executor: Name | None,
+    parameters: tuple[str, ...],
 ) -> int:
     """Plant small mistakes in lines that golden runs execute: would the runs notice?
 
@@ -79,6 +87,27 @@ def power_command(
     runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
     if not runs:
         raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    jobs = settings(executor, parameters, out=out, at_a_time=workers)
+    if jobs is not None and part is not None:
+        raise UnusableInput("--executor shares the mistakes among its jobs: leave out --shard")
+    if jobs is not None and not only_plan:
+        options = given(base=base, data=data, minutes=minutes, mistakes=most)
+        arguments = [
+            *(str(path.absolute()) for path in paths),
+            *(f"--run={name}" for name in names),
+            *options,
+        ]
+        commits = (commit_of(root, base),) if base is not None else ()
+        found = measure_as_jobs(
+            arguments,
+            runs,
+            jobs,
+            minutes=minutes or None,
+            root=root.resolve(),
+            refs=commits,
+            notify=progress.say,
+        )
+        return _finish(found, root, out, html, at_least)
     asked = Request(
         runs=runs,
         paths=[_below(path, root) for path in paths],
@@ -95,8 +124,8 @@ def power_command(
         click.echo("\n".join(plan_lines(plan)))
         return not only_plan
 
-    found = measure(root, asked, say=progress.say, begin=begin)
-    return ExitCode.IDENTICAL if found is None else _finish(found, root, out, html, at_least)
+    measured = measure(root, asked, say=progress.say, begin=begin)
+    return ExitCode.IDENTICAL if measured is None else _finish(measured, root, out, html, at_least)
 
 
 def _finish(found: Power, root: Path, out: Path | None, html: Path | None, at_least: float | None) -> int:

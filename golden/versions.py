@@ -1,0 +1,117 @@
+"""One run of two versions: recorded, compared, and said."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from golden.check import AbResult, Side, ab
+from golden.check.fixtures import write_whole
+from golden.check.git import share
+from golden.check.localize import localize
+from golden.check.notes import unmatched
+from golden.check.progress import progress
+from golden.check.results import Result
+from golden.check.since import Since
+from golden.compare import Different
+from golden.compare.outcome import by_tolerance
+from golden.reach.tell import tell
+from golden.record import Run
+from golden.report import closely, render, render_localized
+from golden.report.pairs import LOCALIZED
+from golden.trace.errors import GoldenError, UnusableInput
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The two versions that are compared, and what of their difference is to be noted."""
+
+    root: Path
+    base: str | None
+    head: str | None
+    base_root: Path
+    head_root: Path
+    since: Since | None
+
+    def sides(self, run: Run) -> tuple[Side, Side]:
+        """A run of both, with what git does not keep."""
+        here = f"{run.name} at {self.head}" if self.head else f"{run.name} here"
+        if self.base:
+            left = Side(f"{run.name} at {self.base}", run, self.base_root)
+        else:
+            left = Side(f"{run.name}.base", _base(run), self.root)
+        for tree in (self.base_root, self.head_root):
+            share(run.data.paths if run.data else (), self.root, tree)
+        return left, Side(here, run, self.head_root)
+
+
+def compare_run(
+    run: Run, versions: Versions, folder: Path, *, data: Path | None, workers: int, dense: bool
+) -> Result:
+    """Compare one run of two versions, and say what came of it; an error is one of this run only."""
+    begun = time.monotonic()
+    place, since = folder / run.name, versions.since
+    try:
+        left, right = versions.sides(run)
+        given = run.data_folder(data)
+        files = since.files if since is not None else ()
+        result = ab(left, right, out=place, data=given, workers=workers, notify=progress.say, reach=files)
+        code, tolerated = result.comparison.code, by_tolerance(result.comparison)
+        if since is not None:
+            since.note(run.name, int(code), result.reached)
+        text = "\n".join([text_of(result), *told(since, run.name)])
+        click.echo(text)
+        for note in unmatched(result.left):
+            progress.say(f"note: {note}")
+        if dense and isinstance(result.comparison, Different):
+            _localize(result, left, right, place, given)
+    except GoldenError as error:
+        code, text, tolerated = error.code, f"golden: {error}", False
+        if since is not None:
+            since.note(run.name, int(code), None)
+        click.echo(text, err=True)
+    traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
+    kept = all((folder / path / "trace.json").exists() for path in traces.values())
+    return Result(
+        run=run.name,
+        code=code,
+        text=text,
+        tolerated=tolerated,
+        seconds=time.monotonic() - begun,
+        budget=3 * run.budget,
+        **(traces if kept else {}),
+    )
+
+
+def _base(run: Run) -> Run:
+    if "base" not in run.variants:
+        raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
+    return run.variant("base")
+
+
+def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
+    found = localize(result, base, head, out=out, data=data, notify=progress.say)
+    if found is None:
+        click.echo(
+            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+        )
+    else:
+        click.echo(render_localized(found))
+        write_whole(out / LOCALIZED, json.dumps(closely(found), indent=1) + "\n")
+
+
+def told(since: Since | None, run: str) -> list[str]:
+    """What a run reached of the change, where there is one of Python and the run came to its end."""
+    if since is None or not since.files:
+        return []
+    found = since.evidence().of(run)
+    return tell(found) if found.runs[0].known else []
+
+
+def text_of(result: AbResult) -> str:
+    """The verdict in words."""
+    return render(result.comparison, left=result.left.title, right=result.right.title)
