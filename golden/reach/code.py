@@ -149,7 +149,8 @@ def _redirect(code: types.CodeType, target: types.CodeType) -> bool:
     """Give the code of the script that starts another body, which calls ``target``; False without room."""
     if target is code:
         return False
-    function = types.FunctionType(target, sys.modules["__main__"].__dict__)
+    main = sys.modules["__main__"]
+    function = types.FunctionType(target, main.__dict__)
     body = bytearray()
     for name in _UNITS:
         opcode = dis.opmap[name]
@@ -166,7 +167,8 @@ def _redirect(code: types.CodeType, target: types.CodeType) -> bool:
     if not (fits and as_known):
         return False
     # The code object gives back what it holds at its end; what it held is nobody's from now on.
-    for field, held in ((constants, (function,)), (handlers, b"")):
+    # The module is held as its names are: at its end Python empties modules that are left: files close.
+    for field, held in ((constants, (function, main)), (handlers, b"")):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
         field.value = id(held)
     ctypes.memmove(place, bytes(body), len(body))
