@@ -110,7 +110,8 @@ class Matrix:
             if set_up:
                 return NotRun(f"`make set-up` failed; its output is in {log.name}{_hint(environment)}")
             demo, demo_seconds = _make("demo", python, clone, log)
-            test, test_seconds = _make("test", python, clone, log, PYTEST_ADDOPTS=f"--junitxml={results}")
+            wanted = {"PYTEST_ADDOPTS": f"--junitxml={results}", "TORCH_COMPILER": "loaded"}
+            test, test_seconds = _make("test", python, clone, log, **wanted)
         counts = _counts(results)
         return Ran(_versions(clone), demo, demo_seconds, test, test_seconds, *counts)
 

@@ -86,7 +86,7 @@ class Runner:
         self.environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ["PYTHONPATH"]]),
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_PATH": str(scratch / "path"),
             "GITHUB_OUTPUT": str(scratch / "output"),

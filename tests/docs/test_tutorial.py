@@ -53,7 +53,7 @@ def test_the_tutorial_does_what_it_says(
     environment = {
         **{name: value for name, value in os.environ.items() if name not in ("CI", "GOLDEN_DATA")},
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ["PYTHONPATH"]]),
         "COLUMNS": "110",
         "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"),
     }

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 
@@ -18,8 +20,9 @@ def diff(project: Project, reference: Callable[[], Path], code: int = 1) -> str:
 
 
 def test_unchanged_script_is_identical_and_says_what_was_compared(
-    project: Project, reference: Callable[[], Path]
+    project: Project, reference: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TORCH_COMPILER", "loaded")  # as outside of tests, and not as the reference
     out = diff(project, reference, code=0)
     assert "compared: 18 events, 18 optimizer steps, " in out
 

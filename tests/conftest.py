@@ -1,0 +1,18 @@
+"""The whole suite: processes that tests start don't load torch's compiler before it is used."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+QUICK_START = str(Path(__file__).parent / "quick_start")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if QUICK_START not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), QUICK_START])
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"torch's compiler in processes of tests: {os.environ.get('TORCH_COMPILER', 'loaded when used')}"
