@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -61,6 +61,13 @@ class _Unusable(click.ClickException):
     default="params",
     help="Pass captures as keyword-only parameters (the default), or collected in one frozen dataclass.",
 )
+@click.option(
+    "--annotations",
+    type=click.Choice(["inferred", "any", "none"]),
+    default="inferred",
+    help="Annotate captures with what the program says they are (the default), with Any where it does not "
+    "say, or not at all.",
+)
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
@@ -88,6 +95,7 @@ def command(
     residual: tuple[str, ...],
     box: tuple[str, ...],
     captures: str,
+    annotations: Literal["inferred", "any", "none"],
     plan: Path | None,
     root: Path | None,
     write: bool,
@@ -118,6 +126,8 @@ def command(
             "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
             "leave them out with --plan"
         )
+    if plan is not None and annotations != "inferred":
+        raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
     with _usable():
         from codemods.plans.derive import derive_tree
         from codemods.plans.journal import settle
@@ -132,7 +142,7 @@ def command(
             report = run_plan(plan, root)
         else:
             assert file is not None
-            report = extract_file(file, function, helpers, to, residual, captures, box)
+            report = extract_file(file, function, helpers, to, residual, captures, box, annotations)
     if not quiet and (plan is not None or to is not None):
         for path, kind in unreadable_files(places_of(file, plan, root)[-1 if plan is None else 0]):
             click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)

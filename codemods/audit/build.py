@@ -8,6 +8,7 @@ from pathlib import Path
 
 from codemods.audit.helpers import HelperReporter, parameters
 from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
+from codemods.audit.proposals import propose_state
 from codemods.audit.references import Reference, Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.decide.decision import Decision, decide
@@ -137,6 +138,7 @@ class _Context:
             lazy_imports=lazy_imports(node, self.name.name, self.package, self.graph),
             syncs=syncs,
             regions=find_regions(syncs),
+            loop=propose_state(self.analysis, scope, self.reporter.across),
         )
 
     def _references(self, scope: Scope) -> tuple[Reference, ...] | None:

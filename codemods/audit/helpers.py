@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.audit.effects import mutations
+from codemods.audit.proposals import wants_context
 from codemods.audit.report import (
     Bound,
     Capture,
@@ -73,6 +74,7 @@ class HelperReporter:
             values=tuple(_place(use) for use in self.analysis.uses(helper) if use.call is None),
             strategy=_strategy(self.within, helper),
             moved=_strategy(self.across, helper),
+            context=wants_context(self.across, helper),
         )
 
     def _capture(self, helper: Helper, name: str, owner: Scope, uses: list[Use]) -> Capture:

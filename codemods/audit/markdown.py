@@ -97,6 +97,7 @@ def _function(function: FunctionReport) -> Iterator[str]:
     yield from _references(function)
     yield from _seams("### Seams", function.seams)
     yield from _lazy_imports(function)
+    yield from _loop(function)
     yield from _syncs(function)
     for helper in function.helpers:
         yield from _helper(helper, function)
@@ -137,6 +138,8 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
     else:
         yield f"**Lift**, passing {_names(helper.strategy.passed)}."
     yield f"Into another file: {wording.moved(helper)}."
+    if helper.context:
+        yield f"Proposed: {wording.context(helper)}."
     yield ""
     yield from table(
         ("capture", "how it is bound", "type", "rebound", "bound at every use", "read in lines"),
@@ -227,6 +230,18 @@ def _lazy_imports(function: FunctionReport) -> Iterator[str]:
     for lazy in function.lazy_imports:
         rows.append((code(lazy.name), code(lazy.target), str(lazy.line), wording.why_lazy(lazy)))
     yield from table(("name", "from", "line", "why it is lazy"), rows)
+
+
+def _loop(function: FunctionReport) -> Iterator[str]:
+    if function.loop is None or not function.loop.groups:
+        return
+    yield "### The loop's state"
+    yield ""
+    text = wording.loop(function)
+    yield f"For a plan, {text}:"
+    yield ""
+    yield from ("```toml", *wording.state(function), "```")
+    yield ""
 
 
 def _syncs(function: FunctionReport) -> Iterator[str]:

@@ -101,6 +101,7 @@ class HelperReport:
     Attributes:
         strategy: what a lift within the file does.
         moved: what a lift into another file does, where the file's own names have to be passed as well.
+        context: whether it is passed so much that `captures = "context"` is proposed for it.
     """
 
     name: str
@@ -118,6 +119,7 @@ class HelperReport:
     values: tuple[Place, ...]
     strategy: Lifted | Refused
     moved: Lifted | Refused
+    context: bool
 
     @property
     def lines(self) -> int:
@@ -152,6 +154,28 @@ class SeamReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Names of a loop's state that are read, written and passed together: a class for `[loop.state]`."""
+
+    name: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopState:
+    """What a function's main loop needs of its variables once the helpers are lifted to other files.
+
+    Attributes:
+        fields: the variables, which become fields of the loop's class.
+        groups: proposed where there are too many for one class.
+    """
+
+    line: int
+    fields: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionReport:
     """One function with helpers.
 
@@ -160,6 +184,7 @@ class FunctionReport:
         references: its uses in the repository, outside its own text; None if that was not searched.
         seams: those that the function or its helpers read; None if no tests were searched.
         regions: the order of its waits, loop by loop.
+        loop: what its main loop needs; None if it has no one loop that could become a method.
     """
 
     name: str
@@ -175,6 +200,7 @@ class FunctionReport:
     lazy_imports: tuple[LazyImport, ...]
     syncs: tuple[SyncCall, ...]
     regions: tuple[Region, ...]
+    loop: LoopState | None
 
     @property
     def lines(self) -> int:

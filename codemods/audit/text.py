@@ -70,6 +70,10 @@ def _function(function: FunctionReport, report: Report) -> Iterator[str]:
     for helper in function.helpers:
         yield ""
         yield from _helper(helper, function)
+    if function.loop is not None and function.loop.groups:
+        yield ""
+        yield f"  {wording.loop(function)}:"
+        yield from (f"    {line}" for line in wording.state(function))
     yield ""
     yield from _surroundings(function, report)
 
@@ -83,6 +87,8 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
     else:
         yield f"    lift, passing: {', '.join(helper.strategy.passed) or 'nothing'}"
     yield f"    into another file: {wording.moved(helper)}"
+    if helper.context:
+        yield f"    {wording.context(helper)}"
     for decorator in helper.decorators:
         yield f"    decorator: @{decorator}"
     for capture in helper.captures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -64,6 +65,38 @@ def definition(helper: HelperReport) -> str:
 def short_name(qualname: str, function: FunctionReport) -> str:
     """A qualified name as seen from inside the function."""
     return qualname.removeprefix(function.qualname + ".")
+
+
+def context(helper: HelperReport) -> str:
+    """What is proposed for a helper that is passed many names."""
+    passed = len(helper.moved.passed) if isinstance(helper.moved, Lifted) else 0
+    return (
+        f'it would be passed {count(passed, "name")}: `captures = "context"` in its `[[move]]` '
+        "(or `--captures context`) collects its captures in one object"
+    )
+
+
+def state(function: FunctionReport) -> list[str]:
+    """The `[loop.state]` that is proposed for a function, ready for a plan."""
+    groups = function.loop.groups if function.loop is not None else ()
+    lines = ["[loop.state]"] if groups else []
+    for group in groups:
+        line = f"{group.name} = [{', '.join(json.dumps(name) for name in group.names)}]"
+        if len(line) > 100:
+            line = f"{group.name} = [\n" + "".join(f"    {json.dumps(name)},\n" for name in group.names) + "]"
+        lines += line.split("\n")
+    return lines
+
+
+def loop(function: FunctionReport) -> str:
+    """How many fields the class of a function's loop would have."""
+    assert function.loop is not None
+    fields, grouped = len(function.loop.fields), sum(len(group.names) for group in function.loop.groups)
+    text = f"the loop in line {function.loop.line} needs {count(fields, 'variable')} of the function"
+    if not grouped:
+        return text
+    left = fields - grouped + len(function.loop.groups)
+    return f"{text}; in groups of names that are used together, its class has {count(left, 'field')} for them"
 
 
 def where(qualname: str, function: FunctionReport) -> str:

@@ -45,6 +45,10 @@ _RUNS = frozenset(["compile", "exec"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
 
+# Packages with an import hook by which annotations are checked at every call.
+_CHECKERS = re.compile(rb"\b(beartype|jaxtyping|typeguard)\b")
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """A place outside of a function that sees that the module has a name more."""
@@ -90,6 +94,7 @@ class Surroundings:
         self.root = root
         self.files = files
         self.module = module_name(path, root)
+        self._checked = _CHECKERS.search(source.text.encode("utf-8", "replace")) is not None
         self._exports = Exports([root, root / "src", *_bases(path)])
 
     @cached_property
@@ -98,6 +103,7 @@ class Surroundings:
         inside = self.path.parent if self.path.name == "__init__.py" else None
         found = []
         for path, data in self.files():
+            self._checked = self._checked or _CHECKERS.search(data) is not None
             if path == self.path:
                 continue
             if tail in data or (inside is not None and inside in path.parents):
@@ -172,6 +178,17 @@ class Surroundings:
     def reloaded(self) -> bool:
         """Whether some file loads the module a second time."""
         return any(seen.reloads for seen in self._seen)
+
+    @property
+    def checks_annotations(self) -> bool:
+        """Whether the project may evaluate the annotations of all its functions when it runs: some file, or
+        its settings, names a package that does.
+        """
+        _ = self._seen
+        settings = (self.root / name for name in ("pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini"))
+        return self._checked or any(
+            path.is_file() and _CHECKERS.search(path.read_bytes()) is not None for path in settings
+        )
 
     def late_star(self, line: int) -> int | None:
         """The line of a star import after a line that may bring any name."""

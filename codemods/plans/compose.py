@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.decide.annotate.annotations import Annotation, Annotations
+from codemods.decide.classes import find_imports
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
+from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, SourceError, decode_source, parse_source
+from codemods.plans.annotating import annotations_of
 from codemods.plans.modules import Layout
 from codemods.plans.targets import Request, TargetError, build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
 from codemods.prove.lift import prove_all
+from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.lift import Lift
 from codemods.rewrite.program import TextNotPreserved
 
@@ -121,11 +126,34 @@ def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: De
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
-    lift = Lift(decision, names)
+    annotations = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
+    stated, missing = _stated(analysis, annotations, decision, {n.definition for n in names.values()})
+    lift = Lift(decision, names, annotate=lambda helper, need: stated.get((helper, need)))
     lift.before_roots()
+    lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
-    prove_all(decision, names, reread(source, text), {}, None)
+    prove_all(decision, names, reread(source, text), {}, None, missing)
     return Composed(decision, {layout.rest: text} if decision.lifted else {}, {})
+
+
+def _stated(
+    analysis: Analysis, annotations: Annotations, decision: Decision, taken: set[str]
+) -> tuple[dict[tuple[Helper, Need], ast.expr], tuple[str, ...]]:
+    """The annotations of new parameters, and import statements that the file lacks for them."""
+    found, bare = dict[tuple[Helper, Need], ast.expr](), list[tuple[Helper, Need]]()
+    for helper in decision.lifted:
+        for need in decision.lifting.needs[helper]:
+            node = annotations.here(annotations.of_helper(helper, need))
+            if node is not None:
+                found[helper, need] = node
+            elif annotations.fallback is not None:
+                bare.append((helper, need))
+    if not bare:
+        return found, ()
+    roots = [helper.root.node for helper in decision.lifted]
+    imported = find_imports(analysis, roots, ["typing.Any"], taken)
+    anything = annotations.written(Annotation(ast.Name(imported.names["Any"], ast.Load())))
+    return found | dict.fromkeys(bare, anything), imported.missing
 
 
 def reread(source: Source, text: str) -> Source:
@@ -161,7 +189,14 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     source, package = analysis.source, layout.source_package
     targets = build_targets(analysis, layout, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}
-    lift = Lift(decision, names, package, whole=layout.rest != layout.source)
+    stated = {key: node for target in targets for key, node in target.stated.items()}
+    lift = Lift(
+        decision,
+        names,
+        package,
+        whole=layout.rest != layout.source,
+        annotate=lambda helper, need: stated.get((helper, need)),
+    )
     if decision.lifted:
         lift.program.insert(*source_imports(analysis, decision, targets))
     text = lift.text()

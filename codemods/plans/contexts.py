@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Sequence
 
 from codemods.decide.classes import find_imports
@@ -11,14 +12,18 @@ from codemods.decide.naming import fresh_name
 from codemods.decide.refusals import Refusal
 from codemods.decide.rules.frames import looked_at
 from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
+from codemods.facts.lifting import Analysis, Need
+from codemods.plans.annotating import annotations_of
+from codemods.plans.modules import Layout
 from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
 from codemods.plans.targets import Request
 from codemods.prove.context import prove_contexts
 from codemods.rewrite.context import collect_captures
 
 
-def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
+def with_contexts(
+    analysis: Analysis, layout: Layout, request: Request, chosen: frozenset[Helper], lift: Lift
+) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Context]:
@@ -32,7 +37,7 @@ def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper
         return Found(contexts, unfit, plain.refused)
 
     def rewrite(contexts: Sequence[Context]) -> tuple[Prepared, Explain]:
-        prepared, variables = _rewritten(analysis, contexts)
+        prepared, variables = _rewritten(analysis, layout, request, contexts)
 
         def explain(helper: Helper, refusal: Refusal) -> Refusal:
             of_context = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
@@ -43,7 +48,9 @@ def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper
     return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
-def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepared, list[str]]:
+def _rewritten(
+    analysis: Analysis, layout: Layout, request: Request, contexts: Sequence[Context]
+) -> tuple[Prepared, list[str]]:
     """The file with contexts in it, proven; the names of their variables."""
     taken: set[str] = set()
     named = []
@@ -54,6 +61,12 @@ def _rewritten(analysis: Analysis, contexts: Sequence[Context]) -> tuple[Prepare
         named.append((context, ContextNames(fresh_name(analysis, [f"_{title}Context"], taken), variable)))
     roots = [context.helpers[0].root.node for context in contexts]
     imported = find_imports(analysis, roots, ["dataclasses.dataclass", "typing.Any"], taken)
-    prepared = prepare(collect_captures(analysis, named, imported), analysis.helpers)
+    known = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
+    fields = {name for context in contexts for name, _ in context.fields}
+
+    def annotate(need: Need, at: ast.AST) -> ast.expr | None:
+        return known.here(known.of(*need, at), fields)
+
+    prepared = prepare(collect_captures(analysis, named, imported, annotate), analysis.helpers)
     prove_contexts(analysis.source, prepared.analysis.source, named, imported)
     return prepared, [names.variable for _, names in named]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.loop import LoopDecision, decide_loop, field_of
 from codemods.decide.refusals import Refusal, refuse
-from codemods.facts.annotations import annotation_names, stated_annotation
+from codemods.facts.annotations import annotation_names
 from codemods.facts.globals import globals_of
 from codemods.facts.imports import Import, imports_of, resolve_relative
 from codemods.facts.lifting import Analysis
@@ -53,10 +54,11 @@ def compose_loop(
     loop: Loop,
     seams: frozenset[str],
     line: Callable[[int], int],
+    annotate: Callable[[Analysis], Annotations],
 ) -> LoopMade:
     """Decide, rewrite and prove. ``source`` is the text of ``layout.rest`` as earlier moves left it.
 
-    ``line`` gives the line of the user's file for one of that text.
+    ``line`` gives the line of the user's file for one of that text, ``annotate`` what is known of variables.
 
     Raises:
         TargetError: if the plan asks for something that can't be made.
@@ -70,7 +72,8 @@ def compose_loop(
         ) from None
     analysis = Analysis(source)
     not_hidden(analysis, layout, target, module)
-    return _Writer(analysis, layout, _parts(analysis, function, loop, line), loop, target).made(seams)
+    parts = _parts(analysis, function, loop, line)
+    return _Writer(analysis, layout, parts, loop, target, annotate(analysis)).made(seams)
 
 
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
@@ -88,7 +91,16 @@ def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], 
 class _Writer:
     """Writes both files for one loop."""
 
-    def __init__(self, analysis: Analysis, layout: Layout, parts: Parts, loop: Loop, target: Path) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        layout: Layout,
+        parts: Parts,
+        loop: Loop,
+        target: Path,
+        annotations: Annotations,
+    ) -> None:
+        self.annotations = annotations
         self.analysis = analysis
         self.source = analysis.source
         self.layout = layout
@@ -226,7 +238,7 @@ class _Writer:
             for group, names in self.loop.state.items()
         ]
         own = {field_of(group): group for group in self.loop.state}
-        own.update(self._typed([name for name in decision.fields if name not in grouped]))
+        own.update(self._typed([name for name in decision.fields if name not in grouped], own))
         title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
         head = self._method(decision, grouped)
         method = self._class(self.loop.class_, title, own) + newline + head
@@ -244,32 +256,42 @@ class _Writer:
         docstring = _INDENT + docstring_text(title, newline)
         return head + docstring + gap + "".join(lines)
 
-    def _typed(self, names: Iterable[str]) -> dict[str, str]:
-        """Fields with the annotations that the source states for them."""
+    def _typed(self, names: Sequence[str], groups: Iterable[str] = ()) -> dict[str, str]:
+        """Fields of a class with the annotations that the source says for them; ``groups`` are others."""
         found = {}
+        fields = {*names, *groups}
         for name in names:
-            annotation = None
-            if name in self.parts.names:
-                annotation = stated_annotation(self.analysis, (name, self.parts.scope))
-            if annotation is not None and self._annotates([annotation]):
-                found[name] = ast.unparse(annotation)
+            owner = self.parts.scope if name in self.parts.names else self.analysis.tree.module
+            annotation = self.annotations.of(name, owner, self.parts.loop)
+            if annotation is not None and self._states(annotation, fields):
+                found[name] = ast.unparse(self.annotations.written(annotation))
             else:
                 found[name] = "Any"
                 self.section.runtime.add(_ANY)
         return found
 
-    def _annotates(self, annotations: list[ast.expr]) -> bool:
-        """Import what annotations mention, for type checkers; whether that can be done."""
+    def _states(self, annotation: Annotation, fields: Collection[str]) -> bool:
+        """Import what a field's annotation mentions, for type checkers; whether that can be done.
+
+        In the body of its class, a field's name hides what else goes by it.
+        """
+        hidden = {"ClassVar", "InitVar", "KW_ONLY", *self._reserved(), *fields} - {"Any"}
+        if not annotation.names.isdisjoint(hidden):
+            return False
+        self.section.typing.update(self.annotations.imports(annotation, self.layout.dotted(self.layout.rest)))
+        return True
+
+    def _annotates(self, annotations: list[ast.expr]) -> None:
+        """Import what annotations mention, for type checkers, where that can be done."""
         names = annotation_names(annotations)
         if names & ({"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}):
-            return False
+            return
         for name in names:
             found = self.known.look_up(name)
             if found.origin == "own":
                 self.section.typing.add(Import(self.layout.dotted(self.layout.rest), name))
             else:
                 self.section.typing.update(self._imports(name))
-        return True
 
     def _imports_of_loop(self, decision: LoopDecision) -> None:
         self.section.runtime.add(_DATACLASS)

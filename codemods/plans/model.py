@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from codemods.decide.annotate.annotations import Style
+
 Captures = Literal["params", "context"]
 
 
@@ -135,6 +137,8 @@ class Plan(_Strict):
         root: the folder to which all targets are relative, itself relative to the repository.
         rest: where what is left of the source goes; without it the source itself is rewritten.
         after: plans, beside this one, whose outcome this one begins with.
+        annotations: what captures get that become parameters or fields: ``inferred``, where the program says
+            what they are; ``any``, with ``Any`` elsewhere; or ``none``.
         move: what goes to which file.
         loop: the loop that becomes a class.
         seams: names that tests replace.
@@ -146,6 +150,7 @@ class Plan(_Strict):
     root: str = "."
     rest: str | None = None
     after: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    annotations: Style = "inferred"
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()

@@ -46,7 +46,9 @@ def compose_with(analysis: Analysis, layout: Layout, request: Request, modes: Mo
     def collected(now: Analysis, request: Request) -> Outcome:
         takers = modes.context - modes.residual
         return (
-            with_contexts(now, request, chosen(takers, now), residual) if takers else residual(now, request)
+            with_contexts(now, layout, request, chosen(takers, now), residual)
+            if takers
+            else residual(now, request)
         )
 
     if modes.box:

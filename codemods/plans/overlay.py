@@ -44,6 +44,12 @@ class Overlay:
         """A file's bytes."""
         return self.made[path] if path in self.made else path.read_bytes()
 
+    def found(self, path: Path) -> bytes | None:
+        """A file's bytes; None where there will be no such file."""
+        if path in self.made:
+            return self.made[path]
+        return path.read_bytes() if path not in self.absent and path.is_file() else None
+
     def start_of(self, path: Path, shown: str, *, fresh: bool) -> Source | None:
         """What a target has before definitions are added: nothing, where plans make it afresh each time.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from codemods.decide.annotate.annotations import Style
 from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
@@ -14,6 +15,7 @@ from codemods.facts.repository import python_files
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
+from codemods.plans.annotating import annotations_of
 from codemods.plans.before import line_before
 from codemods.plans.compose import Request, TargetError, reread
 from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
@@ -43,17 +45,19 @@ def extract_file(
     residual: Collection[str] = (),
     captures: str = "params",
     box: Collection[str] = (),
+    annotations: Style = "inferred",
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
     ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
     with ``captures`` "context" the captures are collected in a frozen dataclass;
-    ``box`` names helpers whose rebound captures an object is to hold.
+    ``box`` names helpers whose rebound captures an object is to hold;
+    ``annotations`` says which annotations the captures get.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
-    return extract_source(read_source(path), function, names, to, residual, captures, box)
+    return extract_source(read_source(path), function, names, to, residual, captures, box, annotations)
 
 
 def extract_source(
@@ -64,6 +68,7 @@ def extract_source(
     residual: Collection[str] = (),
     captures: str = "params",
     box: Collection[str] = (),
+    annotations: Style = "inferred",
 ) -> Report:
     """As `extract_file`, of a file that was read."""
     path = Path(source.path)
@@ -92,6 +97,7 @@ def extract_source(
         read_at_calls(seams, surroundings),
         False,
         not _has_all(analysis),
+        annotations=annotations,
         surroundings=surroundings,
     )
     try:
@@ -247,7 +253,18 @@ def _with_loop(
     assert plan.function is not None
     left = _left(source, layout, made)
     line = line_before(source, left)
-    composed = compose_loop(left, layout, target, plan.function, loop, request.seams, line)
+    composed = compose_loop(
+        left,
+        layout,
+        target,
+        plan.function,
+        loop,
+        request.seams,
+        line,
+        lambda analysis: annotations_of(
+            analysis, layout, _as_made(overlay, made), plan.annotations, request.surroundings
+        ),
+    )
     row = HelperReport(
         name=loop.class_,
         qualname=f"{plan.function} (loop)",
@@ -262,6 +279,12 @@ def _with_loop(
     for path, text in composed.files.items():
         made[path] = _change(left, layout, path, text)
     return Report((*report.helpers, row), tuple(made.values()), report.seams)
+
+
+def _as_made(overlay: Overlay, made: Mapping[Path, FileChange]) -> Overlay:
+    """The project's files with those that the moves of the plan have made."""
+    texts = {path: change.after for path, change in made.items()}
+    return replace(overlay, made={**overlay.made, **texts})
 
 
 def _with_lines(refusal: Refusal, line: Callable[[int], int]) -> Refusal:
@@ -341,6 +364,7 @@ def _request(
             True,
             star,
             overlay,
+            plan.annotations,
             surroundings,
         ),
         seams,

@@ -8,16 +8,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codemods.decide.annotate.annotations import Annotation, Annotations, Style
 from codemods.decide.decision import Decision
 from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.facts.annotations import annotation_names, stated_annotation
+from codemods.facts.annotations import annotation_names
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import, imports_of, resolve_relative
-from codemods.facts.lifting import Analysis
+from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import all_arguments
+from codemods.plans.annotating import annotations_of
 from codemods.plans.met import (
     known_names,
     loaded_on_the_way,
@@ -28,7 +30,7 @@ from codemods.plans.met import (
 )
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
-from codemods.rewrite.append import extended_module, made_module
+from codemods.rewrite.append import defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
 from codemods.rewrite.lift import Lift
@@ -54,6 +56,7 @@ class Request:
     strict: bool = True
     star_imported: bool = False
     overlay: Overlay = field(default_factory=Overlay)
+    annotations: Style = "inferred"
     surroundings: Surroundings | None = None
 
 
@@ -72,6 +75,7 @@ class Target:
     there: Surroundings | None = None
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
+    stated: dict[tuple[Helper, Need], ast.expr] = field(default_factory=dict)
 
     def render(self, lift: Lift) -> str:
         """The file's text.
@@ -134,6 +138,8 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                         Import(other.module, names.definition, None if alias == names.definition else alias)
                     )
                     target.needs.add(other.module)
+        known = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
+        _annotate(known, layout, decision, target)
     cycle = cycle_in({target.module: target.needs for target in made})
     if cycle:
         raise TargetError(f"{' and '.join(cycle)} would import each other; move their helpers to one file")
@@ -245,7 +251,7 @@ def _import_globals(
     runtime = set(known.read_in(helper.scope)) - passed
     for decorator in helper.node.decorator_list:
         runtime.update(node.id for node in ast.walk(decorator) if isinstance(node, ast.Name))
-    typing = annotation_names(_annotations(analysis, decision, helper))
+    typing = annotation_names(_annotations(helper))
     for name in runtime | typing:
         found = known.look_up(name)
         section = target.imports.typing if found.origin == "typing" else target.imports.runtime
@@ -255,11 +261,48 @@ def _import_globals(
             target.imports.typing.add(Import(layout.dotted(layout.rest), name))
 
 
-def _annotations(analysis: Analysis, decision: Decision, helper: Helper) -> list[ast.expr]:
-    """Annotations in a helper's text, its new parameters' included."""
-    found: list[ast.expr | None] = [
-        stated_annotation(analysis, need) for need in decision.lifting.needs[helper]
-    ]
+def _annotate(known: Annotations, layout: Layout, decision: Decision, target: Target) -> None:
+    """Choose the annotations of the new parameters, and import what they mention for type checkers."""
+    rest = layout.dotted(layout.rest)
+    taken = {target.names[helper].definition for helper in target.helpers}
+    loaded = {made.module for made in target.imports.runtime}
+    for helper in target.helpers:
+        for need in decision.lifting.needs[helper]:
+            for found in (known.of_helper(helper, need), known.fallback):
+                if found is None:
+                    continue
+                imports = known.imports(found, rest)
+                if _can_have(target, found, imports, taken):
+                    _mention(target, imports - found.imports, loaded)
+                    target.imports.typing.update(found.imports)
+                    target.stated[helper, need] = known.written(found)
+                    break
+
+
+def _mention(target: Target, imports: Collection[Import], loaded: Collection[str]) -> None:
+    """Import what the source imports too: for type checkers alone, unless the module is loaded anyway."""
+    for made in imports:
+        section = target.imports.runtime if made.module in loaded else target.imports.typing
+        section.add(made)
+
+
+def _can_have(target: Target, found: Annotation, imports: Collection[Import], taken: Collection[str]) -> bool:
+    """Whether a target can mention what an annotation does: its names mean nothing else there."""
+    if not found.names.isdisjoint(taken):
+        return False
+    have = target.imports.runtime | target.imports.typing
+    for made in imports:
+        if any(other.bound == made.bound and other != made for other in have):
+            return False
+    if target.start is None:
+        return True
+    # A file that is there gets no import that only an annotation needs.
+    return has_imports(target.start, imports) and not found.names & defined_names(target.start.tree)
+
+
+def _annotations(helper: Helper) -> list[ast.expr]:
+    """Annotations in a helper's text."""
+    found: list[ast.expr | None] = []
     for node in ast.walk(helper.node):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.extend(argument.annotation for argument in all_arguments(node.args))

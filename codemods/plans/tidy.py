@@ -129,11 +129,7 @@ class Tidy:
         return (self.layout.base, self.layout.root, self.layout.root / "src")
 
     def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
-        if path in texts:
-            return texts[path]
-        if not self.overlay.exists(path) or not path.is_file():
-            return self.overlay.made.get(path)
-        return self.overlay.data(path)
+        return texts[path] if path in texts else self.overlay.found(path)
 
     def _is_star_imported(self, source: Source) -> bool:
         listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(source.tree))

@@ -188,6 +188,8 @@ def prove_helper(
     start = len(names) - len(added)
     if start < 0 or sorted(names[start:]) != sorted(added) or any(new.args.kw_defaults[start:]):
         raise NotProven(f"{helper.name}: the added parameters are not the captures", helper)
+    if "annotations" not in flags and not all(map(_can_not_fail, new.args.kwonlyargs[start:])):
+        raise NotProven(f"{helper.name}: the annotation of an added parameter is evaluated", helper)
     del new.args.kwonlyargs[start:], new.args.kw_defaults[start:]
     for part in ("args", "decorator_list", "returns"):
         if _dumped(getattr(old, part)) != _dumped(getattr(new, part)):
@@ -207,6 +209,16 @@ def prove_helper(
     lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
     same_code(closure, lifted, frozenset(local), helper)
     return count
+
+
+def _can_not_fail(parameter: ast.arg) -> bool:
+    """Whether an annotation is none, a text, or a builtin class."""
+    match parameter.annotation:
+        case None | ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name in ("bool", "bytes", "float", "int", "str")
+    return False
 
 
 def copied(node: Node) -> Node:

@@ -39,10 +39,12 @@ def prove_all(
     rest: Source,
     moved: Mapping[Module, ast.Module],
     package: str | None,
+    added: Collection[str] = (),
 ) -> None:
     """Check new trees against the original one. Trees are used up.
 
-    ``moved`` is empty where the lifted functions stand in the rest itself.
+    ``moved`` is empty where the lifted functions stand in the rest itself; ``added`` are imports that only
+    annotations need.
 
     Raises:
         NotProven: if anything differs but the lift.
@@ -56,6 +58,7 @@ def prove_all(
         _prove_definitions(decision, names, passed, rest.tree, decision.lifted, package, counted)
         lifted = {names[helper].definition for helper in decision.lifted}
         drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in lifted)
+    drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
     _prove_rest(decision, names, passed, rest, {module.module for module in moved}, package, counted)
     for helper in decision.lifted:
         total = len(decision.lifting.analysis.uses(helper))

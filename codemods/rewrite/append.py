@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from codemods.facts.imports import Import
 from codemods.facts.source import Source
@@ -70,6 +70,12 @@ def extended_module(
     lines = [*source.lines[:at], section, *source.lines[at:]]
     text = "".join(lines).rstrip("\r\n") + newline
     return text + "".join(newline * 2 + definition for definition in definitions)
+
+
+def has_imports(source: Source, imports: Iterable[Import]) -> bool:
+    """Whether a file has some imports already."""
+    bound = _bound(source.tree)
+    return all(bound.get(made.bound) == {made} for made in imports)
 
 
 def defined_names(tree: ast.Module) -> set[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from codemods.decide.classes import Imported
 from codemods.decide.context import Context, ContextNames
-from codemods.facts.annotations import stated_annotation
-from codemods.facts.lifting import Analysis
+from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source
 from codemods.rewrite.classes import add_class, made, read_from
 from codemods.rewrite.imports import imports_on_top
@@ -17,9 +16,13 @@ from codemods.rewrite.program import Program
 
 
 def collect_captures(
-    analysis: Analysis, contexts: Sequence[tuple[Context, ContextNames]], imported: Imported
+    analysis: Analysis,
+    contexts: Sequence[tuple[Context, ContextNames]],
+    imported: Imported,
+    annotate: Callable[[Need, ast.AST], ast.expr | None],
 ) -> Program:
-    """Define the classes, make the objects and read their attributes.
+    """Define the classes, make the objects and read their attributes; ``annotate`` gives the annotations of
+    fields, where they are known where an object is made.
 
     Raises:
         TextNotPreserved: if libcst would write a touched part differently.
@@ -33,7 +36,7 @@ def collect_captures(
         lines = _making(source, context, names)
         program.before(context.at, lambda lines=lines: made(lines))  # type: ignore[misc]
         read_from(program, (use.node for use in context.reads), names.variable)
-        add_class(program, _root(context), _class(analysis, context, names, imported))
+        add_class(program, _root(context), _class(context, names, imported, annotate))
     program.insert(*imports_on_top(source, imported.missing))
     return program
 
@@ -53,7 +56,12 @@ def _making(source: Source, context: Context, names: ContextNames) -> list[str]:
     return [f"{names.variable} = {names.type_name}(", *(f"    {item}," for item in given), ")"]
 
 
-def _class(analysis: Analysis, context: Context, names: ContextNames, imported: Imported) -> list[str]:
+def _class(
+    context: Context,
+    names: ContextNames,
+    imported: Imported,
+    annotate: Callable[[Need, ast.AST], ast.expr | None],
+) -> list[str]:
     lines = [
         f"@{imported.names['dataclass']}(frozen=True, slots=True)",
         f"class {names.type_name}:",
@@ -61,7 +69,7 @@ def _class(analysis: Analysis, context: Context, names: ContextNames, imported: 
         "",
     ]
     for need in context.fields:
-        stated = stated_annotation(analysis, need)
+        stated = annotate(need, context.at)
         annotation = ast.unparse(stated) if stated is not None else imported.names["Any"]
         lines.append(f"    {need[0]}: {annotation}")
     return lines

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import libcst as cst
 
 from codemods.decide.decision import Decision
 from codemods.decide.naming import Names
-from codemods.facts.annotations import stated_annotation
 from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Need
 from codemods.facts.scopes import Use
 from codemods.rewrite.absolute import make_absolute, relative_imports
 from codemods.rewrite.deep import deep
@@ -20,6 +20,8 @@ from codemods.rewrite.depth import moved
 from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
 from codemods.rewrite.layout import NOTHING, indentation, line_limit
 from codemods.rewrite.program import Program
+
+Annotate = Callable[[Helper, Need], ast.expr | None]
 
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 
@@ -34,8 +36,11 @@ class Lift:
         package: str | None = None,
         *,
         whole: bool = False,
+        annotate: Annotate = lambda helper, need: None,
     ) -> None:
-        """Relative imports in helpers that leave the source's ``package`` are made absolute; if the ``whole``
+        """``annotate`` gives the annotations of added parameters.
+
+        Relative imports in helpers that leave the source's ``package`` are made absolute; if the ``whole``
         of it moves, in the rest too.
 
         Raises:
@@ -44,6 +49,7 @@ class Lift:
         self.lifting = decision.lifting
         self.helpers = decision.lifted
         self.names = names
+        self.annotate = annotate
         self.source = decision.lifting.tree.source
         self.width = line_limit(self.source)
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
@@ -131,7 +137,7 @@ class Lift:
         program, name = self.program, self.names[helper].definition
         new = []
         for need in self.lifting.needs[helper]:
-            stated = stated_annotation(self.lifting.analysis, need)
+            stated = self.annotate(helper, need)
             kind = None if stated is None else cst.Annotation(cst.parse_expression(ast.unparse(stated)))
             new.append(cst.Param(cst.Name(need[0]), annotation=kind))
 

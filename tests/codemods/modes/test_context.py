@@ -235,7 +235,7 @@ def test_a_helper_of_which_a_residual_stays_is_passed_its_captures(
     ran = extract(path, "--captures", "context", "--residual", "h", "--write", "--output-format", "json")
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
     assert "def _h(x, *, n):" in path.read_text()
-    assert "def _g(*, context):" in path.read_text()
+    assert "def _g(*, context" in path.read_text()
     assert execute(tmp_path, "program.py") == before
 
 

@@ -1,0 +1,1 @@
+"""What a captured variable is, as far as the program says it, and how an annotation states that."""

@@ -1,0 +1,228 @@
+"""The annotations of captures: of parameters, and of the fields of classes that hold captures.
+
+An annotation is added where it is never evaluated: under the future import, or as text.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from codemods.decide.annotate.stated import Stated
+from codemods.decide.annotate.types import ANY, LITERAL, PARAMETERS, UNION, Type
+from codemods.decide.annotate.variables import Variables
+from codemods.facts.globals import globals_of
+from codemods.facts.helpers import Helper
+from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.lifting import Analysis, Need
+from codemods.facts.scopes import Scope
+
+Style = Literal["inferred", "any", "none"]
+STYLES: tuple[Style, ...] = ("inferred", "any", "none")
+
+# Of these, a package's own name is enough to have what is below it.
+_WHOLE = ("numpy", "torch")
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An annotation in the names of the source, and what must be imported for those that it lacks."""
+
+    node: ast.expr
+    imports: frozenset[Import] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it reads."""
+        return frozenset(part.id for part in ast.walk(self.node) if isinstance(part, ast.Name))
+
+
+_NEVER_FAIL = ("bool", "bytes", "float", "int", "str")
+
+
+class _Unknown(Exception):
+    """There is no name for a type."""
+
+
+class Annotations:
+    """The annotations that captures of one file get."""
+
+    def __init__(self, analysis: Analysis, stated: Stated, style: Style) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self.stated = stated
+        self.style = style
+        self.variables = Variables(analysis, stated)
+
+    def of_helper(self, helper: Helper, need: Need) -> Annotation | None:
+        """The annotation of a capture that becomes a parameter."""
+        name, owner = need
+        at = next(
+            (
+                scope.node
+                for scope in helper.scope.ancestors()
+                if scope.parent is not None and scope.parent.frame() is owner
+            ),
+            helper.node,
+        )
+        return self.of(name, owner, at)
+
+    def of(self, name: str, owner: Scope, at: ast.AST) -> Annotation | None:
+        """The annotation of a variable as it is where a statement of its function begins."""
+        return None if self.style == "none" else self._inferred(name, owner, at)
+
+    @property
+    def fallback(self) -> Annotation | None:
+        """What stands where nothing is known."""
+        return self.anything if self.style == "any" else None
+
+    def here(self, found: Annotation | None, taken: Collection[str] = ()) -> ast.expr | None:
+        """An annotation as it can stand in the source itself, without imports that the source lacks."""
+        if found is None or found.imports or not found.names.isdisjoint(taken):
+            return None
+        return self.written(found)
+
+    def written(self, found: Annotation) -> ast.expr:
+        """An annotation as text, where it would be evaluated, unless it is a builtin alone."""
+        evaluated = "annotations" not in self.analysis.source.future_flags
+        plain = isinstance(found.node, ast.Name) and found.node.id in _NEVER_FAIL
+        return ast.Constant(ast.unparse(found.node)) if evaluated and not plain else found.node
+
+    def imports(self, found: Annotation, rest: str) -> frozenset[Import]:
+        """What a file must import to mention it; what the source defines is in ``rest`` then."""
+        made = set(found.imports)
+        lacking = {item.bound for item in found.imports}
+        package = self.stated.project.own.package
+
+        def absolute(level: int, module: str | None) -> str:
+            return resolve_relative(package, level, module)
+
+        for name in found.names - lacking:
+            known = globals_of(self.analysis).look_up(name)
+            if known.origin == "own":
+                made.add(Import(rest, name))
+            for node in known.imports:
+                made.update(imports_of(node, name, absolute))
+        return frozenset(made)
+
+    @property
+    def anything(self) -> Annotation:
+        """``Any``, by whichever name."""
+        try:
+            return self._rendered(ANY)
+        except _Unknown:
+            return Annotation(ast.Name("Any", ast.Load()), frozenset([Import("typing", "Any")]))
+
+    def _inferred(self, name: str, owner: Scope, at: ast.AST) -> Annotation | None:
+        if owner is self.tree.module:
+            kind = self.variables.of(name, owner)
+        elif owner.kind == "function":
+            kind = self.variables.type_at(name, owner, at)
+        else:
+            return None
+        if kind is None or kind.path == "None":
+            return None
+        declared = self.variables.declaration(name, owner)
+        if declared is not None and self._is_whole(declared, kind):
+            names = [part.id for part in ast.walk(declared) if isinstance(part, ast.Name)]
+            if all(self._is_known(part) for part in names):
+                return Annotation(declared)
+        try:
+            return self._rendered(kind)
+        except _Unknown:
+            return None
+
+    def _is_whole(self, declared: ast.expr, kind: Type) -> bool:
+        texts = any(isinstance(p, ast.Constant) and isinstance(p.value, str) for p in ast.walk(declared))
+        return not texts and self.stated.annotation(declared, self.stated.project.own) == kind
+
+    def _is_known(self, name: str) -> bool:
+        """Whether another file can import what a name of the source stands for."""
+        found = globals_of(self.analysis).look_up(name)
+        return found.origin in ("builtin", "import", "typing") or (
+            found.origin == "own" and found.rebound is None and found.repeated is None
+        )
+
+    # From types to names
+
+    def _rendered(self, kind: Type) -> Annotation:
+        imports: set[Import] = set()
+        return Annotation(self._node(kind, imports), frozenset(imports))
+
+    def _node(self, kind: Type, imports: set[Import]) -> ast.expr:
+        load = ast.Load()
+        if kind.path == UNION:
+            parts = [self._node(member, imports) for member in kind.args]
+            made = parts[0]
+            for part in parts[1:]:
+                made = ast.BinOp(made, ast.BitOr(), part)
+            return made
+        if kind.path == "None":
+            return ast.Constant(None)
+        if kind.path == "...":
+            return ast.Constant(...)
+        if kind.path.startswith(LITERAL):
+            return ast.parse(kind.path.removeprefix(LITERAL), mode="eval").body
+        args = [self._node(argument, imports) for argument in kind.args]
+        if kind.path == PARAMETERS:
+            return ast.List(args, load)
+        base = ast.parse(self._named(kind, imports), mode="eval").body
+        if not args:
+            return base
+        return ast.Subscript(base, args[0] if len(args) == 1 else ast.Tuple(args, load), load)
+
+    def _named(self, kind: Type, imports: set[Import]) -> str:
+        """The name by which the source knows a class, or by which it is imported."""
+        module, _, name = kind.path.rpartition(".")
+        if module == "builtins":
+            if not self.tree.is_builtin(self.tree.module, name):
+                raise _Unknown
+            return name
+        for path in dict.fromkeys((kind.path, kind.spelled)):
+            for known, prefix in self._prefixes(path):
+                return known + path.removeprefix(prefix)
+        for known in self._by_last.get(name, ()):
+            if self.stated.project.settled(self._paths[known]) == kind.path:
+                return known
+        wanted = Import(*(kind.spelled or kind.path).rpartition(".")[::2])
+        taken = (self.tree.module, wanted.bound) in self.tree.binders or hasattr(builtins, wanted.bound)
+        if not wanted.module or taken or (self.tree.module, wanted.bound) in self.tree.uses:
+            raise _Unknown
+        imports.add(wanted)
+        return wanted.bound
+
+    def _prefixes(self, path: str) -> list[tuple[str, str]]:
+        """Names of the source for a path, or for the module that has it."""
+        found = [(known, path) for known, whole in self._paths.items() if whole == path]
+        module = path.rpartition(".")[0]
+        parents = [module] + [top for top in _WHOLE if path.startswith(f"{top}.")]
+        return found + [
+            (known, parent) for parent in parents for known, whole in self._paths.items() if whole == parent
+        ]
+
+    @cached_property
+    def _paths(self) -> dict[str, str]:
+        """What the source's own imports and classes stand for."""
+        known, own = globals_of(self.analysis), self.stated.project.own
+        found = {}
+        for owner, name in self.tree.binders:
+            if owner is not self.tree.module:
+                continue
+            origin = known.look_up(name)
+            single = origin.origin == "own" and origin.rebound is None and origin.repeated is None
+            if origin.origin in ("import", "typing") or single:
+                path = own.path(ast.Name(name, ast.Load()))
+                if path is not None:
+                    found[name] = path
+        return found
+
+    @cached_property
+    def _by_last(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, path in self._paths.items():
+            found.setdefault(path.rpartition(".")[2], []).append(name)
+        return found

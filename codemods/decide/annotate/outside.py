@@ -1,0 +1,108 @@
+"""Classes and functions of other packages whose types are known without a look at them.
+
+None of the classes has type parameters; calling one gives an object of it.
+"""
+
+from __future__ import annotations
+
+from codemods.decide.annotate.types import BOOL, FLOAT, INT, STR, Type, builtin
+
+CLASSES = frozenset(
+    """
+    argparse.ArgumentParser argparse.Namespace configparser.ConfigParser datetime.date datetime.datetime
+    datetime.timedelta decimal.Decimal fractions.Fraction io.BytesIO io.StringIO logging.Formatter
+    pathlib.Path pathlib.PurePath pathlib.PurePosixPath random.Random string.Template threading.Barrier
+    threading.Condition threading.Event threading.Thread uuid.UUID
+    torch.Generator torch.device torch.amp.GradScaler torch.cuda.Event torch.cuda.Stream
+    torch.cuda.amp.GradScaler
+    torch.nn.AdaptiveAvgPool2d torch.nn.BCELoss torch.nn.BCEWithLogitsLoss torch.nn.BatchNorm1d
+    torch.nn.BatchNorm2d torch.nn.Conv1d torch.nn.Conv2d torch.nn.CrossEntropyLoss torch.nn.Dropout
+    torch.nn.Embedding torch.nn.GRU torch.nn.GELU torch.nn.KLDivLoss torch.nn.L1Loss torch.nn.LSTM
+    torch.nn.LayerNorm torch.nn.Linear torch.nn.MSELoss torch.nn.MaxPool2d torch.nn.ModuleDict
+    torch.nn.ModuleList torch.nn.MultiheadAttention torch.nn.NLLLoss torch.nn.ReLU torch.nn.Sequential
+    torch.nn.SmoothL1Loss torch.nn.Tanh torch.nn.TransformerEncoder torch.nn.TransformerEncoderLayer
+    torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
+    torch.optim.ASGD torch.optim.Adadelta torch.optim.Adagrad torch.optim.Adam torch.optim.AdamW
+    torch.optim.Adamax torch.optim.LBFGS torch.optim.NAdam torch.optim.RAdam torch.optim.RMSprop
+    torch.optim.Rprop torch.optim.SGD torch.optim.lr_scheduler.CosineAnnealingLR
+    torch.optim.lr_scheduler.ExponentialLR torch.optim.lr_scheduler.LambdaLR
+    torch.optim.lr_scheduler.MultiStepLR torch.optim.lr_scheduler.OneCycleLR
+    torch.optim.lr_scheduler.ReduceLROnPlateau torch.optim.lr_scheduler.StepLR
+    torch.utils.tensorboard.SummaryWriter
+    """.split()  # noqa: SIM905 (a word list reads better than fifty quoted lines)
+)
+CLASSES |= {
+    f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "object", "range", "str")
+}
+
+_TENSOR = Type("torch.Tensor")
+_TENSORS = """
+    arange as_tensor cat empty empty_like eye from_numpy full full_like linspace ones ones_like rand rand_like
+    randint randn randn_like randperm stack tensor zeros zeros_like
+    """.split()  # noqa: SIM905
+RESULTS: dict[str, Type] = {
+    "builtins.callable": BOOL,
+    "builtins.hasattr": BOOL,
+    "builtins.hash": INT,
+    "builtins.id": INT,
+    "builtins.isinstance": BOOL,
+    "builtins.issubclass": BOOL,
+    "builtins.len": INT,
+    "builtins.ord": INT,
+    "builtins.repr": STR,
+    "builtins.chr": STR,
+    "datetime.datetime.now": Type("datetime.datetime"),
+    "logging.getLogger": Type("logging.Logger"),
+    "os.getcwd": STR,
+    "os.getpid": INT,
+    "os.path.exists": BOOL,
+    "os.path.isdir": BOOL,
+    "os.path.isfile": BOOL,
+    "random.random": FLOAT,
+    "time.monotonic": FLOAT,
+    "time.perf_counter": FLOAT,
+    "time.perf_counter_ns": INT,
+    "time.process_time": FLOAT,
+    "time.strftime": STR,
+    "time.time": FLOAT,
+    "time.time_ns": INT,
+    "torch.cuda.device_count": INT,
+    "torch.cuda.is_available": BOOL,
+    "torch.distributed.get_rank": INT,
+    "torch.distributed.get_world_size": INT,
+} | {f"torch.{name}": _TENSOR for name in _TENSORS}
+
+# Methods, by class, of which the result is known.
+METHODS: dict[tuple[str, str], Type] = {
+    ("argparse.ArgumentParser", "parse_args"): Type("argparse.Namespace"),
+    ("builtins.str", "format"): STR,
+    ("builtins.str", "join"): STR,
+    ("builtins.str", "lower"): STR,
+    ("builtins.str", "split"): builtin("list", STR),
+    ("builtins.str", "strip"): STR,
+    ("builtins.str", "upper"): STR,
+}
+
+MODULE_CLASS = "torch.nn.Module"
+# Methods by which a module gives itself.
+GIVES_ITSELF = frozenset(
+    "bfloat16 cpu cuda double eval float half requires_grad_ to to_empty train type xpu".split()  # noqa: SIM905
+)
+
+# Decorators behind which a function returns what it says.
+TRANSPARENT = frozenset(
+    """
+    abc.abstractmethod builtins.classmethod builtins.staticmethod functools.cache functools.lru_cache
+    torch.compiler.disable torch.enable_grad torch.inference_mode torch.no_grad typing.final typing.override
+    typing_extensions.override
+    """.split()  # noqa: SIM905
+)
+PROPERTIES = frozenset(["builtins.property", "functools.cached_property", "abc.abstractproperty"])
+
+# What annotations say that is no type of a value, or means something else elsewhere.
+NO_TYPES = frozenset(
+    """
+    Annotated ClassVar Concatenate Final InitVar LiteralString Never NoReturn NotRequired ParamSpec ReadOnly
+    Required Self TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple Unpack
+    """.split()  # noqa: SIM905
+)

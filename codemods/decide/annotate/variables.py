@@ -1,0 +1,323 @@
+"""What the variables of a file's functions are, as far as every one of their bindings says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from codemods.decide.annotate.narrowing import narrowed
+from codemods.decide.annotate.stated import Stated, constant
+from codemods.decide.annotate.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    MODULE,
+    NONE,
+    STR,
+    Type,
+    agreed,
+    builtin,
+    callable_giving,
+    without_none,
+)
+from codemods.facts.lifting import Analysis
+from codemods.facts.scopes import Binder, Scope
+
+_DEPTH = 10
+_NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
+_SAME = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+_EXACT = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+
+
+class Variables:
+    """The types of variables and of the expressions that are assigned to them."""
+
+    def __init__(self, analysis: Analysis, stated: Stated) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self.stated = stated
+        self._found: dict[tuple[Scope, str], Type | None] = {}
+
+    def type_at(self, name: str, owner: Scope, at: ast.AST) -> Type | None:
+        """The type of a variable of a function where one of the function's statements begins."""
+        kind = self.of(name, owner)
+        if kind is None:
+            return None
+        binders = self._binders(name, owner)
+        return narrowed(self.analysis, name, owner, at, kind, [(b, self._given(b)) for b in binders])
+
+    def of(self, name: str, owner: Scope) -> Type | None:
+        """What all bindings of a variable agree on, or what it is declared to be."""
+        key = owner, name
+        if key not in self._found:
+            self._found[key] = None
+            self._found[key] = self._of(name, owner)
+        return self._found[key]
+
+    def declaration(self, name: str, owner: Scope) -> ast.expr | None:
+        """The annotation that declares a variable, which is not one of star arguments, or None."""
+        found = [
+            binder.node.annotation
+            for binder in self._binders(name, owner)
+            if isinstance(binder.node, (ast.arg, ast.AnnAssign)) and binder.node.annotation is not None
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _binders(self, name: str, owner: Scope) -> list[Binder]:
+        return [
+            binder
+            for binder in self.tree.binders.get((owner, name), [])
+            if not (isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del))
+        ]
+
+    def _of(self, name: str, owner: Scope) -> Type | None:
+        if owner is self.tree.module:
+            path = self.stated.project.own.path(ast.Name(name, ast.Load()))
+            imported = any(isinstance(b.node, ast.Import) for b in self._binders(name, owner))
+            return None if path is None else MODULE if imported else self.stated.thing(path)
+        if owner.kind != "function":
+            return None
+        binders = self._binders(name, owner)
+        declared = [b for b in binders if _annotation(b.node) is not None]
+        given = [self._given(b) for b in binders]
+        if not declared:
+            return agreed(given)
+        if len(declared) > 1:
+            return None
+        kind = self._declared(declared[0], owner)
+        if kind is None or any(_contradicts(kind, value) for value in given):
+            return None
+        return kind
+
+    def _declared(self, binder: Binder, owner: Scope) -> Type | None:
+        node, annotation = binder.node, _annotation(binder.node)
+        assert annotation is not None
+        for part in ast.walk(annotation):
+            if isinstance(part, ast.Name) and self.tree.owner(owner, part.id) is not self.tree.module:
+                return None
+        kind = self.stated.annotation(annotation, self.stated.project.own)
+        arguments = getattr(owner.node, "args", None)
+        if kind is None or not isinstance(node, ast.arg) or arguments is None:
+            return kind
+        if node is arguments.vararg:
+            return builtin("tuple", kind, Type("..."))
+        if node is arguments.kwarg:
+            return builtin("dict", STR, kind)
+        if _default_is_none(arguments, node) and not kind.is_optional:
+            return None
+        return kind
+
+    def _given(self, binder: Binder) -> Type | None:
+        """The type of what a binding gives a variable; of a parameter, what is declared."""
+        node, scope = binder.node, binder.scope
+        match node:
+            case ast.arg():
+                return None if node.annotation is None else self._declared(binder, scope)
+            case ast.Import():
+                return MODULE
+            case ast.FunctionDef():
+                return self._callable(node, scope)
+            case ast.AnnAssign():
+                return None if node.value is None else self.value(node.value, scope)
+            case ast.Name():
+                return self._assigned(node, scope)
+        return None
+
+    def _callable(self, node: ast.FunctionDef, scope: Scope) -> Type | None:
+        """A local function; what it returns counts where the names in that are the module's."""
+        if node.decorator_list:
+            return None
+        result = self.stated.returned(node, self.stated.project.own) if self._is_outer(node, scope) else None
+        return callable_giving(result)
+
+    def _is_outer(self, node: ast.FunctionDef, scope: Scope) -> bool:
+        """Whether the names in what a local function says that it returns are the module's."""
+        if node.returns is None:
+            return True
+        parts = list(ast.walk(node.returns))
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        texts = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
+        return not texts and all(self.tree.owner(scope, name) is self.tree.module for name in names)
+
+    def _assigned(self, node: ast.Name, scope: Scope) -> Type | None:
+        statement = self.tree.parents.get(node)
+        match statement:
+            case ast.Assign(value=value) | ast.NamedExpr(value=value):
+                return self.value(value, scope)
+            case ast.AnnAssign(value=value):
+                return None if value is None else self.value(value, scope)
+            case ast.AugAssign(op=op, value=value):
+                return self._augmented(op, self.value(value, scope))
+            case ast.For(iter=ast.Call(func=function)) if statement.target is node:
+                return INT if self._path(function, scope) == "builtins.range" else None
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return self._unpacked(elements, elements.index(node), self.tree.parents.get(statement), scope)
+        return None
+
+    def _augmented(self, op: ast.operator, kind: Type | None) -> Type | None:
+        """What a number or a text is after an augmented assignment, if it was of the same type before."""
+        if kind in (INT, FLOAT) and isinstance(op, _EXACT):
+            return kind
+        return kind if kind == STR and isinstance(op, ast.Add) else None
+
+    def _unpacked(
+        self, targets: Sequence[ast.expr], at: int, around: ast.AST | None, scope: Scope
+    ) -> Type | None:
+        if not isinstance(around, ast.Assign) or any(isinstance(t, ast.Starred) for t in targets):
+            return None
+        if isinstance(around.value, (ast.Tuple, ast.List)):
+            values = around.value.elts
+            plain = len(values) == len(targets) and not any(isinstance(v, ast.Starred) for v in values)
+            return self.value(values[at], scope) if plain else None
+        kind = self.value(around.value, scope)
+        if kind is None or kind.path != "builtins.tuple" or len(kind.args) != len(targets):
+            return None
+        return None if Type("...") in kind.args else kind.args[at]
+
+    # Expressions
+
+    def value(self, node: ast.expr, scope: Scope, depth: int = 0) -> Type | None:
+        """The type of an expression, if the program says it; of a variable, if it can't be narrowed."""
+        if depth > _DEPTH:
+            return None
+
+        def of(inner: ast.expr) -> Type | None:
+            return self.value(inner, scope, depth + 1)
+
+        match node:
+            case ast.Constant(value=value):
+                return constant(value)
+            case ast.JoinedStr():
+                return STR
+            case ast.Name(id=name):
+                return self._unnarrowed(self.of(name, self.tree.owner(scope, name)))
+            case ast.NamedExpr(value=inner):
+                return of(inner)
+            case ast.UnaryOp(op=ast.Not()):
+                return BOOL
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                kind = of(inner)
+                return kind if kind in (INT, FLOAT) else None
+            case ast.Compare(ops=ops):
+                plain = all(of(part) in (*_NUMBERS, STR) for part in (node.left, *node.comparators))
+                return BOOL if plain or all(isinstance(op, _SAME) for op in ops) else None
+            case ast.IfExp(body=body, orelse=orelse):
+                return agreed([of(body), of(orelse)])
+            case ast.BoolOp():
+                return self._either(node, [of(part) for part in node.values])
+            case ast.BinOp(left, op, right):
+                return _arithmetic(of(left), op, of(right))
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                return _display(type(node).__name__.lower(), [of(element) for element in elements])
+            case ast.Dict(keys=keys, values=values):
+                key = _alike([None if k is None else of(k) for k in keys])
+                kind = _alike([of(v) for v in values])
+                return None if key is None or kind is None else builtin("dict", key, kind)
+            case ast.Attribute(value=taken, attr=name):
+                kind = of(taken)
+                return kind and self._unnarrowed(self.stated.member(kind, name, called=False))
+            case ast.Call():
+                return self._called(node, scope, depth)
+        return None
+
+    def _unnarrowed(self, kind: Type | None) -> Type | None:
+        """A type that no test makes another; what is read may have been tested before."""
+        return kind if kind is not None and len(kind.members) == 1 and kind != NONE else None
+
+    def _either(self, node: ast.BoolOp, kinds: list[Type | None]) -> Type | None:
+        if all(kind == BOOL for kind in kinds):
+            return BOOL
+        if isinstance(node.op, ast.And) or len(kinds) != 2 or kinds[0] is None or kinds[1] is None:
+            return None
+        return agreed([without_none(kinds[0]), kinds[1]]) if kinds[0] != NONE else kinds[1]
+
+    def _called(self, node: ast.Call, scope: Scope, depth: int) -> Type | None:
+        path = self._path(node.func, scope)
+        if path is not None:
+            found = self.stated.result(path)
+            if found is not None:
+                return found
+        match node.func:
+            case ast.Name(id=name):
+                return self._local_result(name, scope)
+            case ast.Attribute(value=taken, attr=name):
+                kind = self.value(taken, scope, depth + 1)
+                return None if kind is None else self.stated.member(kind, name, called=True)
+        return None
+
+    def _local_result(self, name: str, scope: Scope) -> Type | None:
+        owner = self.tree.owner(scope, name)
+        binders = self._binders(name, owner)
+        if owner is self.tree.module or len(binders) != 1:
+            return None
+        node = binders[0].node
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list and self._is_outer(node, owner):
+            return self.stated.returned(node, self.stated.project.own)
+        return None
+
+    def _path(self, node: ast.expr, scope: Scope) -> str | None:
+        """The dotted path of an expression whose first name is the module's."""
+        first = node
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if not isinstance(first, ast.Name) or self.tree.owner(scope, first.id) is not self.tree.module:
+            return None
+        return self.stated.project.own.path(node)
+
+
+def _annotation(node: ast.AST) -> ast.expr | None:
+    return node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
+
+
+def _default_is_none(arguments: ast.arguments, node: ast.arg) -> bool:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return any(a is node and isinstance(d, ast.Constant) and d.value is None for a, d in pairs)
+
+
+def _contradicts(declared: Type, given: Type | None) -> bool:
+    """Whether a value can't be what its variable is declared to be."""
+    if given is None:
+        return False
+    plain = {*_NUMBERS, STR, NONE}
+    wide = {FLOAT: {INT, BOOL}, COMPLEX: {FLOAT, INT, BOOL}, INT: {BOOL}}
+    allowed = {*declared.members}.union(*(wide.get(member, set()) for member in declared.members))
+    if not plain.issuperset(declared.members):
+        # A class may be a base, a protocol, or an alias of anything.
+        return given == NONE and not declared.is_optional and not _may_be_none(declared)
+    return any(member in plain and member not in allowed for member in given.members)
+
+
+def _may_be_none(kind: Type) -> bool:
+    return any(member.path in ("typing.Any", "builtins.object") for member in kind.members)
+
+
+def _arithmetic(left: Type | None, op: ast.operator, right: Type | None) -> Type | None:
+    if left == STR and (isinstance(op, ast.Mod) or (isinstance(op, ast.Add) and right == STR)):
+        return STR
+    if left not in (INT, FLOAT) or right not in (INT, FLOAT):
+        return None
+    if isinstance(op, ast.Div):
+        return FLOAT
+    if isinstance(op, _EXACT):
+        return FLOAT if FLOAT in (left, right) else INT
+    return None
+
+
+def _alike(kinds: list[Type | None]) -> Type | None:
+    found = set(kinds)
+    return found.pop() if len(found) == 1 and None not in found else None
+
+
+def _display(name: str, kinds: list[Type | None]) -> Type | None:
+    known = [kind for kind in kinds if kind is not None]
+    if not known or len(known) != len(kinds) or NONE in known:
+        return None
+    if name == "tuple":
+        return builtin("tuple", *known)
+    kind = _alike(list(kinds))
+    return None if kind is None else builtin(name, kind)

@@ -1,0 +1,41 @@
+"""The annotations that captures get in the files that are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codemods.decide.annotate.annotations import Annotations, Style
+from codemods.decide.annotate.project import Module, Project
+from codemods.decide.annotate.stated import Stated
+from codemods.facts.lifting import Analysis
+from codemods.facts.loading import found_below
+from codemods.facts.surroundings import Surroundings
+from codemods.plans.modules import Layout, dotted_name, import_base
+from codemods.plans.overlay import Overlay
+
+
+def annotations_of(
+    analysis: Analysis, layout: Layout, overlay: Overlay, style: Style, around: Surroundings | None
+) -> Annotations:
+    """What is known of the captures of a file, with the project's other files as plans made them so far.
+
+    None gets an annotation where the project checks annotations when it runs.
+    """
+    if style != "none" and around is not None and around.checks_annotations:
+        style = "none"
+    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, layout, overlay, style))
+
+
+def _made(analysis: Analysis, layout: Layout, overlay: Overlay, style: Style) -> Annotations:
+    names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
+    own = Module(names[0], layout.source_package or "", analysis.source.tree)
+    bases = (layout.base, layout.root, layout.root / "src")
+    project = Project(found_below(bases, overlay.found), own, names[1:])
+    return Annotations(analysis, Stated(project), style)
+
+
+def _name(layout: Layout, path: Path) -> str:
+    try:
+        return layout.dotted(path)
+    except ValueError:
+        return dotted_name(path, import_base(path))

@@ -1,0 +1,224 @@
+"""Captures get the annotation that the program says for them, and none where it does not say one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract.conftest import Command
+
+PRELUDE = """\
+from __future__ import annotations
+import argparse, time
+from pathlib import Path
+from typing import Any, Callable, Generic, Optional, TypeVar
+import kinds
+from kinds import Config, Model, load, pair, maybe
+T = TypeVar("T")
+class Own:
+    size: int = 3
+    def twice(self) -> int:
+        return 2 * self.size
+class Bag(Generic[T]):
+    pass
+class Strange(type):
+    def __call__(cls) -> int:
+        return 3
+class Made(metaclass=Strange):
+    pass
+class Singleton:
+    def __new__(cls):
+        return Own()
+def wrapped(f):
+    return lambda: 7
+@wrapped
+def decorated() -> Own:
+    return Own()
+class Twice:
+    pass
+Twice = dict
+def keep(*given):
+    pass
+"""
+KINDS = """\
+from __future__ import annotations
+from collections.abc import Iterator
+class Base:
+    def __init__(self, width: int = 1) -> None:
+        self.width = width
+    def clone(self) -> Base:
+        return self
+class Model(Base):
+    @property
+    def depth(self) -> float:
+        return 1.0
+    @classmethod
+    def fresh(cls) -> Model:
+        return cls()
+class Config:
+    steps: int = 3
+    name: str | None = None
+def load(path: str) -> Model:
+    return Model()
+def pair() -> tuple[Model, float]:
+    return Model(), 0.5
+def maybe() -> Model | None:
+    return Model()
+def untyped():
+    return Model()
+def several() -> Iterator[int]:
+    yield 1
+"""
+
+# What stands in the outer function before the helper, which reads `x`; the annotation of `x` afterwards.
+SAID = {
+    "int": ("x = 3", "int"),
+    "float": ("x = -0.5", "float"),
+    "bool": ("x = not config", "bool"),
+    "text": ("x = f'{config}'", "str"),
+    "arithmetic": ("x = 2 * config.steps + 1", "int"),
+    "quotient": ("x = 1 / 2", "float"),
+    "items of one type": ("x = ['a', 'b']", "list[str]"),
+    "several items": ("x = 1, 'a'", "tuple[int, str]"),
+    "own class": ("x = Own()", "Own"),
+    "class of another file": ("x = Model()", "Model"),
+    "class through a module": ("x = kinds.Model()", "Model"),
+    "result": ("x = load('p')", "Model"),
+    "result through a module": ("x = kinds.several()", "Iterator[int]"),
+    "part of a result": ("_, x = pair()", "float"),
+    "optional result": ("x = maybe()", "Model | None"),
+    "method of a base": ("x = Model().clone()", "kinds.Base"),
+    "class method": ("x = Model.fresh()", "Model"),
+    "property": ("model = Model()\n    x = model.depth", "float"),
+    "field": ("x = config.steps", "int"),
+    "another variable": ("y = Model()\n    x = y", "Model"),
+    "standard library": ("x = Path('p')", "Path"),
+    "time": ("x = time.perf_counter()", "float"),
+    "arguments": ("x = argparse.ArgumentParser().parse_args([])", "argparse.Namespace"),
+    "bindings that agree": ("x = 1\n    if config:\n        x = 2", "int"),
+    "augmented": ("x = 1\n    x += 1", "int"),
+    "None or one type": ("x = None\n    if config:\n        x = Model()", "Model | None"),
+    "None no more": ("x: Model | None = None\n    x = Model()", "Model"),
+    "declared": ("x: dict[str, Any] = {}", "dict[str, Any]"),
+    "declared optional": ("x: Optional[Model] = maybe()", "Optional[Model]"),
+    "None is ruled out": ("x: Model | None = maybe()\n    if x is None:\n        return", "Model"),
+    "None is asserted away": ("x: Model | None = maybe()\n    assert x is not None", "Model"),
+    "None is replaced": ("x: Model | None = maybe()\n    if x is None:\n        x = Model()", "Model"),
+    "a test that leaves it open": (
+        "x: Model | None = maybe()\n    if x is None:\n        pass",
+        "Model | None",
+    ),
+}
+NOT_SAID = {
+    "no annotation": "x = kinds.untyped()",
+    "nothing is known of it": "x = keep",
+    "bindings that differ": "x = 1\n    if config:\n        x = 'a'",
+    "numbers that differ": "x = 1\n    if config:\n        x = 0.5",
+    "one binding unknown": "x = 1\n    if config:\n        x = keep()",
+    "only None": "x = None",
+    "an empty list": "x = []",
+    "items that differ": "x = [1, 'a']",
+    "type parameters": "x = Bag()",
+    "another metaclass": "x = Made()",
+    "another __new__": "x = Singleton()",
+    "a decorator that may change the result": "x = decorated()",
+    "a name that is bound twice": "x = Twice()",
+    "a class of the function itself": "class Local: pass\n    x = Local()",
+    "a name that means something else here": "Model = dict\n    x = Model()",
+    "an attribute that is not declared": "x = Model().width",
+    "an optional field, perhaps tested": "x = config.name",
+    "a test that narrows": "x: Model | str = Model()\n    if isinstance(x, str):\n        return",
+    "a default that the annotation denies": "keep()",
+    "asynchronous": "x = [i async for i in keep()] if 0 else keep()",
+}
+
+
+def _program(setup: str, parameters: str = "config: Config") -> str:
+    setup = setup.replace("async for", "for")
+    return PRELUDE + (
+        f"def outer({parameters}):\n    {setup}\n    def h():\n        return x\n    return h()\n"
+        "print(type(outer(Config())).__name__)\n"
+    )
+
+
+@pytest.fixture
+def annotation(tmp_path: Path, extract: Command) -> Callable[..., str | None]:
+    """Lift the helper of a program to another file; the annotation of its new parameter."""
+
+    def of(program: str, *options: str) -> str | None:
+        (tmp_path / "pyproject.toml").touch()
+        (tmp_path / "kinds.py").write_text(KINDS)
+        (tmp_path / "program.py").write_text(program)
+        ran = extract(
+            tmp_path / "program.py",
+            "--to",
+            tmp_path / "made.py",
+            "--write",
+            "--output-format",
+            "json",
+            *options,
+        )
+        assert ran.helpers["h"]["status"] == "lifted", ran.out
+        made = ast.parse((tmp_path / "made.py").read_text())
+        function = next(n for n in made.body if isinstance(n, ast.FunctionDef) and n.name == "h")
+        found = function.args.kwonlyargs[0].annotation
+        return None if found is None else ast.unparse(found)
+
+    return of
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_the_program_says(case: str, annotation: Callable[..., str | None]) -> None:
+    setup, expected = SAID[case]
+    assert annotation(_program(setup)) == expected
+
+
+@pytest.mark.parametrize("case", NOT_SAID)
+def test_nothing_is_guessed(case: str, annotation: Callable[..., str | None]) -> None:
+    parameters = "config: Config, x: Model = None" if case.startswith("a default") else "config: Config"
+    assert annotation(_program(NOT_SAID[case], parameters)) is None
+
+
+def test_any_stands_where_nothing_is_said(annotation: Callable[..., str | None]) -> None:
+    assert annotation(_program("x = keep()"), "--annotations", "any") == "Any"
+
+
+def test_none_at_all(annotation: Callable[..., str | None]) -> None:
+    assert annotation(_program("x = 3"), "--annotations", "none") is None
+
+
+def test_none_where_the_project_checks_annotations_when_it_runs(
+    tmp_path: Path, annotation: Callable[..., str | None]
+) -> None:
+    (tmp_path / "conftest.py").write_text("from beartype.claw import beartype_this_package\n")
+    assert annotation(_program("x = 3")) is None
+
+
+def test_where_annotations_are_evaluated_they_are_text(annotation: Callable[..., str | None]) -> None:
+    evaluated = _program("x = Model()").removeprefix("from __future__ import annotations\n")
+    assert annotation(evaluated) == "'Model'"
+
+
+def test_the_made_files_run(
+    tmp_path: Path, annotation: Callable[..., str | None], execute: Callable[..., str]
+) -> None:
+    """All cases in one program: it prints what it printed, and the new file loads by itself."""
+    outers = "".join(
+        f"def outer_{i}(config: Config):\n    {setup}\n    def h_{i}():\n        return x\n"
+        f"    return h_{i}()\n"
+        f"print(type(outer_{i}(Config())).__name__)\n"
+        for i, (setup, _) in enumerate(SAID.values())
+    )
+    program = _program("x = Own()") + outers
+    for text in (program, program.removeprefix("from __future__ import annotations\n")):
+        for name in ("made.py", "program.py"):
+            (tmp_path / name).unlink(missing_ok=True)
+        (tmp_path / "kinds.py").write_text(KINDS)
+        (tmp_path / "program.py").write_text(text)
+        before = execute(tmp_path, "program.py")
+        assert annotation(text) is not None
+        assert execute(tmp_path, "program.py") == before
+        execute(tmp_path, "made.py")
