@@ -39,6 +39,33 @@ def imports_of(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a file of a package imports from it: relatively, up to so many dots; none: absolutely."""
+
+    package: str = ""
+    dots: int = 0
+
+    def spelled(self, module: str) -> str:
+        """A module as an import statement of the file names it."""
+        own, wanted = self.package.split("."), module.split(".")
+        for dots in range(1, min(self.dots, len(own)) + 1 if self.package else 0):
+            base = own[: len(own) - dots + 1]
+            if wanted[: len(base)] == base:
+                return "." * dots + ".".join(wanted[len(base) :])
+        return module
+
+
+def manner_of(tree: ast.Module, package: str) -> Manner:
+    """How a file imports from its package: relatively, if it does and nothing of it absolutely."""
+    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    dots = max((node.level for node in found), default=0)
+    sibling = f"{package}."
+    if any(not n.level and f"{n.module}.".startswith(sibling) for n in found):
+        return Manner(package)
+    return Manner(package, dots)
+
+
 def resolve_relative(package: str, level: int, module: str | None) -> str:
     """The absolute name of a relative import made in a package."""
     parts = package.split(".")

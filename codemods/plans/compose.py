@@ -198,7 +198,7 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
         annotate=lambda helper, need: stated.get((helper, need)),
     )
     if decision.lifted:
-        lift.program.insert(*source_imports(analysis, decision, targets))
+        lift.program.insert(*source_imports(analysis, layout, decision, targets))
     text = lift.text()
     files = {layout.rest: text}
     trees = {}

@@ -22,12 +22,12 @@ from codemods.facts.walk import all_arguments
 from codemods.plans.compose import must_compile, reread
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
-from codemods.plans.targets import TargetError, not_hidden
+from codemods.plans.targets import TargetError, layout_section, not_hidden
 from codemods.prove.code import NotProven
 from codemods.prove.loop import Made, prove_loop
 from codemods.rewrite.append import docstring_text, made_module
 from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.layout import line_limit
+from codemods.rewrite.layout import annotation_text, line_limit
 from codemods.rewrite.loop import Loop as Taken
 from codemods.rewrite.program import TextNotPreserved
 
@@ -113,7 +113,10 @@ class _Writer:
         self.package = _package(layout)
         self.classes = (*loop.state, loop.class_)
         self.section = ImportSection(
-            (layout.root, layout.root / "src", layout.base), self.source.future_flags
+            (layout.root, layout.root / "src", layout.base),
+            self.source.future_flags,
+            manner=layout.manner(self.source, target),
+            made=[layout.dotted(layout.rest)],
         )
 
     def made(self, seams: frozenset[str]) -> LoopMade:
@@ -206,8 +209,8 @@ class _Writer:
             call = f"{', '.join(decision.returned)} = {call}"
         elif decision.returns:
             call = f"return {call}"
-        section = ImportSection(())
         module = self.layout.dotted(self.target)
+        section = layout_section(self.layout, self.source, [module])
         section.runtime.update(Import(module, name) for name in self.classes)
         return taken.rest(call, section)
 
@@ -264,7 +267,7 @@ class _Writer:
             owner = self.parts.scope if name in self.parts.names else self.analysis.tree.module
             annotation = self.annotations.of(name, owner, self.parts.loop)
             if annotation is not None and self._states(annotation, fields):
-                found[name] = ast.unparse(self.annotations.written(annotation))
+                found[name] = annotation_text(self.annotations.written(annotation))
             else:
                 found[name] = "Any"
                 self.section.runtime.add(_ANY)
@@ -311,11 +314,7 @@ class _Writer:
         newline, inner = self.newline, _INDENT * 2
         receiver = self._receiver()
         returned = ", ".join(decision.returned)
-        kind = "Any" if decision.returns or len(decision.returned) == 1 else "None"
-        if len(decision.returned) > 1:
-            kind = f"tuple[{', '.join(['Any'] * len(decision.returned))}]"
-        if kind != "None":
-            self.section.runtime.add(_ANY)
+        kind = self._result(decision)
         title = f"Run the loop; {returned} as it leaves them." if returned else "Run the loop."
         lines = [
             f"{_INDENT}def {self.loop.method}({receiver}) -> {kind}:{newline}",
@@ -325,6 +324,26 @@ class _Writer:
             path = f"{field_of(grouped[name])}.{name}" if name in grouped else name
             lines.append(f"{inner}{name} = {receiver}.{path}{newline}")
         return "".join(lines)
+
+    def _result(self, decision: LoopDecision) -> str:
+        """The annotation of what the method returns: what the function does, or the variables handed back."""
+        if not decision.returns and not decision.returned:
+            return "None"
+        parts = self.parts
+        if decision.returns:
+            stated = [self.annotations.of_result(parts.node)]
+        else:
+            at = parts.tail[0]
+            stated = [self.annotations.of(name, parts.scope, at) for name in decision.returned]
+        texts = []
+        for annotation in stated:
+            known = annotation is not None and self._states(annotation, ())
+            texts.append(ast.unparse(annotation.node) if annotation is not None and known else "Any")
+        if "Any" in texts:
+            self.section.runtime.add(_ANY)
+        kind = texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
+        quoted = "annotations" not in self.source.future_flags and set(texts) - {"Any"}
+        return annotation_text(ast.Constant(kind)) if quoted else kind
 
     def _receiver(self) -> str:
         """``self``, unless the loop means something by it."""

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from codemods.facts.imports import Manner, manner_of
+from codemods.facts.repository import package_of
+from codemods.facts.source import Source
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -41,6 +45,22 @@ class Layout:
             return None
         name = dotted_name(self.source.parent, base)
         return name or None
+
+    def package_of(self, path: Path) -> str:
+        """The package of a file that may not be there yet; empty if it is in none that is known."""
+        try:
+            return package_of(path, self.dotted(path))
+        except ValueError:
+            return ""
+
+    def manner(self, source: Source, path: Path) -> Manner:
+        """How a file that is made of the source imports from its package: as the source does, which loses its
+        own way where it goes to another place.
+        """
+        if self.rest != self.source or self.source_package is None:
+            return Manner()
+        dots = manner_of(source.tree, self.source_package).dots
+        return Manner(self.package_of(path), dots)
 
     def shown(self, path: Path) -> str:
         """A path as reports print it: relative to the root where it lies below it."""

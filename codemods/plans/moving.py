@@ -19,7 +19,7 @@ from codemods.plans.met import loaded_on_the_way, met_by_names, met_by_new_file,
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import Moved, follow_references, free_everywhere, referenced_elsewhere
-from codemods.plans.targets import not_hidden
+from codemods.plans.targets import layout_section, not_hidden
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
 from codemods.rewrite.append import Clash, extended_module, made_module
@@ -103,7 +103,9 @@ class Mover:
             path = self.request.targets[name]
             if path not in self.files:
                 roots = (self.layout.root, self.layout.root / "src", self.layout.base)
-                section = ImportSection(roots, self.source.future_flags)
+                manner = self.layout.manner(self.source, path)
+                home = self.layout.dotted(self.layout.rest)
+                section = ImportSection(roots, self.source.future_flags, manner=manner, made=[home])
                 self.files[path] = _File(path, self.layout.dotted(path), section)
             self.files[path].definitions.append(definition)
         for target in self.files.values():
@@ -210,7 +212,7 @@ class Mover:
         return self.overlay.start_of(path, self.layout.shown(path), fresh=self.layout.frozen)
 
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
-        section = ImportSection(())
+        section = layout_section(self.layout, self.source, [file.module for file in self.files.values()])
         for name in self.definitions:
             made = self._imported(name, self.files[self.request.targets[name]])
             used = self._used(name)

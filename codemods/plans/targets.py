@@ -103,6 +103,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
     """
     source = analysis.source
     roots = (layout.root, layout.root / "src", layout.base)
+    homes = [layout.dotted(layout.rest)]
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
         path = request.targets[helper]
@@ -116,7 +117,10 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 ) from None
             not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
-            section = ImportSection(roots, source.future_flags)
+            homes.append(module)
+            section = ImportSection(
+                roots, source.future_flags, manner=layout.manner(source, path), made=homes
+            )
             start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
             there = _met(layout, path, module, start, request)
             targets[path] = Target(
@@ -297,7 +301,9 @@ def _can_have(target: Target, found: Annotation, imports: Collection[Import], ta
     if target.start is None:
         return True
     # A file that is there gets no import that only an annotation needs.
-    return has_imports(target.start, imports) and not found.names & defined_names(target.start.tree)
+    return has_imports(
+        target.start, imports, target.imports.manner.package
+    ) and not found.names & defined_names(target.start.tree)
 
 
 def _annotations(helper: Helper) -> list[ast.expr]:
@@ -312,7 +318,15 @@ def _annotations(helper: Helper) -> list[ast.expr]:
     return [annotation for annotation in found if annotation is not None]
 
 
-def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Target]) -> tuple[int, str, int]:
+def layout_section(layout: Layout, source: Source, made: Sequence[str]) -> ImportSection:
+    """An empty section for what is left of a source, which imports from modules that are made."""
+    roots = (layout.root, layout.root / "src", layout.base)
+    return ImportSection(roots, manner=layout.manner(source, layout.rest), made=made)
+
+
+def source_imports(
+    analysis: Analysis, layout: Layout, decision: Decision, targets: Sequence[Target]
+) -> tuple[int, str, int]:
     """Where what is left imports the lifted functions that it calls, the text, how many statements it is.
 
     It stands after the last import before the outer function: the new files import the same modules, and so
@@ -325,7 +339,7 @@ def source_imports(analysis: Analysis, decision: Decision, targets: Sequence[Tar
         for use in decision.lifting.analysis.uses(helper)
         if decision.lifting.enclosing(use.scope) is None
     }
-    section = ImportSection(())
+    section = layout_section(layout, source, [target.module for target in targets])
     for target in targets:
         for helper in target.helpers:
             if helper in called:

@@ -120,6 +120,8 @@ def _prove_rest(
     drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
     calls = {names[helper].calls[None]: NewCall(helper, passed[helper]) for helper in decision.lifted}
     added = {(names[helper].definition, names[helper].calls[None]) for helper in decision.lifted}
+    if modules:
+        absolute(new, package)
     drop_statements(new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added))
     for tree in (old, new):
         drop_statements(tree, lambda s: isinstance(s, ast.Pass))

@@ -87,6 +87,7 @@ def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
         raise NotProven(f"{parts.node.name} has other statements than before")
     before.body[at] = after.body[at] = ast.Pass()
     names = {made.class_name, *made.groups}
+    absolute(new, made.package)
     drop_statements(
         new,
         lambda s: (
@@ -97,7 +98,6 @@ def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
         ),
     )
     absolute(old, made.package)
-    absolute(new, made.package)
     if ast.dump(old) != ast.dump(new):
         raise NotProven("what is left differs in more than the loop")
     absolute(kept, made.package)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from codemods.facts.imports import Import
+from codemods.facts.imports import Import, Manner, manner_of, resolve_relative
 from codemods.facts.source import Source
 from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
@@ -53,11 +53,12 @@ def extended_module(
         raise Clash(
             f"{source.path}: lacks `from __future__ import {', '.join(imports.future)}`, which the code needs"
         )
-    bound = _bound(source.tree)
+    package = imports.manner.package
+    bound = _bound(source.tree, package)
     for name in names:
         if name in bound:
             raise Clash(f"{source.path}: has a name {name} already")
-    missing = ImportSection(imports.roots)
+    missing = ImportSection(imports.roots, manner=manner_of(source.tree, package) if package else Manner())
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
         for item in made:
             known = bound.get(item.bound)
@@ -72,9 +73,9 @@ def extended_module(
     return text + "".join(newline * 2 + definition for definition in definitions)
 
 
-def has_imports(source: Source, imports: Iterable[Import]) -> bool:
-    """Whether a file has some imports already."""
-    bound = _bound(source.tree)
+def has_imports(source: Source, imports: Iterable[Import], package: str) -> bool:
+    """Whether a file of a package has some imports already."""
+    bound = _bound(source.tree, package)
     return all(bound.get(made.bound) == {made} for made in imports)
 
 
@@ -88,17 +89,21 @@ def top_level_names(tree: ast.Module) -> set[str]:
     return set(_bound(tree))
 
 
-def _bound(tree: ast.Module) -> dict[str, set[Import]]:
-    """Names bound by a module's top level, with the imports that bind them."""
+def _bound(tree: ast.Module, package: str = "") -> dict[str, set[Import]]:
+    """Names bound by a module's top level, with the imports that bind them; relative ones, if its package is
+    known.
+    """
     found: dict[str, set[Import]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 made = Import(alias.name, None, alias.asname)
                 found.setdefault(made.bound, set()).add(made)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+            level, module = node.level, node.module
+            whole = resolve_relative(package, level, module) if level else module or ""
             for alias in node.names:
-                made = Import(node.module or "", alias.name, alias.asname)
+                made = Import(whole, alias.name, alias.asname)
                 found.setdefault(made.bound, set()).add(made)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if node in tree.body:

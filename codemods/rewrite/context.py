@@ -11,7 +11,7 @@ from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source
 from codemods.rewrite.classes import add_class, made, read_from
 from codemods.rewrite.imports import imports_on_top
-from codemods.rewrite.layout import indentation, line_limit
+from codemods.rewrite.layout import annotation_text, indentation, line_limit
 from codemods.rewrite.program import Program
 
 
@@ -70,6 +70,6 @@ def _class(
     ]
     for need in context.fields:
         stated = annotate(need, context.at)
-        annotation = ast.unparse(stated) if stated is not None else imported.names["Any"]
+        annotation = annotation_text(stated) if stated is not None else imported.names["Any"]
         lines.append(f"    {need[0]}: {annotation}")
     return lines

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import libcst as cst
 
-from codemods.facts.imports import Import
+from codemods.facts.imports import Import, Manner
 from codemods.facts.source import Source
 from codemods.rewrite.layout import comments_above, documentation, first_row, line_limit
 
@@ -20,23 +20,32 @@ Section = tuple[int, str]
 
 @dataclass
 class ImportSection:
-    """Imports of one file, rendered in sections: standard library, others, the project's own."""
+    """Imports of one file, rendered in sections: standard library, others, the project's own, relative ones.
+
+    ``made`` are modules of the project that need not be there yet.
+    """
 
     roots: tuple[Path, ...]
     future: tuple[str, ...] = ()
     runtime: set[Import] = field(default_factory=set)
     typing: set[Import] = field(default_factory=set)
+    manner: Manner = field(default_factory=Manner)
+    made: Collection[str] = ()
 
     @cached_property
     def _own(self) -> dict[str, bool]:
         return {}
 
-    def _rank(self, module: str) -> int:
+    def rank(self, made: Import) -> int:
+        """The section that an import belongs to."""
+        module = made.module
+        if made.name is not None and self.manner.spelled(module).startswith("."):
+            return 3
         top = module.partition(".")[0]
         if top in sys.stdlib_module_names:
             return 0
         if top not in self._own:
-            self._own[top] = any(
+            self._own[top] = any(module.partition(".")[0] == top for module in self.made) or any(
                 (root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots
             )
         return 2 if self._own[top] else 1
@@ -60,8 +69,8 @@ class ImportSection:
 
     def _blocks(self, imports: set[Import], width: int) -> list[list[str]]:
         found = []
-        for rank in range(3):
-            chosen = [made for made in imports if self._rank(made.module) == rank]
+        for rank in range(4):
+            chosen = [made for made in imports if self.rank(made) == rank]
             plain = sorted(made for made in chosen if made.name is None)
             lines = [f"import {m.module}" + (f" as {m.alias}" if m.alias else "") for m in plain]
             rows: list[tuple[str, tuple[int, str, str], list[str]]] = []
@@ -71,11 +80,18 @@ class ImportSection:
                 together = [str(made.name) for made in own if made.alias is None]
                 rows += [(module, name_key(together[0]), together)] if together else []
                 rows += [(module, _import_key(m), [f"{m.name} as {m.alias}"]) for m in own if m.alias]
-            for module, _, names in sorted(rows, key=lambda row: (module_key(row[0]), row[1])):
+            rows = [(self.manner.spelled(module), key, names) for module, key, names in rows]
+            for module, _, names in sorted(rows, key=lambda row: (*_place(row[0]), row[1])):
                 lines.extend(_from(module, names, width))
             if lines:
                 found.append(lines)
         return found
+
+
+def _place(module: str) -> tuple[int, str]:
+    """The furthest package first, as import sorters put relative imports."""
+    name = module.lstrip(".")
+    return len(name) - len(module), module_key(name)
 
 
 def module_key(module: str) -> str:
@@ -166,8 +182,19 @@ def imports_among(source: Source, section: ImportSection, before: int) -> tuple[
         return last, "", 0
     count = len(ast.parse(text).body)
     described = is_described(source, 0) and last == source.tree.body[0].end_lineno
-    lead = source.newline if described else ""
+    lead = source.newline if described or _is_apart(source, section, last) else ""
     return last, lead + text + source.newline + _gap_below(source, last), count
+
+
+def _is_apart(source: Source, section: ImportSection, last: int) -> bool:
+    """Whether the imports that go below a line are of another kind than the one that ends there."""
+    above = next((s for s in source.tree.body if s.end_lineno == last), None)
+    ranks = {section.rank(made) for made in section.runtime | section.typing}
+    if not isinstance(above, (ast.Import, ast.ImportFrom)) or len(ranks) != 1:
+        return False
+    if isinstance(above, ast.ImportFrom):
+        return ranks != {3} if above.level else section.rank(Import(above.module or "", "name")) not in ranks
+    return section.rank(Import(above.names[0].name)) not in ranks
 
 
 def _gap_below(source: Source, last: int) -> str:

@@ -100,3 +100,10 @@ def comments_above(source: Source, statement: ast.stmt) -> int:
             break
         above.insert(0, cst.EmptyLine(comment=cst.Comment(line.rstrip())))
     return own_comments(above, row)
+
+
+def annotation_text(node: ast.expr) -> str:
+    """An annotation as it is written; one that is not evaluated stands in double quotes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and not set('"\\') & set(node.value):
+        return f'"{node.value}"'
+    return ast.unparse(node)

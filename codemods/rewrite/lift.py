@@ -18,7 +18,7 @@ from codemods.rewrite.absolute import make_absolute, relative_imports
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
-from codemods.rewrite.layout import NOTHING, indentation, line_limit
+from codemods.rewrite.layout import NOTHING, annotation_text, indentation, line_limit
 from codemods.rewrite.program import Program
 
 Annotate = Callable[[Helper, Need], ast.expr | None]
@@ -138,7 +138,7 @@ class Lift:
         new = []
         for need in self.lifting.needs[helper]:
             stated = self.annotate(helper, need)
-            kind = None if stated is None else cst.Annotation(cst.parse_expression(ast.unparse(stated)))
+            kind = None if stated is None else cst.Annotation(cst.parse_expression(annotation_text(stated)))
             new.append(cst.Param(cst.Name(need[0]), annotation=kind))
 
         unit = program.module_of(helper.node).default_indent

@@ -75,6 +75,16 @@ class Annotations:
         """The annotation of a variable as it is where a statement of its function begins."""
         return None if self.style == "none" else self._inferred(name, owner, at)
 
+    def of_result(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Annotation | None:
+        """What a function of the module says that it returns."""
+        stated = node.returns
+        if self.style == "none" or stated is None:
+            return None
+        parts = list(ast.walk(stated))
+        texts = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        return None if texts or not all(map(self._is_known, names)) else Annotation(stated)
+
     @property
     def fallback(self) -> Annotation | None:
         """What stands where nothing is known."""

@@ -35,10 +35,11 @@ CLASSES |= {
     f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "object", "range", "str")
 }
 
-_TENSOR = Type("torch.Tensor")
+TENSOR = Type("torch.Tensor")
 _TENSORS = """
     arange as_tensor cat empty empty_like eye from_numpy full full_like linspace ones ones_like rand rand_like
     randint randn randn_like randperm stack tensor zeros zeros_like
+    abs cos exp log matmul relu sigmoid sin sqrt tanh
     """.split()  # noqa: SIM905
 RESULTS: dict[str, Type] = {
     "builtins.callable": BOOL,
@@ -70,7 +71,7 @@ RESULTS: dict[str, Type] = {
     "torch.cuda.is_available": BOOL,
     "torch.distributed.get_rank": INT,
     "torch.distributed.get_world_size": INT,
-} | {f"torch.{name}": _TENSOR for name in _TENSORS}
+} | {f"torch.{name}": TENSOR for name in _TENSORS}
 
 # Methods, by class, of which the result is known.
 METHODS: dict[tuple[str, str], Type] = {
@@ -83,6 +84,15 @@ METHODS: dict[tuple[str, str], Type] = {
     ("builtins.str", "upper"): STR,
 }
 
+# Methods by which a tensor gives a tensor.
+TENSOR_METHODS = frozenset(
+    """
+    abs argmax argmin argsort bool ceil clamp clone contiguous cos cpu cuda cumsum detach div double
+    exp expand flatten float floor gather half index_select int log log_softmax long masked_fill
+    matmul mean mm mul neg permute pow relu repeat requires_grad_ reshape round sigmoid sin softmax
+    sqrt square squeeze std sub sum tanh to transpose unsqueeze var view view_as zero_
+    """.split()  # noqa: SIM905
+)
 MODULE_CLASS = "torch.nn.Module"
 # Methods by which a module gives itself.
 GIVES_ITSELF = frozenset(

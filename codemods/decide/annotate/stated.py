@@ -213,6 +213,8 @@ class Stated:
             known = outside.METHODS.get((kind.path, name)) if called else None
             if known is not None:
                 return known
+            if kind == outside.TENSOR:
+                return kind if called and name in outside.TENSOR_METHODS else None
             if kind.path == outside.MODULE_CLASS:
                 return own if called and name in outside.GIVES_ITSELF else None
             found = self.project.follow(kind.path)

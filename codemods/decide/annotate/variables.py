@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from codemods.decide.annotate.narrowing import narrowed
+from codemods.decide.annotate.outside import TENSOR
 from codemods.decide.annotate.stated import Stated, constant
 from codemods.decide.annotate.types import (
     BOOL,
@@ -27,6 +28,7 @@ from codemods.facts.scopes import Binder, Scope
 _DEPTH = 10
 _NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
 _SAME = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+_TENSOR_OPS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
 _EXACT = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
@@ -299,6 +301,8 @@ def _may_be_none(kind: Type) -> bool:
 def _arithmetic(left: Type | None, op: ast.operator, right: Type | None) -> Type | None:
     if left == STR and (isinstance(op, ast.Mod) or (isinstance(op, ast.Add) and right == STR)):
         return STR
+    if TENSOR in (left, right) and {left, right} <= {TENSOR, INT, FLOAT} and isinstance(op, _TENSOR_OPS):
+        return TENSOR
     if left not in (INT, FLOAT) or right not in (INT, FLOAT):
         return None
     if isinstance(op, ast.Div):

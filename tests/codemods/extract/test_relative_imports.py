@@ -1,0 +1,77 @@
+"""A file that imports from its package relatively goes on to do so, and so do the files made of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract.conftest import Command
+
+TRAIN = """\
+from __future__ import annotations
+
+import math
+
+from {sibling} import LIMIT, Thing
+
+
+def other(x: float) -> int:
+    return math.floor(x)
+
+
+def train(n: int) -> int:
+    thing = Thing()
+
+    def step(k: int) -> int:
+        return k + thing.size + LIMIT + other(1.5)
+
+    total = 0
+    for i in range(n):
+        total += step(i)
+    return total
+"""
+PLAN = """\
+version = 1
+source = "pkg/train.py"
+function = "train"
+root = "pkg"
+[[move]]
+to = "steps.py"
+names = ["step"]
+[[move]]
+to = "sub/other.py"
+names = ["other"]
+[loop]
+class = "Trainer"
+to = "trainer.py"
+"""
+
+
+def _levels(path: Path) -> set[int]:
+    """How many dots the imports of a file's package have."""
+    tree = ast.parse(path.read_text())
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {node.level for node in found if node.level or (node.module or "").startswith("pkg")}
+
+
+@pytest.mark.parametrize(("sibling", "levels"), [(".util", {1}), ("pkg.util", {0})])
+def test_files_follow_the_way_of_the_source(
+    sibling: str, levels: set[int], tmp_path: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    for folder in ("pkg", "pkg/sub"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "pkg/util.py").write_text("LIMIT = 4\n\n\nclass Thing:\n    size: int = 3\n")
+    (tmp_path / "pkg/train.py").write_text(TRAIN.format(sibling=sibling))
+    run = "-c", "import pkg.train; print(pkg.train.train(3))"
+    before = execute(tmp_path, *run)
+    ran = extract("--plan", tmp_path / "plan.toml", "--write")
+    assert ran.code == 0, ran.err
+    assert execute(tmp_path, *run) == before
+    for name in ("train.py", "steps.py", "trainer.py"):
+        assert _levels(tmp_path / "pkg" / name) == levels, name
