@@ -5,33 +5,13 @@ what depends on when it runs.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.origins import absolute
+from codemods.facts.quiet import calls_back, is_plain, makes
 
-LOUD = frozenset(
-    ["__main__", "antigravity", "idlelib", "readline", "rlcompleter", "site", "this", "turtledemo"]
-)
-# What is made by these is made of what it is given, whenever that is.
-_MAKERS = frozenset(
-    [
-        *("abc", "collections", "contextlib", "dataclasses", "decimal", "enum", "fractions", "functools"),
-        *("itertools", "math", "operator", "pathlib", "re", "string", "types", "typing"),
-        "typing_extensions",
-    ]
-)
-_BUILT = frozenset(
-    [
-        *("bool", "bytes", "classmethod", "dict", "enumerate", "float", "frozenset", "int", "len", "list"),
-        *("max", "min", "object", "property", "range", "round", "set", "sorted", "staticmethod"),
-        *("str", "sum", "super", "tuple", "type", "zip"),
-    ]
-)
-# Classes of these may be bases without anything being told of it.
-_PLAIN = (sys.stdlib_module_names - LOUD) | {"torch", "typing_extensions"}
 _ACCESSORS = ("deleter", "getter", "setter")
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
 _CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")
@@ -188,7 +168,7 @@ class Reader:
     def _quiet(self, value: ast.AST) -> bool:
         for node in ast.walk(value):
             if isinstance(node, ast.Call):
-                if not self._maker(node.func) or any(k.arg in ("key",) for k in node.keywords):
+                if not self._maker(node.func) or calls_back(self._origin(node.func), node):
                     return False
             elif isinstance(node, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)):
                 return False
@@ -203,16 +183,28 @@ class Reader:
             return True
         if not isinstance(root, ast.Name):
             return False
+        whole = self._origin(node)
         if root.id in self.origins:
-            origin = self.origins[root.id]
-            if origin.partition(".")[0] in _MAKERS or self._harmless(origin, node):
+            if makes(whole) or whole in _HARMLESS:
                 return True
+            origin = self.origins[root.id]
             return isinstance(node, ast.Attribute) and node.value is root and self.is_known(origin, "literal")
         if root.id in self.literals and isinstance(node, ast.Attribute):
             return True
         if root is node and root.id in self.classes:
             return self._record(self.classes[root.id])
-        return root.id not in self.bound and root.id in _BUILT
+        return root.id not in self.bound and makes(whole)
+
+    def _origin(self, node: ast.expr) -> str:
+        """The dotted name of what is called; empty for anything else."""
+        parts: list[str] = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        return ".".join([self.origins.get(node.id, node.id), *reversed(parts)])
 
     def _record(self, node: ast.ClassDef) -> bool:
         """Whether making an object of a class only keeps what is given."""
@@ -229,10 +221,6 @@ class Reader:
         }
         return bool(made) and not own & _HOOKS and all(map(self.plain_base, node.bases))
 
-    def _harmless(self, origin: str, node: ast.expr) -> bool:
-        whole = f"{origin}.{ast.unparse(node).partition('.')[2]}".rstrip(".")
-        return whole in _HARMLESS
-
     def plain_base(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Subscript):
             node = node.value
@@ -247,7 +235,7 @@ class Reader:
             return False
         if node.id in self.origins:
             origin = self.origins[node.id]
-            return origin.partition(".")[0] in _PLAIN or self.is_known(origin, "class")
+            return is_plain(origin) or self.is_known(origin, "class")
         return node.id not in self.bound
 
 

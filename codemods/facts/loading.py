@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.facts.acting import LOUD, Acts, Reader, Step
+from codemods.facts.acting import Acts, Reader, Step
+from codemods.facts.quiet import QUIET
 from codemods.facts.source import SourceError, decode_source
 
 # What torch loads by itself, in every version that is supported.
@@ -100,7 +101,7 @@ class Loading:
         run.loaded[module] = run.line
         if text is not None:
             self._steps(module, text, run, subject)
-        elif not is_of_torch(module) and module.partition(".")[0] not in sys.stdlib_module_names - LOUD:
+        elif not is_of_torch(module) and module.partition(".")[0] not in QUIET:
             run.add(module)
         return text
 

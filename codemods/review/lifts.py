@@ -18,9 +18,10 @@ from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import SourceError, decode_source
+from codemods.review.content import Content, Function
 from codemods.review.match import Matching
 from codemods.review.namespace import surroundings_of
-from codemods.review.normal import normalised
+from codemods.review.normal import normalised, written
 from codemods.review.report import NotLifted
 from codemods.review.shape import (
     Definition,
@@ -33,7 +34,7 @@ from codemods.review.shape import (
     with_statement,
 )
 from codemods.review.side import Side
-from codemods.review.units import Function, Unit
+from codemods.review.units import Unit
 
 # Of how many of its statements a function of another name must share with a helper to be taken for it.
 _LIKENESS = 0.6
@@ -208,14 +209,8 @@ class Lifts:
             assert isinstance(body, Function)
             body.name = _virtual(helper)
             with_parameters(body, needs)
-            unit = Unit(
-                path,
-                "function",
-                helper.qualname,
-                ast.fix_missing_locations(ast.Module([normalised(body)], [])),
-                (named(body),),
-                called=body.name,
-            )
+            node = ast.fix_missing_locations(ast.Module([normalised(body)], []))
+            unit = Unit(path, "function", helper.qualname, _content(node, body.name), (named(body),))
             file.units[body.name] = unit
             self.units.add(id(unit))
             extras[id(found[helper].head)] = needs
@@ -239,7 +234,7 @@ class Lifts:
     ) -> dict[str, tuple[list[str], frozenset[str]]]:
         """Names in a unit that mean lifted functions, with their parameters and captures."""
         found = {}
-        names = (*unit.globals, *([unit.own] if unit.own in unit.free else []))
+        names = (*unit.globals, *([unit.own] if unit.own in unit.content.free else []))
         for name in names:
             meaning = unit if name == unit.own else self._head.meaning(unit.path, name)
             if isinstance(meaning, Unit) and id(meaning) in extras:
@@ -270,7 +265,11 @@ def _in_regular_form(
         return with_statement(unit, definition)
     node = rewritten(unit.node, passing)
     assert isinstance(node, ast.Module)
-    return replace(unit, node=node, original=tuple(originals))
+    return unit.with_node(node, tuple(originals))
+
+
+def _content(node: ast.Module, name: str) -> Content:
+    return Content(lambda: node, "function", name)
 
 
 def _by_name(node: ast.AST, names: Mapping[str, str]) -> ast.AST:
@@ -337,7 +336,7 @@ class _Texts:
 
     def of(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
         if node not in self._known:
-            self._known[node] = frozenset(map(ast.dump, node.body))
+            self._known[node] = frozenset(map(written, node.body))
         return self._known[node]
 
 

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 
 from codemods.facts.loading import Loading as Others
 from codemods.facts.loading import Run
-from codemods.review.normal import normalised
-from codemods.review.side import OF_A_MODULE, QUIET, File, Outside, Side
-from codemods.review.units import Function, Unit, bound_by, for_types
-
-# What is made by these is made of what it is given, whenever that is.
-_MAKERS = frozenset(
-    [
-        *("abc", "collections", "dataclasses", "decimal", "enum", "fractions", "functools", "math"),
-        *("operator", "pathlib", "re", "string", "types", "typing", "typing_extensions"),
-    ]
-)
-_BUILT = frozenset(
-    [
-        *("bool", "bytes", "dict", "float", "frozenset", "int", "len", "list", "max", "min", "object"),
-        *("property", "range", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
-    ]
-)
-# Classes of these may be bases without anything being told of it.
-_DEEPEST = 20
-_PLAIN = frozenset([*QUIET, "torch", "typing_extensions"])
+from codemods.facts.quiet import QUIET
+from codemods.review.acts import Acting
+from codemods.review.content import Function
+from codemods.review.normal import normalised, written
+from codemods.review.side import OF_A_MODULE, File, Side
+from codemods.review.units import Unit, for_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +61,13 @@ class Operation:
 class Programs:
     """What the files of one side do when they are imported."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Side, *, in_full: bool = False) -> None:
+        """Of each name only the first statement of a file that reads it is told; ``in_full`` all of them, and
+        nothing else of what statements do.
+        """
         self.side = side
+        self._in_full = in_full
+        self._acting = Acting(side)
         self._operations: dict[str, list[Operation]] = {}
         self._imports: dict[str, list[list[Operation]]] = {}
         self._next: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
@@ -86,13 +78,18 @@ class Programs:
     def operations(self, path: str) -> list[Operation]:
         """Those of one file, in order."""
         if path not in self._operations:
-            above = {other for other in self.side.changed if path in self._reach(other)} - {path}
-            found = self._of_file(path, above, {})
-            if any(operation.early or operation.asks for operation in found):
-                # Of each statement it must be told what it reads too early.
-                found = self._of_file(path, above, None)
-            self._operations[path] = found
+            above = self._above.get(path, set()) - {path}
+            self._operations[path] = self._of_file(path, above, None if self._in_full else {})
         return self._operations[path]
+
+    @cached_property
+    def _above(self) -> dict[str, set[str]]:
+        """By file those that import it, themselves or through others."""
+        found: dict[str, set[str]] = {}
+        for other in self.side.changed:
+            for path in self._reach(other):
+                found.setdefault(path, set()).add(other)
+        return found
 
     def is_bound(self, path: str, name: str, position: int) -> bool:
         """Has a file bound a name when so many of its statements ran?"""
@@ -100,10 +97,12 @@ class Programs:
 
     def _bound_first(self, path: str) -> dict[str, int]:
         if path not in self._first:
-            first = self._first[path] = {}
-            for position, statement in enumerate(self._body(path)):
-                for name in bound_by(statement):
-                    first.setdefault(name, position)
+            places = {id(statement): position for position, statement in enumerate(self._body(path))}
+            self._first[path] = {
+                name: min(positions)
+                for name, nodes in self.side.changed[path].binders.items()
+                if (positions := [places[id(node)] for node in nodes if id(node) in places])
+            }
         return self._first[path]
 
     def _body(self, path: str) -> list[ast.stmt]:
@@ -146,7 +145,7 @@ class Programs:
             if imports[position]:
                 close(position)
                 found += imports[position]
-            if self._acts(file, statement):
+            if not self._in_full and self._acting.acts(file, statement):
                 label = statement.name if isinstance(statement, Function | ast.ClassDef) else _text(statement)
                 last = statement.end_lineno or statement.lineno
                 steps.append(Step(label, path, statement.lineno, last))
@@ -209,10 +208,7 @@ class Programs:
     def _read(self, file: File, statement: ast.stmt, seen: dict[tuple[str, str], None]) -> Iterator[TooEarly]:
         """Names of files of the change that a statement reads, and that may not be there yet."""
         last = statement.end_lineno or statement.lineno
-        own = _stored(statement)
-        waiting = [
-            (file.path, name) for name in _evaluated(statement, file.lazy_annotations) if name not in own
-        ]
+        waiting = [(file.path, name) for name in file.read_by(statement)]
         while waiting:
             pair = waiting.pop()
             if pair in seen:
@@ -246,83 +242,6 @@ class Programs:
                     owned.setdefault(str(other.owner), []).append(other)
             for other in self._owned[unit.path].get(unit.qualname, ()):
                 yield from other.globals
-
-    def _acts(self, file: File, statement: ast.stmt) -> bool:
-        """May a statement do, or depend on, something besides the names that it reads?"""
-        if isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass):
-            return False
-        if isinstance(statement, Function):
-            parts = [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
-            return any(not self._quiet(file, part) for part in (*statement.decorator_list, *parts))
-        if isinstance(statement, ast.ClassDef):
-            kept = [self._quiet(file, part) for part in statement.decorator_list]
-            kept += [self._plain_base(file, base) for base in statement.bases]
-            kept += [
-                keyword.arg == "metaclass" and self._quiet(file, keyword.value)
-                for keyword in statement.keywords
-            ]
-            return not all(kept) or any(self._acts(file, inner) for inner in statement.body)
-        if isinstance(statement, ast.Assign | ast.AnnAssign):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            value = statement.value
-            plain = all(isinstance(target, ast.Name) for target in targets)
-            return not plain or (value is not None and not self._quiet(file, value))
-        return not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-
-    def _quiet(self, file: File, value: ast.expr) -> bool:
-        """Is a value the same whenever it is worked out?"""
-        for node in ast.walk(value):
-            if isinstance(node, ast.Call | ast.Subscript | ast.Attribute):
-                made = node.func if isinstance(node, ast.Call) else node
-                root = made
-                while isinstance(root, ast.Attribute | ast.Subscript):
-                    root = root.value
-                if not isinstance(root, ast.Name) or not self._is_maker(file, root.id):
-                    return False
-            elif isinstance(node, ast.Await | ast.NamedExpr | ast.Yield) or (
-                isinstance(node, ast.Name) and node.id in file.bound_again
-            ):
-                return False
-        return True
-
-    def _is_maker(self, file: File, name: str) -> bool:
-        meaning = self.side.meaning(file.path, name)
-        if not isinstance(meaning, Outside):
-            return False
-        if meaning.what[0] == "builtin":
-            return meaning.what[1] in _BUILT
-        return meaning.what[0] == "module" and meaning.what[1].partition(".")[0] in _MAKERS
-
-    def _plain_base(self, file: File, base: ast.expr, depth: int = 0) -> bool:
-        while isinstance(base, ast.Subscript):
-            base = base.value
-        root = base
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or depth > _DEEPEST:
-            return False
-        meaning = self.side.meaning(file.path, root.id)
-        if isinstance(meaning, Unit) and meaning.kind == "class" and root is base:
-            node, there = meaning.original[0], self.side.changed[meaning.path]
-            assert isinstance(node, ast.ClassDef)
-            hooks = f"{meaning.qualname}.__init_subclass__" in there.units
-            metas = all(self._plain_meta(there, keyword) for keyword in node.keywords)
-            return not hooks and metas and all(self._plain_base(there, b, depth + 1) for b in node.bases)
-        if not isinstance(meaning, Outside):
-            return False
-        if meaning.what[0] == "builtin":
-            return True
-        return meaning.what[0] == "module" and meaning.what[1].partition(".")[0] in _PLAIN
-
-    def _plain_meta(self, file: File, keyword: ast.keyword) -> bool:
-        root = keyword.value
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        meaning = self.side.meaning(file.path, root.id) if isinstance(root, ast.Name) else None
-        outside = (
-            isinstance(meaning, Outside) and meaning.what[0] == "module" and meaning.what[1].partition(".")[0]
-        )
-        return keyword.arg == "metaclass" and outside in _PLAIN
 
 
 @dataclass(slots=True)
@@ -358,8 +277,8 @@ class Loading:
 def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
     """What the head runs in another order than the base, and names that it reads too early."""
     moved: dict[Step, None] = {}
-    early: dict[TooEarly, None] = {}
     known: set[tuple[str, str]] = set()
+    early: list[TooEarly] = []
     sides = Programs(base), Programs(head)
     for path in sorted(base.changed.keys() & head.changed.keys()):
         before, after = map(Loading, sides)
@@ -367,7 +286,7 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
         after.load(path)
         known.update((found.path, found.name) for found in before.early)
         known.update(("", found.name) for found in before.early if found.unbound)
-        early |= dict.fromkeys(after.early)
+        early += after.early
         steps = list(_moved(before.steps, after.steps))
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
@@ -375,12 +294,33 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
                 _moved(*(list(_done(loading.steps, loading.programs.side)) for loading in (before, after)))
             )
         moved |= dict.fromkeys(steps)
-    for path in sorted(head.changed.keys() - base.changed.keys()):
-        fresh = Loading(sides[1])
-        fresh.load(path)
-        early |= dict.fromkeys(found for found in fresh.early if found.unbound)
-    found = [e for e in early if (e.path, e.name) not in known and not (e.unbound and ("", e.name) in known)]
-    return list(moved), found
+    fresh = sorted(head.changed.keys() - base.changed.keys())
+    early += _unbound(sides[1], fresh)
+    if _fresh(early, known):
+        # Every statement is named that reads one of them.
+        early, told = [], Programs(head, in_full=True)
+        for path in sorted(base.changed.keys() & head.changed.keys()):
+            after = Loading(told)
+            after.load(path)
+            early += after.early
+        early += _unbound(told, fresh)
+    return list(moved), _fresh(early, known)
+
+
+def _unbound(programs: Programs, paths: Sequence[str]) -> Iterator[TooEarly]:
+    """Names that files read and nothing binds."""
+    for path in paths:
+        loading = Loading(programs)
+        loading.load(path)
+        yield from (found for found in loading.early if found.unbound)
+
+
+def _fresh(early: Sequence[TooEarly], known: Collection[tuple[str, str]]) -> list[TooEarly]:
+    return [
+        found
+        for found in dict.fromkeys(early)
+        if (found.path, found.name) not in known and not (found.unbound and ("", found.name) in known)
+    ]
 
 
 def _done(steps: Sequence[Step], side: Side) -> Iterator[Step]:
@@ -430,41 +370,5 @@ def _imports(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
                     yield from _imports(inner)
 
 
-def _evaluated(statement: ast.stmt, lazy: bool) -> Iterator[str]:
-    """Names that a statement reads when it runs, those in the functions that it makes left out."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Function):
-            waiting += [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-            if not lazy:
-                arguments = node.args
-                every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-                every += [star for star in (arguments.vararg, arguments.kwarg) if star is not None]
-                waiting += [a.annotation for a in every if a.annotation is not None]
-                waiting += [node.returns] if node.returns is not None else []
-            continue
-        if isinstance(node, ast.Lambda):
-            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-            continue
-        if isinstance(node, ast.AnnAssign) and lazy:
-            waiting += [node.target, *([node.value] if node.value else [])]
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
-        waiting.extend(ast.iter_child_nodes(node))
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """Names that a statement binds, in the body of a class too."""
-    found = set(bound_by(statement))
-    if isinstance(statement, ast.ClassDef):
-        for inner in statement.body:
-            found |= _stored(inner)
-    return found
-
-
 def _text(statement: ast.stmt) -> str:
-    return ast.dump(normalised(statement))
+    return written(normalised(statement))

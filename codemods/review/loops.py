@@ -16,12 +16,13 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.loops import Parts
 from codemods.facts.scopes import Scope
 from codemods.facts.source import SourceError, parse_source
+from codemods.review.content import Function
 from codemods.review.match import Matching
-from codemods.review.normal import normalised
+from codemods.review.normal import normalised, written
 from codemods.review.report import NotLifted
 from codemods.review.shape import Definition, rewritten, with_statement
 from codemods.review.side import Outside, Side
-from codemods.review.units import Function, Unit
+from codemods.review.units import Unit
 
 # What makes of an annotation more than a note about a field.
 _SPECIAL = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
@@ -360,7 +361,7 @@ def _names(node: ast.expr | None) -> tuple[str, ...]:
 
 
 def _head_of(statement: ast.stmt) -> str:
-    return ast.dump(normalised(statement, blocks=False))
+    return written(normalised(statement, blocks=False))
 
 
 def _virtual(name: str) -> str:

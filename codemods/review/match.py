@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from codemods.review.normal import written
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.units import Unit, imports_in
+from codemods.review.units import Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
@@ -50,11 +51,17 @@ class Matching:
         self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
         given = {id(before) for before, _ in equal}
         self._taken: set[int] = {id(after) for after in self._by_base.values()}
+        self._meant: dict[str, tuple[frozenset[str], frozenset[str]] | None] = {}
+        self._pair_unchanged()
         for rule in (
-            lambda unit: (unit.kind, unit.path, unit.qualname, unit.key),
-            lambda unit: (unit.kind, unit.qualname, unit.key),
-            lambda unit: (unit.kind, unit.name, unit.key) if unit.kind != "method" else None,
-            lambda unit: (unit.kind, unit.key) if len(unit.text) > _TELLING and not unit.owner else None,
+            lambda unit: (unit.kind, unit.path, unit.qualname, unit.content.key),
+            lambda unit: (unit.kind, unit.qualname, unit.content.key),
+            lambda unit: (unit.kind, unit.name, unit.content.key) if unit.kind != "method" else None,
+            lambda unit: (
+                (unit.kind, unit.content.key)
+                if len(unit.content.text) > _TELLING and not unit.owner
+                else None
+            ),
             lambda unit: (unit.kind, unit.path, unit.qualname),
             lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None,
         ):
@@ -88,6 +95,15 @@ class Matching:
                 self._by_base[id(unit)] = twin
                 yield unit, twin
 
+    def _pair_unchanged(self) -> None:
+        """Pair those that have their text, name and file; each of them is the only one of its name there."""
+        new = {(unit.kind, unit.path, unit.qualname): unit for unit in self.new}
+        for unit in self.gone:
+            twin = new.get((unit.kind, unit.path, unit.qualname))
+            if twin is not None and twin.content is unit.content and self._owners_agree(unit, twin):
+                self._by_base[id(unit)] = twin
+                self._taken.add(id(twin))
+
     def _pair(self, rule: Callable[[Unit], Hashable]) -> None:
         """Pair those that a rule tells apart from all others, on both sides."""
         sides = (self._sorted(self.gone, rule), self._sorted(self.new, rule))
@@ -115,10 +131,12 @@ class Matching:
         return after is None or (after.path, after.qualname) == (head.path, head.owner)
 
     def _judged(self, base: Unit, head: Unit) -> Pair:
-        if base.key != head.key:
+        if base.content is not head.content and base.content.key != head.content.key:
             return Pair(base, head, equal=False)
+        if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
+            return Pair(base, head, equal=True)
         names = [*zip(base.globals, head.globals, strict=True)]
-        names += ((name, name) for name in base.mixed if self._bound(base, head, name))
+        names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
         others = [*self._imports(base, head)]
         for before, after in names:
             meanings = self._base.meaning(base.path, before), self._head.meaning(head.path, after)
@@ -131,6 +149,38 @@ class Matching:
             elif meanings[0] == meanings[1]:
                 others += self._attributes(base, before, *meanings)
         return Pair(base, head, not others, tuple(others))
+
+    def _means_the_same(self, base: Unit, head: Unit) -> bool:
+        """Is it certain, for a text that stands in one file on both sides, without a look at its parts?"""
+        words, meant = base.content.words, self._names_meant(base.path)
+        if words is None or meant is None:
+            return False
+        other, modules = meant
+        if not words.isdisjoint(other) or any(True for _ in self._imports(base, head)):
+            return False
+        if words.isdisjoint(modules):
+            return True
+        meanings = {name: self._base.meaning(base.path, name) for name in words & modules}
+        return not any(
+            True
+            for name, meaning in meanings.items()
+            for _ in self._attributes(base, name, meaning, self._head.meaning(head.path, name))
+        )
+
+    def _names_meant(self, path: str) -> tuple[frozenset[str], frozenset[str]] | None:
+        """Names that mean another thing in a file than before, and those of modules of the tree; None if
+        that can't be told.
+        """
+        if path not in self._meant:
+            files = self._base.changed[path], self._head.changed[path]
+            bound = files[0].bound | files[1].bound
+            meanings = {n: (self._base.meaning(path, n), self._head.meaning(path, n)) for n in bound}
+            other = frozenset(name for name, pair in meanings.items() if not self.same(*pair))
+            # A private name of a class is another word in the text than in the instructions.
+            unknown = "*" in bound or any("__" in name.lstrip("_") for name in other)
+            modules = frozenset(name for name, (before, _) in meanings.items() if _is_file(before))
+            self._meant[path] = None if unknown else (other, modules - other)
+        return self._meant[path]
 
     def same(self, before: Meaning, after: Meaning) -> bool:
         """Do two names stand for one thing? Two units do if they are a pair, whether or not that is equal."""
@@ -167,7 +217,7 @@ class Matching:
 
     def _imports(self, base: Unit, head: Unit) -> Iterator[Renaming]:
         """Imports inside a unit that bring something else in the new place."""
-        for before, after in zip(imports_in([base.node]), imports_in([head.node]), strict=True):
+        for before, after in zip(base.content.imports, head.content.imports, strict=True):
             if isinstance(before, ast.ImportFrom) and isinstance(after, ast.ImportFrom):
                 where = self._module(self._base, base, before), self._module(self._head, head, after)
                 if where[0] != where[1]:
@@ -188,7 +238,7 @@ class Matching:
 
     def _attributes(self, unit: Unit, name: str, before: Meaning, after: Meaning) -> Iterator[Renaming]:
         """Names that are read from a module of the change and mean something else there now."""
-        for chain in sorted(unit.attributes.get(name, ())):
+        for chain in sorted(unit.content.attributes.get(name, ())):
             left, right, shown = before, after, name
             for attribute in chain:
                 left, right = self._base.attribute(left, attribute), self._head.attribute(right, attribute)
@@ -200,7 +250,11 @@ class Matching:
 
 def _only_noted(side: Side, unit: Unit, name: str) -> bool:
     """Does a name stand in annotations alone, which are texts when the program runs?"""
-    return side.changed[unit.path].lazy_annotations and name in unit.noted
+    return side.changed[unit.path].lazy_annotations and name in unit.content.noted
+
+
+def _is_file(meaning: Meaning) -> bool:
+    return isinstance(meaning, Outside) and meaning.what[0] == "module" and meaning.what[1].endswith(".py")
 
 
 def _noted(meaning: Meaning) -> Meaning:
@@ -208,7 +262,7 @@ def _noted(meaning: Meaning) -> Meaning:
 
 
 def _value(unit: Unit) -> str:
-    return repr([ast.dump(node.value) for node in unit.node.body if isinstance(node, ast.Assign)])
+    return repr([written(node.value) for node in unit.node.body if isinstance(node, ast.Assign)])
 
 
 def _shown(meaning: Meaning) -> str:

@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+# What may hold a statement or an annotation; everything else is shared with the original.
+_COPIED = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.arguments, ast.arg)
 
 
 def normalised(statement: Node, *, blocks: bool = True) -> Node:
     """A copy in the one form in which statements are compared; without its `blocks`, its first line alone.
 
     Annotations of parameters, results and local variables go, and docstrings. Those in a class body stay:
-    dataclasses and the like read them.
+    dataclasses and the like read them. Expressions are those of the original: they must not be changed.
     """
     if blocks:
         return _copy(statement, False)
-    made = _emptied(statement)
+    made = _shallow(statement)
+    for name in BLOCKS:
+        if name in made.__dict__:
+            setattr(made, name, [])
+    _copy_fields(made, False)
     _without_annotations(made)
-    return made
-
-
-def _emptied(node: Node) -> Node:
-    fields = {name: [] if name in BLOCKS else _value(value, False) for name, value in ast.iter_fields(node)}
-    made = type(node)(**fields)
-    ast.copy_location(made, node)
     replaced = _without_annotation(made, False)
-    assert isinstance(replaced, type(node) | ast.Assign)
+    assert isinstance(replaced, type(statement) | ast.Assign)
     return replaced  # type: ignore[return-value]
 
 
 def _copy(node: Node, in_class: bool) -> Node:
     inner = isinstance(node, ast.ClassDef) if isinstance(node, _Scope) else in_class
-    fields = {name: _value(value, inner) for name, value in ast.iter_fields(node)}
-    made = type(node)(**fields)
-    ast.copy_location(made, node)
+    made = _shallow(node)
+    _copy_fields(made, inner)
     _without_annotations(made)
     if isinstance(made, _Scope) and ast.get_docstring(made, clean=False) is not None:
         made.body = made.body[1:] or [ast.copy_location(ast.Pass(), node)]
     return _without_annotation(made, in_class)  # type: ignore[return-value]
 
 
-def _value(value: object, in_class: bool) -> object:
-    if isinstance(value, ast.AST):
-        return value if isinstance(value, ast.expr_context | ast.operator) else _copy(value, in_class)
-    return [_value(item, in_class) for item in value] if isinstance(value, list) else value
+def _shallow(node: Node) -> Node:
+    made = type(node).__new__(type(node))
+    made.__dict__.update(node.__dict__)
+    return made
+
+
+def _copy_fields(made: ast.AST, in_class: bool) -> None:
+    for name, value in made.__dict__.items():
+        if isinstance(value, list):
+            copies = [_copy(item, in_class) if isinstance(item, _COPIED) else item for item in value]
+            made.__dict__[name] = copies
+        elif isinstance(value, _COPIED):
+            made.__dict__[name] = _copy(value, in_class)
 
 
 def _without_annotations(made: ast.AST) -> None:
@@ -63,3 +71,29 @@ def _without_annotation(made: ast.AST, in_class: bool) -> ast.AST:
         made.annotation = ast.copy_location(ast.Constant(None), made)
         return made
     return ast.copy_location(ast.Assign(targets=[made.target], value=made.value), made)
+
+
+def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) -> str:
+    """A tree as a text, the same from every version of Python: as `ast.dump` of 3.11 writes it.
+
+    Each node is given to `change` before it is written.
+    """
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if change is not None:
+        node = change(node)
+    if isinstance(node, ast.Name):
+        return f"Name(id={node.id!r}, ctx={type(node.ctx).__name__}())"
+    kind, parts = type(node), []
+    for name in kind._fields:
+        value = getattr(node, name, None)
+        if value is None:
+            # Only what may be left out is left out.
+            if getattr(kind, name, ...) is not None:
+                parts.append(f"{name}=None")
+        elif isinstance(value, list):
+            if value or name != "type_params":
+                parts.append(f"{name}=[{', '.join([written(item, change) for item in value])}]")
+        else:
+            parts.append(f"{name}={written(value, change)}")
+    return f"{kind.__name__}({', '.join(parts)})"

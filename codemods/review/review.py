@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from codemods.facts.quiet import QUIET
+from codemods.review.content import Contents
 from codemods.review.lifts import Lifts
 from codemods.review.loading import Step, TooEarly, out_of_order
 from codemods.review.loops import Loops
@@ -29,7 +31,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
-from codemods.review.side import QUIET, File, Side
+from codemods.review.side import File, Side
 from codemods.review.statements import Statement, identities, identity, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing, narrowed
 from codemods.review.units import Unit
@@ -40,7 +42,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     paths = narrowed(paths, base, head)
     changed = [path for path in differing(base, head) if not paths or _below(path, paths)]
     python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
-    before, after = Side(base, python), Side(head, python)
+    contents = Contents()
+    before, after = (Side(tree, python, contents) for tree in (base, head))
     moved, early = out_of_order(before, after)
     matching = Matching(before, after)
     lifts = Lifts(before, after, matching)
@@ -73,22 +76,28 @@ class _Residue:
     def __init__(self, matching: Matching, lifted: Collection[int]) -> None:
         self._matching = matching
         self._lifted = lifted
+        self._statements: dict[int, list[Statement]] = {}
         self._gone: dict[int, list[Statement]] = {}
         self._new: dict[int, list[Statement]] = {}
         counts = [0, 0]
         for pair in matching.pairs:
             if not pair.equal:
-                sides = statements_of(pair.base), statements_of(pair.head)
+                sides = self._of(pair.base), self._of(pair.head)
                 counts = [count + len(side) for count, side in zip(counts, sides, strict=True)]
-                self._gone[id(pair.base)], self._new[id(pair.head)] = _named(pair, *unaligned(*sides))
+                self._gone[id(pair.base)], self._new[id(pair.head)] = _named(pair, sides, *unaligned(*sides))
         for unit in matching.gone:
-            self._gone[id(unit)] = statements_of(unit)
+            self._gone[id(unit)] = self._of(unit)
             counts[0] += len(self._gone[id(unit)])
         for unit in matching.new:
-            self._new[id(unit)] = statements_of(unit)
+            self._new[id(unit)] = self._of(unit)
             counts[1] += len(self._new[id(unit)])
         self.statements = (counts[0], counts[1])
         self._aligned = regrouped(list(self._gone.values()), list(self._new.values()))
+
+    def _of(self, unit: Unit) -> list[Statement]:
+        if id(unit) not in self._statements:
+            self._statements[id(unit)] = statements_of(unit)
+        return self._statements[id(unit)]
 
     def outcomes(self) -> Iterable[Outcome]:
         for pair in self._matching.pairs:
@@ -119,29 +128,29 @@ class _Residue:
         """What is left of a unit of the base (gone) or the head (new)."""
         statements = (self._gone if side == "gone" else self._new)[id(unit)]
         aligned = self._aligned[side == "new"]
-        names = identities(unit)
-        return tuple(
-            Left(s.path, s.first, s.last, identity(side, names[s]), s.text)
-            for s in statements
-            if s not in aligned
-        )
+        left = [statement for statement in statements if statement not in aligned]
+        names = identities(unit, self._of(unit)) if left else {}
+        return tuple(Left(s.path, s.first, s.last, identity(side, names[s]), s.text) for s in left)
 
 
 def _named(
-    pair: Pair, gone: list[Statement], new: list[Statement]
+    pair: Pair,
+    sides: tuple[list[Statement], list[Statement]],
+    gone: list[Statement],
+    new: list[Statement],
 ) -> tuple[list[Statement], list[Statement]]:
     """Where the text is the same and a name means something else, the statements with that name remain."""
     if not pair.other_names:
         return gone, new
     names = {renaming.name.partition(".")[0] for renaming in pair.other_names}
     return (
-        [s for s in statements_of(pair.base) if any(f"id={name!r}" in s.exact for name in names)],
-        [s for s in statements_of(pair.head) if any(f"id={name!r}" in s.exact for name in names)],
+        [s for s in sides[0] if any(f"id={name!r}" in s.exact for name in names)],
+        [s for s in sides[1] if any(f"id={name!r}" in s.exact for name in names)],
     )
 
 
 def _unit_id(*units: Unit) -> str:
-    return identity("unit", *(part for unit in units for part in (unit.kind, unit.name, unit.text)))
+    return identity("unit", *(part for unit in units for part in (unit.kind, unit.name, unit.content.text)))
 
 
 def _step(step: Step) -> Left:

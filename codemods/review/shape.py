@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
+from codemods.review.content import Function
 from codemods.review.normal import normalised
-from codemods.review.units import Function, Unit
+from codemods.review.units import Unit, in_class
 
 Definition = TypeVar("Definition", bound=ast.FunctionDef | ast.AsyncFunctionDef)
 Node = TypeVar("Node", bound=ast.AST)
@@ -129,7 +129,7 @@ def regular_call(
 
 def _may_change(name: str, call: ast.Call, unit: Unit) -> bool:
     """May a variable be bound again while the arguments of a call are worked out?"""
-    if name in unit.globals or name in unit.mixed:
+    if name in unit.globals or name in unit.content.mixed:
         return True
     if any(isinstance(node, ast.NamedExpr) and node.target.id == name for node in ast.walk(call)):
         return True
@@ -139,14 +139,9 @@ def _may_change(name: str, call: ast.Call, unit: Unit) -> bool:
 
 def with_statement(unit: Unit, statement: Function) -> Unit:
     """A unit with another statement in its place."""
-    plain = normalised(statement)
-    body: list[ast.stmt] = [plain]
-    shell = unit.node.body[0]
+    node = ast.Module([normalised(statement)], [])
     if unit.kind == "method":
+        [shell] = unit.node.body
         assert isinstance(shell, ast.ClassDef)
-        made = ast.ClassDef(name=shell.name, bases=[], keywords=[], body=body, decorator_list=[])
-        if hasattr(shell, "type_params"):
-            made.type_params = []  # type: ignore[attr-defined]
-        body = [made]
-    node = ast.fix_missing_locations(ast.Module(body, []))
-    return replace(unit, node=node, original=(statement,))
+        node = in_class(shell, node.body[0])
+    return unit.with_node(ast.fix_missing_locations(node), (statement,))

@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from codemods.facts.source import statements_in
+from codemods.review.content import Chains, Contents, attributes_in, imports_in
+from codemods.review.lines import Lines
 from codemods.review.namespace import Replacements
+from codemods.review.normal import written
+from codemods.review.reads import read_by
 from codemods.review.trees import Tree
 from codemods.review.units import (
     PLACED,
-    Chains,
     Unit,
-    attributes_in,
     binders_of,
     bound_by,
     for_types,
-    imports_in,
     units_of,
 )
 
-# Modules whose import changes nothing that another import could see.
-QUIET = frozenset(sys.stdlib_module_names) - {"antigravity", "this"}
 # Names of a module that say which module it is.
 OF_A_MODULE = frozenset(
     ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
@@ -62,8 +62,9 @@ Meaning = Unit | Outside | Unknown | Typed
 class File:
     """A file that parses."""
 
-    def __init__(self, path: str, data: bytes) -> None:
+    def __init__(self, path: str, data: bytes, contents: Contents) -> None:
         self.path = path
+        self._data, self._contents = data, contents
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(data)
@@ -76,7 +77,8 @@ class File:
     @cached_property
     def units(self) -> dict[str, Unit]:
         """Its units by their names."""
-        return {unit.qualname: unit for unit in units_of(self.path, self.tree, self.binders)}
+        units = units_of(self.path, self.tree, self.binders, self.lines, self._contents)
+        return {unit.qualname: unit for unit in units}
 
     @cached_property
     def imported(self) -> dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]]:
@@ -92,10 +94,22 @@ class File:
         """Chains of attributes that it reads from names."""
         return attributes_in(self.tree)
 
+    @cached_property
+    def lines(self) -> Lines:
+        """The texts of its statements."""
+        return Lines(self._data)
+
+    def read_by(self, statement: ast.stmt) -> tuple[str, ...]:
+        """Names that a statement of it reads when it runs, and does not bind."""
+        key = (self.lines.of(statement), self.lazy_annotations)
+        if key not in self._contents.read:
+            self._contents.read[key] = read_by(statement, self.lazy_annotations)
+        return self._contents.read[key]
+
     def bindings(self, name: str) -> tuple[str, ...]:
         """What binds a name, as texts."""
         if name not in self._bindings:
-            self._bindings[name] = tuple(map(ast.dump, self.binders[name]))
+            self._bindings[name] = tuple(map(written, self.binders[name]))
         return self._bindings[name]
 
     @cached_property
@@ -111,7 +125,9 @@ class File:
     @cached_property
     def rebound(self) -> frozenset[str]:
         """Names of the module that functions bind."""
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Global))
+        if b"global" not in self._data and self._data.isascii():
+            return frozenset()
+        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.Global))
         return frozenset(name for node in nodes for name in node.names)
 
     @cached_property
@@ -128,7 +144,7 @@ class File:
                 return frozenset(ast.literal_eval(values[0]))
         return frozenset(name for name in self.bound if not name.startswith("_") or "__all__" in self.bound)
 
-    @property
+    @cached_property
     def lazy_annotations(self) -> bool:
         """Are annotations not worked out when functions are defined?"""
         return sys.version_info >= (3, 14) or any(
@@ -147,11 +163,13 @@ class File:
 class Side:
     """The files of one tree that differ from the other's; those that names lead to are read when needed."""
 
-    def __init__(self, tree: Tree, changed: Iterable[str]) -> None:
+    def __init__(self, tree: Tree, changed: Iterable[str], contents: Contents) -> None:
+        """`contents` are those of both sides."""
         self.tree = tree
+        self._contents = contents
         self.unreadable: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
-        self.changed = {path: file for path in changed if (file := self._file(path)) is not None}
+        self.changed = {path: file for path in changed if (file := self.file(path)) is not None}
 
     def units(self) -> list[Unit]:
         """Units of all files that differ."""
@@ -159,7 +177,7 @@ class Side:
 
     def meaning(self, path: str, name: str, depth: int = 0) -> Meaning:
         """What a name means in a module: it is followed through imports."""
-        file = self._file(path)
+        file = self.file(path)
         if file is None or depth > _LONGEST_CHAIN:
             return Unknown(f"{path} can't be read")
         if name not in file.bound and path in self.changed and name in file.units:
@@ -208,7 +226,7 @@ class Side:
         found = self.tree.module(where) if where is not None else None
         if where is None or found is None:
             return Outside(("module", str(where), alias.name))
-        inner = self._file(found)
+        inner = self.file(found)
         if inner is None:
             return Unknown(f"{found} can't be read")
         if alias.name in inner.bound:
@@ -217,7 +235,7 @@ class Side:
 
     def cells(self, path: str, name: str, depth: int = 0) -> list[tuple[str, str]]:
         """The variables of modules through which a name is read, the nearest first."""
-        file = self._file(path)
+        file = self.file(path)
         found = [(path, name)]
         if file is None or depth > _LONGEST_CHAIN:
             return found
@@ -230,7 +248,7 @@ class Side:
 
     def is_rebound(self, path: str, name: str) -> bool:
         """Does a function of the module bind a name of it?"""
-        file = self._file(path)
+        file = self.file(path)
         return file is not None and name in file.rebound
 
     @cached_property
@@ -247,7 +265,7 @@ class Side:
         if not isinstance(meaning, Outside) or meaning.what[0] != "module":
             return Outside(("attribute",))
         path = meaning.what[1]
-        file = self._file(path) if path.endswith(".py") else None
+        file = self.file(path) if path.endswith(".py") else None
         if file is None or name in file.bound:
             return self.meaning(path, name) if file is not None else Outside(("attribute", path, name))
         folder = path.removesuffix("__init__.py").removesuffix(".py").rstrip("/")
@@ -274,7 +292,7 @@ class Side:
 
     def names_used(self, path: str) -> set[tuple[str, str]]:
         """What a file takes from modules of the tree, by import or as an attribute: paths and names."""
-        file = self._file(path)
+        file = self.file(path)
         if file is None:
             return set()
         found: set[tuple[str, str]] = set()
@@ -295,7 +313,8 @@ class Side:
                 yield meaning.what[1], attribute
             meaning = self.attribute(meaning, attribute)
 
-    def _file(self, path: str) -> File | None:
+    def file(self, path: str) -> File | None:
+        """A file of the tree, if it is there and parses."""
         if path not in self._files:
             self._files[path] = self._read(path)
         return self._files[path]
@@ -304,7 +323,7 @@ class Side:
         if path not in self.tree.identities:
             return None
         try:
-            return File(path, self.tree.read(path))
+            return File(path, self.tree.read(path), self._contents)
         except SyntaxError as error:
             self.unreadable[path] = f"line {error.lineno}: {error.msg}"
         except (ValueError, RecursionError, MemoryError) as error:

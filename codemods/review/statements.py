@@ -9,29 +9,35 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property
 
-from codemods.review.normal import BLOCKS, normalised
-from codemods.review.units import Function, Unit
+from codemods.review.content import Function
+from codemods.review.lines import begin
+from codemods.review.normal import BLOCKS, normalised, written
+from codemods.review.units import Unit
 
 # Fewer statements in a row stand somewhere else by chance.
 _SHORTEST_RUN = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
-    """A statement without its blocks: lines of its file, how deep it stands, what it does.
-
-    `loose` is the same for `self.x` and `x`, and where an argument is passed on under its own name or is not.
-    """
+    """A statement without its blocks: lines of its file, how deep it stands, what it does."""
 
     path: str
     first: int
     last: int
     depth: int
     exact: str
-    loose: str
     owner: str
     node: ast.AST | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def loose(self) -> str:
+        """The same for `self.x` and `x`, and where an argument is passed on under its own name or is not."""
+        if not isinstance(self.node, ast.stmt):
+            return self.exact
+        return written(_first_line(self.node, self.depth), _loose)
 
     @property
     def text(self) -> str:
@@ -46,11 +52,10 @@ def statements_of(unit: Unit) -> list[Statement]:
     return [statement for node in unit.original for statement in _walk(unit, node, 0)]
 
 
-def identities(unit: Unit) -> dict[Statement, str]:
-    """A name of each statement that stays when the unit moves or is reformatted: what it does, in which unit,
-    between which others.
+def identities(unit: Unit, statements: Sequence[Statement]) -> dict[Statement, str]:
+    """A name of each statement of a unit that stays when the unit moves or is reformatted: what it does, in
+    which unit, between which others.
     """
-    statements = statements_of(unit)
     texts = ["", *(statement.exact for statement in statements), ""]
     times: Counter[tuple[str, ...]] = Counter()
     found: dict[Statement, str] = {}
@@ -68,20 +73,16 @@ def identity(*parts: str) -> str:
 def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
     if unit.kind == "class" and depth == 1 and isinstance(node, Function):
         return
-    plain = normalised(node, blocks=False)
     blocks = [(name, getattr(node, name)) for name in BLOCKS if getattr(node, name, None)]
-    if isinstance(plain, Function | ast.ClassDef) and depth == 0:
-        plain.name = ""
     if not _says_nothing(node):
         last = max(node.lineno, min((_begin(inner[0]) for _, inner in blocks), default=_end(node) + 1) - 1)
-        exact = ast.dump(plain)
-        loose = ast.dump(_Loose().visit(plain))
-        yield Statement(unit.path, _begin(node), last, depth, exact, loose, unit.qualname, node)
+        exact = written(_first_line(node, depth))
+        yield Statement(unit.path, _begin(node), last, depth, exact, unit.qualname, node)
     for name, inner in blocks:
         # What stands under `else` is not what stands under `if`.
         if name in ("orelse", "finalbody"):
             line = _begin(inner[0])
-            yield Statement(unit.path, line, line, depth + 1, name, name, unit.qualname)
+            yield Statement(unit.path, line, line, depth + 1, name, unit.qualname)
         for child in inner:
             if isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from _clause(unit, child, depth + 1)
@@ -91,8 +92,8 @@ def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
 
 def _clause(unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int) -> Iterator[Statement]:
     line = _begin(clause)
-    text = ast.dump(normalised(clause, blocks=False))
-    yield Statement(unit.path, line, line, depth, text, text, unit.qualname, clause)
+    text = written(normalised(clause, blocks=False))
+    yield Statement(unit.path, line, line, depth, text, unit.qualname, clause)
     for child in clause.body:
         yield from _walk(unit, child, depth + 1)
 
@@ -102,33 +103,37 @@ def _says_nothing(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
+def _first_line(node: ast.stmt, depth: int) -> ast.stmt:
+    plain = normalised(node, blocks=False)
+    if isinstance(plain, Function | ast.ClassDef) and depth == 0:
+        plain.name = ""
+    return plain
+
+
 def _begin(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
     if isinstance(node, ast.match_case):
         return node.pattern.lineno
-    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return begin(node)[0] if isinstance(node, ast.stmt) else node.lineno
 
 
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-class _Loose(ast.NodeTransformer):
+def _loose(node: ast.AST) -> ast.AST:
     """`self.x` as `x`; no `x=x` among the arguments of a call."""
+    if isinstance(node, ast.Attribute):
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        return ast.Name(id=node.attr, ctx=node.ctx) if own else node
+    if isinstance(node, ast.Call) and node.keywords:
+        kept = [keyword for keyword in node.keywords if not _passed_on(keyword)]
+        return ast.Call(node.func, node.args, kept)
+    return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            return ast.Name(id=node.attr, ctx=node.ctx)
-        return self.generic_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        node.keywords = [
-            keyword
-            for keyword in node.keywords
-            if not (isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg)
-        ]
-        return node
+def _passed_on(keyword: ast.keyword) -> bool:
+    value = _loose(keyword.value)
+    return isinstance(value, ast.Name) and value.id == keyword.arg
 
 
 def unaligned(

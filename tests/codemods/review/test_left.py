@@ -44,6 +44,7 @@ def train(model, data, rate):
     return seen
 """
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
 CASES: dict[str, tuple[Files, Files]] = {
     "a name that means another constant in the new place": (
         {"a.py": "scale = 1\n" + BODY},
@@ -149,6 +150,30 @@ CASES: dict[str, tuple[Files, Files]] = {
     "module statements in another order": (
         {"a.py": "import torch\ntorch.manual_seed(1)\nw = torch.rand(3)\n"},
         {"a.py": "import torch\nw = torch.rand(3)\ntorch.manual_seed(1)\n"},
+    ),
+    "a value of a list before it is filled": (
+        {"a.py": "rows = []\nrows.append(1)\ncount = len(rows)\n"},
+        {"a.py": "rows = []\ncount = len(rows)\nrows.append(1)\n"},
+    ),
+    "a copy of a table before it is filled": (
+        {"a.py": "rows = {}\nrows.update(x=1)\nown = {**rows}\n"},
+        {"a.py": "rows = {}\nown = {**rows}\nrows.update(x=1)\n"},
+    ),
+    "calls of what reduce is given, in another order": (
+        {"a.py": FOLDED + "x = reduce(f, [1, 2])\ny = reduce(f, [3, 4])\n"},
+        {"a.py": FOLDED + "y = reduce(f, [3, 4])\nx = reduce(f, [1, 2])\n"},
+    ),
+    "sorted by what keeps count, in another order": (
+        {"a.py": FOLDED + "x = sorted([1, 2], key=f)\ny = sorted([3, 4], key=f)\n"},
+        {"a.py": FOLDED + "y = sorted([3, 4], key=f)\nx = sorted([1, 2], key=f)\n"},
+    ),
+    "a method of a builtin class that changes its argument": (
+        {"a.py": "rows = []\nx = list.append(rows, 1)\ny = list.append(rows, 2)\n"},
+        {"a.py": "rows = []\ny = list.append(rows, 2)\nx = list.append(rows, 1)\n"},
+    ),
+    "a decimal context before what it rounds": (
+        {"a.py": "import decimal\na = decimal.setcontext(decimal.Context(3))\nb = print(1)\n"},
+        {"a.py": "import decimal\nb = print(1)\na = decimal.setcontext(decimal.Context(3))\n"},
     ),
     "a module that runs now": ({"a.py": "x = 1\n"}, {"a.py": "import patches\nx = 1\n"}),
     "a local name that hides the module's": (

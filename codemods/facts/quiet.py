@@ -1,0 +1,100 @@
+"""What only makes a value of what it is given, and classes that can be bases without more being done.
+
+What is not listed may act: it may change something, read what others change, or call what it is given.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+# Modules of the standard library that do something that is seen when they are loaded.
+LOUD = frozenset(
+    ["__main__", "antigravity", "idlelib", "readline", "rlcompleter", "site", "this", "turtledemo"]
+)
+QUIET = sys.stdlib_module_names - LOUD
+_PLAIN = QUIET | {"torch", "typing_extensions"}
+# Modules whose functions and classes make values, and those of their names that do more.
+_MAKERS: dict[str, frozenset[str]] = {
+    "abc": frozenset(),
+    "collections": frozenset(),
+    "collections.abc": frozenset(),
+    "dataclasses": frozenset(["make_dataclass", "replace"]),
+    "decimal": frozenset(["getcontext", "localcontext", "setcontext"]),
+    "enum": frozenset(),
+    "fractions": frozenset(),
+    "functools": frozenset(["reduce"]),
+    "itertools": frozenset(),
+    "math": frozenset(),
+    "operator": frozenset(
+        [
+            *("call", "delitem", "setitem"),
+            *("iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow"),
+            *("irshift", "isub", "itruediv", "ixor"),
+        ]
+    ),
+    "re": frozenset(["purge", "sub", "subn"]),
+    "string": frozenset(),
+    "types": frozenset(["new_class", "prepare_class", "resolve_bases"]),
+    "typing": frozenset(["get_type_hints"]),
+    "typing_extensions": frozenset(["get_type_hints"]),
+}
+_SINGLE = frozenset(
+    [
+        *("contextlib.AbstractAsyncContextManager", "contextlib.AbstractContextManager"),
+        *("contextlib.ContextDecorator", "contextlib.asynccontextmanager", "contextlib.contextmanager"),
+        *("contextlib.nullcontext", "contextlib.suppress"),
+        *("pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath", "pathlib.PureWindowsPath"),
+    ]
+)
+_BUILT = frozenset(
+    [
+        *("bool", "bytes", "classmethod", "dict", "enumerate", "float", "frozenset", "int", "len", "list"),
+        *("max", "min", "object", "property", "range", "round", "set", "sorted", "staticmethod"),
+        *("str", "sum", "super", "tuple", "type", "zip"),
+        *("bytes.fromhex", "dict.fromkeys", "float.fromhex", "int.from_bytes", "str.maketrans"),
+    ]
+)
+# Those of them whose answer holds nothing that can be changed, if what they are given does not.
+LASTING = frozenset(
+    [
+        *("bool", "bytes", "float", "frozenset", "int", "len", "max", "min", "range", "round", "str", "sum"),
+        *("tuple", "re.compile", "pathlib.Path", "pathlib.PurePath", "pathlib.PurePosixPath"),
+    ]
+)
+# These keep what they are given as it is.
+KEEPING = frozenset(
+    [
+        *("classmethod", "property", "staticmethod", "dataclasses.field", "functools.partial"),
+        *("functools.partialmethod", "functools.wraps", "types.MappingProxyType", "types.SimpleNamespace"),
+        *("typing.NewType", "typing.TypeVar", "typing.cast"),
+    ]
+)
+
+
+def makes(name: str) -> bool:
+    """Does a call of it make a value of its arguments and nothing else?
+
+    `name` is dotted from the module that has it; a builtin stands alone.
+    """
+    module, _, last = name.rpartition(".")
+    if module in _MAKERS:
+        return last not in _MAKERS[module]
+    return name in _BUILT or name in _SINGLE
+
+
+def calls_back(name: str, call: ast.Call) -> bool:
+    """Does a call of a maker call what it is given, or make a class?"""
+    if name == "type":
+        return len(call.args) != 1 or bool(call.keywords)
+    return any(keyword.arg in ("key", None) for keyword in call.keywords)
+
+
+def is_constant_of(name: str) -> bool:
+    """Is a dotted name one of a maker's module, of which an attribute is read?"""
+    return name.partition(".")[0] in _MAKERS or name.partition(".")[0] in ("contextlib", "pathlib")
+
+
+def is_plain(name: str) -> bool:
+    """May a class of this dotted name be a base, and nothing more is done than to make the class?"""
+    return name.partition(".")[0] in _PLAIN

@@ -1,0 +1,255 @@
+"""What a unit does, worked out once for all units that say the same, on either side and in any file."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import re
+import types
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from codemods.review.normal import written
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Chains = Mapping[str, frozenset[tuple[str, ...]]]
+# Stands in a text that is not that of the file, and in no source.
+UNKNOWN = "\0"
+# What stands in a node and holds none.
+_LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store])
+# By operation: its ending, and how many bits of its argument say something else than the name.
+_ENDINGS = {
+    number: (ending, 1 if name == "LOAD_GLOBAL" else 0)
+    for name, number in dis.opmap.items()
+    for ending in ("_GLOBAL", "_NAME")
+    if name.endswith(ending)
+}
+_LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in _ENDINGS) + b"]", re.DOTALL)
+_WORD = re.compile(r"\w+")
+
+
+class Content:
+    """The statements of a unit, without comments, annotations and docstrings.
+
+    `text` is how they stand in a file, where that is known: all that is in it is in there, and more.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], ast.Module],
+        kind: str,
+        own: str | None,
+        owner: str | None = None,
+        class_names: frozenset[str] = frozenset(),
+        text: str | None = None,
+    ) -> None:
+        self._make, self.text_in_file = make, text
+        self.kind, self.own, self.owner, self.class_names = kind, own, owner, class_names
+
+    @cached_property
+    def node(self) -> ast.Module:
+        """It as a module of its own."""
+        return self._make()
+
+    @cached_property
+    def words(self) -> frozenset[str] | None:
+        """All names that may be in it; None if that can't be told from its text."""
+        text = self.text_in_file
+        return frozenset(_WORD.findall(text)) if text is not None and text.isascii() else None
+
+    @cached_property
+    def _read(self) -> _Names:
+        return _names(compile(self.node, "<unit>", "exec", dont_inherit=True))
+
+    @cached_property
+    def free(self) -> frozenset[str]:
+        """Names that it reads from its module and nowhere else."""
+        return (self._read.globally | (self._read.by_name - self.class_names)) - self._read.local
+
+    @cached_property
+    def globals(self) -> tuple[str, ...]:
+        """Names that it reads from its module, in the order of the text, its own left out."""
+        free = self.free - {self.own} if self.kind in ("function", "class") else self.free
+        found = (node.id for node in walk(self.node) if isinstance(node, ast.Name) and node.id in free)
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def noted(self) -> frozenset[str]:
+        """Names that stand in annotations of fields and nowhere else."""
+        notes = [node.annotation for node in walk(self.node) if isinstance(node, ast.AnnAssign)]
+        if not notes:
+            return frozenset()
+        inside = [inner.id for note in notes for inner in walk(note) if isinstance(inner, ast.Name)]
+        every = Counter(node.id for node in walk(self.node) if isinstance(node, ast.Name))
+        return frozenset(name for name, count in Counter(inside).items() if every[name] == count)
+
+    @cached_property
+    def mixed(self) -> frozenset[str]:
+        """Names that are the module's in one of its scopes, and a local one or its class's in another."""
+        read = self._read
+        return frozenset((read.globally & read.local) | (read.by_name & (read.local | self.class_names)))
+
+    @cached_property
+    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """The imports in it."""
+        if self.words is not None and "import" not in self.words:
+            return ()
+        return tuple(imports_in([self.node]))
+
+    @cached_property
+    def attributes(self) -> Chains:
+        """Chains of attributes that it reads from names."""
+        return attributes_in(self.node)
+
+    @cached_property
+    def text(self) -> str:
+        """Everything that it does, with its names as they are."""
+        return written(self.node)
+
+    @cached_property
+    def key(self) -> str:
+        """What it does, its own name and those of its module as numbers: equal keys, equal instructions."""
+        slots = {name: f"<{number}>" for number, name in enumerate(self.globals)}
+        if self.kind in ("function", "class") and self.own in self.free:
+            slots[self.own or ""] = "<own>"
+        parts: list[str] = []
+        _write(self.node, slots, self.own, parts)
+        mangled = "__" in self.text and self.owner is not None
+        return "".join([*parts, *sorted(self.mixed), self.owner if mangled and self.owner else ""])
+
+
+class Contents:
+    """Contents by what they say."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Content] = {}
+        # What statements read, by their texts and whether annotations are texts, too.
+        self.read: dict[tuple[str, bool], tuple[str, ...]] = {}
+
+    def of(
+        self,
+        make: Callable[[], ast.Module],
+        kind: str,
+        name: str,
+        texts: tuple[str, ...],
+        owner: str | None = None,
+        class_names: frozenset[str] = frozenset(),
+    ) -> Content:
+        """The content of a unit of that name whose parts stand in its file as `texts`."""
+        key = (kind, name, owner, class_names, texts)
+        if key not in self._known:
+            own = None if kind == "method" else name
+            text = "\n".join(texts)
+            self._known[key] = Content(make, kind, own, owner, class_names, None if UNKNOWN in text else text)
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names that functions look up in their module, those that a module or class looks up, and local ones."""
+
+    globally: frozenset[str]
+    by_name: frozenset[str]
+    local: frozenset[str]
+
+
+def _names(code: types.CodeType) -> _Names:
+    found = {"_GLOBAL": set[str](), "_NAME": set[str]()}
+    for ending, name in looked_up(code):
+        found[ending].add(name)
+    made = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return _Names(
+        frozenset(found["_GLOBAL"]).union(*(inner.globally for inner in made)),
+        frozenset(found["_NAME"]).union(*(inner.by_name for inner in made)),
+        frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars)).union(*(n.local for n in made)),
+    )
+
+
+def looked_up(code: types.CodeType) -> Iterator[tuple[str, str]]:
+    """The names that a code object's instructions `..._GLOBAL` and `..._NAME` have, each with that ending."""
+    raw = code.co_code
+    operations = raw[::2]
+    for found in _LOOKS_UP.finditer(operations):
+        at = found.start()
+        index, shift = raw[2 * at + 1], 8
+        while at and operations[at - 1] == dis.EXTENDED_ARG:
+            at -= 1
+            index |= raw[2 * at + 1] << shift
+            shift += 8
+        ending, shared = _ENDINGS[operations[found.start()]]
+        yield ending, code.co_names[index >> shared]
+
+
+def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str]) -> None:
+    if isinstance(node, ast.Name):
+        parts.append(f"Name({slots.get(node.id, repr(node.id))},{type(node.ctx).__name__})")
+    elif isinstance(node, ast.ImportFrom):
+        # Where from is not said by the text alone: a relative import depends on the file.
+        parts.append(f"from({[(alias.name, alias.asname) for alias in node.names]})")
+    elif isinstance(node, ast.AST):
+        parts.append(type(node).__name__ + "(")
+        for name, value in ast.iter_fields(node):
+            if name == "name" and value == own and isinstance(node, Function | ast.ClassDef):
+                parts.append("own")
+                own = None
+            else:
+                _write(value, slots, own, parts)
+            parts.append(",")
+        parts.append(")")
+    elif isinstance(node, list):
+        parts.append("[")
+        for item in node:
+            _write(item, slots, own, parts)
+            parts.append(",")
+        parts.append("]")
+    else:
+        parts.append(f"{type(node).__name__}:{node!r}")
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one."""
+    found: list[ast.AST] = []
+    for value in node.__dict__.values():
+        kind = type(value)
+        if kind is list:
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif kind not in _LEAVES and isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """A node and all below it, as `ast.walk` gives them."""
+    found = [node]
+    for each in found:
+        found += children(each)
+    return found
+
+
+def imports_in(
+    nodes: Iterable[ast.AST], *, inside_functions: bool = True
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports at any depth of some statements."""
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.expr) and (inside_functions or not isinstance(node, Function)):
+            yield from imports_in(children(node), inside_functions=inside_functions)
+
+
+def attributes_in(node: ast.AST) -> Chains:
+    """Chains of attributes that are read from names, by name."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for inner in walk(node):
+        if not isinstance(inner, ast.Attribute):
+            continue
+        chain: list[str] = []
+        here: ast.AST = inner
+        while isinstance(here, ast.Attribute):
+            chain.append(here.attr)
+            here = here.value
+        if isinstance(here, ast.Name):
+            found.setdefault(here.id, set()).add(tuple(reversed(chain)))
+    return {name: frozenset(chains) for name, chains in found.items()}

@@ -1,0 +1,47 @@
+"""Texts of statements as they stand in a file."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from codemods.review.content import UNKNOWN
+
+# Where a file may say in what it is encoded.
+_DECLARED = re.compile(rb"^[ \t\f]*#.*?coding[:=](?![ \t]*utf-?8\b)", re.MULTILINE | re.IGNORECASE)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Lines:
+    """A file's lines as the parser counts them.
+
+    Equal texts of two statements say the same, whatever file they stand in; so a file of another encoding
+    than UTF-8 has none: each of its statements has a text of its own.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        plain = data.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        start = b"\n".join(plain.split(b"\n", 2)[:2])
+        self._lines = None if _DECLARED.search(start) else plain.split(b"\n")
+
+    def of(self, node: ast.stmt) -> str:
+        """The text of a statement, its decorators included."""
+        return self._between(begin(node), (node.end_lineno or 0, node.end_col_offset or 0), node)
+
+    def head_of(self, node: ast.stmt, first: ast.stmt) -> str:
+        """The text of a statement before one in it."""
+        return self._between(begin(node), begin(first), node)
+
+    def _between(self, start: tuple[int, int], end: tuple[int, int], node: ast.stmt) -> str:
+        if self._lines is None:
+            return f"{UNKNOWN}{id(node)}"
+        rows = self._lines[start[0] - 1 : end[0]]
+        rows[-1] = rows[-1][: end[1]]
+        rows[0] = rows[0][start[1] :]
+        return b"\n".join(rows).decode("utf-8", "surrogateescape")
+
+
+def begin(node: ast.stmt) -> tuple[int, int]:
+    """Line and column at which a statement begins, with its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    return min((each.lineno, each.col_offset) for each in (node, *decorators))

@@ -1,0 +1,61 @@
+"""What is worked out by other means than the library's, beside the library's answer."""
+
+import ast
+import dis
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codemods.review import content, units
+from codemods.review.content import looked_up, walk
+from codemods.review.normal import written
+
+# So many names that some instructions need a longer argument than one byte.
+MANY = "".join(f"a{n} = b{n}\n" for n in range(300))
+TEXTS = {
+    "a class": "@d(1)\nclass A[T](B, k=c):\n    x: int = None\n"
+    if sys.version_info >= (3, 12)
+    else "x = None\n",
+    "functions": "async def f(a, /, b=1, *c, d=None, **e):\n    async with a as b: return f'{c!r:>{d}}'\n",
+    "patterns": "match x:\n    case None | [1, *_]: pass\n    case {'a': b, **c}: pass\n",
+    "this test": Path(__file__).read_text("utf-8"),
+    "the module": inspect.getsource(content),
+    "another module": inspect.getsource(units),
+}
+
+
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes(constant)
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "many"])
+def test_names_are_those_of_the_disassembler(name: str) -> None:
+    for code in codes(compile(TEXTS.get(name, MANY), name, "exec")):
+        told = {
+            (ending, found.argval)
+            for found in dis.get_instructions(code)
+            for ending in ("_GLOBAL", "_NAME")
+            if found.opname.endswith(ending)
+        }
+        assert set(looked_up(code)) == told
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nodes_are_those_of_the_library(name: str) -> None:
+    tree = ast.parse(TEXTS[name])
+    plain = [node for node in ast.walk(tree) if not isinstance(node, ast.Load | ast.Store)]
+    assert walk(tree) == plain
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions write trees in other ways")
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_are_those_of_the_library(name: str) -> None:
+    tree = ast.parse(TEXTS[name])
+    assert written(tree) == ast.dump(tree)
