@@ -10,21 +10,19 @@ import xxhash
 from pydantic import ValidationError
 
 from golden.power.mistakes import Mistake
-from golden.power.reference import Reference
 from golden.power.result import Planted
 from golden.trace.errors import UnusableInput
 
 
-def state_of(root: Path, files: Sequence[str], references: Sequence[Reference]) -> str:
-    """A digest of the Python files of a tree, of the runs, and of the machine that ran them."""
+def state_of(root: Path, files: Sequence[str], runs: Sequence[str]) -> str:
+    """A digest of the Python files of a tree, and of what is told of the runs."""
     digest = xxhash.xxh3_128()
     for name in files:
         if name.endswith(".py"):
             digest.update(f"{name}\0".encode())
             digest.update((root / name).read_bytes())
-    for each in references:
-        fingerprint = sorted(each.trace.about.fingerprint.items())
-        digest.update(f"{each.run.name} {each.run.definition()} {fingerprint}\0".encode())
+    for each in runs:
+        digest.update(f"{each}\0".encode())
     return digest.hexdigest()[:16]
 
 

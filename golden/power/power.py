@@ -63,7 +63,10 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
     part, parts = asked.shard
     by_name = {each.run.name: each for each in found}
     drawn, equivalent, seconds = _draw(wanted, root, possible.found[part - 1 :: parts], by_name)
-    return Plan(wanted, by_name, possible, drawn, equivalent, seconds, state_of(root, trees.files, found))
+    told_of = [
+        f"{r.run.name} {r.run.definition()} {sorted(r.trace.about.fingerprint.items())}" for r in found
+    ]
+    return Plan(wanted, by_name, possible, drawn, equivalent, seconds, state_of(root, trees.files, told_of))
 
 
 def _draw(
@@ -99,8 +102,9 @@ def carry_out(
             return before
         if deadline is not None and time.monotonic() > deadline:
             return None
+        runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
         with trees.lent() as tree:
-            answers = plant(mistake, plan.references, tree, out=out / "planted", data=asked.data)
+            answers = plant(mistake, runs, tree, out=out / "planted", data=asked.data)
         planted = told(mistake, answers)
         kept.keep(planted)
         return planted

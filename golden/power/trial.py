@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -42,32 +42,42 @@ class Answer(BaseModel):
         return self.how in ("different", "crashed", "nothing comparable")
 
 
+class Judge(Protocol):
+    """Runs a program with a mistake in it, and says how it differs from the unchanged one."""
+
+    def __call__(
+        self, reference: Reference, tree: Tree, *, out: Path, data: Path | None
+    ) -> tuple[How, str]: ...
+
+
 def plant(
     mistake: Mistake,
-    references: Mapping[str, Reference],
+    runs: Iterable[Reference],
     tree: Tree,
     *,
     out: Path,
     data: Path | None,
+    judge: Judge | None = None,
 ) -> tuple[Answer, ...]:
-    """Run the runs that execute the mistake's line, the shortest first, until one notices."""
+    """Run some runs, one after the other, until one notices; ``judge`` says what that is.
+
+    Without one a run is ended at its first difference.
+    """
     answers = list[Answer]()
-    runs: Sequence[Reference] = sorted(
-        (references[name] for name in mistake.runs), key=lambda each: each.seconds
-    )
     planted = mistake.planted((tree.root / mistake.path).read_bytes())
     for reference in runs:
         with tree.with_file(mistake.path, planted):
-            answers.append(_answer(reference, tree, out=out / mistake.name / reference.run.name, data=data))
+            place = out / mistake.name / reference.run.name
+            answers.append(_answer(reference, tree, judge or _first_difference, out=place, data=data))
         if answers[-1].noticed:
             break
     shutil.rmtree(out / mistake.name, ignore_errors=True)
     return tuple(answers)
 
 
-def _answer(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> Answer:
+def _answer(reference: Reference, tree: Tree, judge: Judge, *, out: Path, data: Path | None) -> Answer:
     begun = time.monotonic()
-    how, what = _run(reference, tree, out=out, data=data)
+    how, what = judge(reference, tree, out=out, data=data)
     return Answer(
         run=reference.run.name,
         how=how,
@@ -76,7 +86,7 @@ def _answer(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -
     )
 
 
-def _run(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> tuple[How, str]:
+def _first_difference(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> tuple[How, str]:
     longest = _PATIENCE * reference.seconds + _GRACE_S
     run = reference.run.model_copy(update={"timeout": min(reference.run.timeout, longest)})
     watcher = Watcher(reference.trace) if can_watch(reference.trace) else None

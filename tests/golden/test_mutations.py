@@ -12,7 +12,7 @@ from tests.golden.mutations import corpus
 from tests.golden.mutations.__main__ import command
 from tests.golden.mutations.corpus import CorpusError, Mutation, load_corpus
 from tests.golden.mutations.table import render, unexpected
-from tests.golden.mutations.trial import Trial, changed_tree
+from tests.golden.mutations.trial import Trial
 
 CORPUS = load_corpus()
 LOCATED = Trial("x", "different", "ppo_small", "", "step 3 of env 1: gradient a", "event 2 (END): field b")
@@ -62,8 +62,8 @@ def test_unknown_name() -> None:
 )
 def test_change_that_can_not_be_made(changes: dict[str, str], message: str) -> None:
     mutation = dataclasses.replace(CORPUS[0], **changes)
-    with pytest.raises(CorpusError, match=message), changed_tree(mutation):
-        pass
+    with pytest.raises(CorpusError, match=message):
+        mutation.mistake(corpus.REPOSITORY)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from golden.power.trees import copies
 from tests.golden.mutations.corpus import REPOSITORY, CorpusError, Mutation, load_corpus
 from tests.golden.mutations.table import line, render, unexpected
 from tests.golden.mutations.trial import Laboratory, Trial
@@ -36,23 +37,24 @@ def command(only: tuple[str, ...], workers: int, keep: Path, kept: bool) -> None
         if name not in names:
             raise click.BadParameter(f"no planted change is called {name}", param_hint="--only")
     chosen = [mutation for mutation in corpus if not only or mutation.name in only]
-    laboratory = Laboratory(keep)
-    untried = 0
-    if kept:
-        known = [mutation for mutation in chosen if laboratory.known(mutation)]
-        untried, chosen = len(chosen) - len(known), known
-    for name in dict.fromkeys(mutation.run for mutation in chosen if not laboratory.known(mutation)):
-        laboratory.reference(name)
+    with copies(REPOSITORY, 0 if kept else workers, ()) as trees:
+        laboratory = Laboratory(keep, trees)
+        untried = 0
+        if kept:
+            known = [mutation for mutation in chosen if laboratory.known(mutation)]
+            untried, chosen = len(chosen) - len(known), known
+        for name in dict.fromkeys(mutation.run for mutation in chosen if not laboratory.known(mutation)):
+            laboratory.reference(name)
 
-    def one(mutation: Mutation) -> Trial:
-        trial = laboratory.known(mutation) or laboratory.try_out(mutation)
-        click.echo(line(mutation, trial))
-        return trial
+        def one(mutation: Mutation) -> Trial:
+            trial = laboratory.known(mutation) or laboratory.try_out(mutation)
+            click.echo(line(mutation, trial))
+            return trial
 
-    # Those that no run reaches go through all of them: last, so that the others are known early.
-    order = sorted(chosen, key=lambda mutation: mutation.missed is not None)
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        trials = {trial.name: trial for trial in pool.map(one, order)}
+        # Those that no run reaches go through all of them: last, so that the others are known early.
+        order = sorted(chosen, key=lambda mutation: mutation.missed is not None)
+        with ThreadPoolExecutor(max_workers=workers) as pool:
+            trials = {trial.name: trial for trial in pool.map(one, order)}
     pairs = [(mutation, trials[mutation.name]) for mutation in chosen]
     if not only:
         PAGE.write_text(render(pairs, untried), encoding="utf-8")

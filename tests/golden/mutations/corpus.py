@@ -7,6 +7,11 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import xxhash
+
+from golden.power.mistakes import Mistake
+from golden.power.source import Edit
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDER = Path(__file__).resolve().parent / "corpus"
 TRAINER_RUNS = (
@@ -88,10 +93,29 @@ class Mutation:
             raise CorpusError(f"{self.name}: {self.file} does not compile with the change: {error}") from None
         return changed
 
-    def apply(self, root: Path) -> None:
-        """Change a tree. Raises CorpusError if that can't be done."""
+    def mistake(self, root: Path) -> Mistake:
+        """The change as one that is planted in a tree. Raises CorpusError if that can't be done."""
         path = self.place(root)
-        path.write_text(self.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        self.applied(text)
+        data, old, new = text.encode(), self.before.encode(), self.after.encode()
+        start = data.index(old)
+        first = data.count(b"\n", 0, start) + 1
+        digest = xxhash.xxh3_64_hexdigest("\0".join((self.file, self.before, self.after, self.run)).encode())
+        return Mistake(
+            name=f"{self.name}-{digest}",
+            path=str(path.relative_to(root)),
+            first=first,
+            last=first + self.before.count("\n"),
+            line=first,
+            scope="",
+            operator=self.area,
+            before=self.before,
+            after=self.after,
+            edit=Edit(start, start + len(old), new),
+            encoding="utf-8",
+            runs=tuple(dict.fromkeys([self.run, *TRAINER_RUNS])),
+        )
 
 
 def load_corpus() -> list[Mutation]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import xxhash
 
 from golden.check.properties import Recordings, judge_property
 from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.outcome import Divergence, EventChange
 from golden.compare.summaries import compare_summaries
+from golden.power.kept import Kept, state_of
+from golden.power.reference import Reference
+from golden.power.result import Planted, told
+from golden.power.trees import Tree, Trees
+from golden.power.trial import How, plant
+from golden.reach.reached import Reached
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
 from golden.trace.errors import GoldenError
@@ -28,7 +29,7 @@ from golden.trace.trace import Trace, load_trace
 from tests.golden.mutations.corpus import REPOSITORY, TRAINER_RUNS, Mutation
 
 # What the trainer's runs need of the repository.
-_PROGRAM = ("src", "tests/golden/trainer")
+_PROGRAM = ("src/", "tests/golden/trainer/")
 _LONGEST_S = 120.0
 
 
@@ -59,75 +60,82 @@ def is_located(mutation: Mutation, trial: Trial) -> bool:
 
 
 class Laboratory:
-    """Runs trials, and keeps what came of them in a folder, so that an interrupted table can go on."""
+    """Runs trials as `golden power` does: in copies of the tree, results kept in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, trees: Trees) -> None:
         self._folder = folder
-        self._program = _digest_of_program()
-        folder.mkdir(parents=True, exist_ok=True)
+        self._trees = trees
+        files = [name for name in trees.files if name.startswith(_PROGRAM)]
+        self._state = state_of(REPOSITORY, files, [_run(name).definition() for name in TRAINER_RUNS])
+        self._kept = Kept(folder, self._state)
 
     def known(self, mutation: Mutation) -> Trial | None:
         """The trial of a change, if it was tried on the trainer and the runs as they are."""
-        path = self._result(mutation)
-        return Trial(**json.loads(path.read_text())) if path.exists() else None
+        planted = self._kept.known(mutation.mistake(REPOSITORY))
+        return None if planted is None else _trial(mutation, planted)
 
     def try_out(self, mutation: Mutation) -> Trial:
         """Run the change through the run that is to catch it and, if that fails, through all others."""
-        trial = Trial(mutation.name, "", mutation.run)
-        for name in dict.fromkeys([mutation.run, *TRAINER_RUNS]):
-            trial = self._through(mutation, name)
-            if trial.caught:
-                break
-        self._result(mutation).write_text(json.dumps(dataclasses.asdict(trial)))
-        return trial
+        mistake = mutation.mistake(REPOSITORY)
+        runs = map(self.reference, mistake.runs)
+        with self._trees.lent() as tree, tempfile.TemporaryDirectory(prefix="mutation-") as out:
+            planted = told(mistake, plant(mistake, runs, tree, out=Path(out), data=None, judge=_located))
+        self._kept.keep(planted)
+        return _trial(mutation, planted)
 
-    def reference(self, name: str) -> Trace:
-        """The trace of a run of the unchanged trainer, recorded once."""
-        folder = self._folder / f"reference-{self._program}" / name
-        return load_trace(folder) if folder.exists() else record_run(_run(name), root=REPOSITORY, out=folder)
-
-    def _result(self, mutation: Mutation) -> Path:
-        text = f"{self._program} {mutation.file} {mutation.before} {mutation.after} {mutation.run}"
-        return self._folder / f"{mutation.name}-{xxhash.xxh3_64_hexdigest(text.encode())}.json"
-
-    def _through(self, mutation: Mutation, name: str) -> Trial:
-        reference = self.reference(name)
+    def reference(self, name: str) -> Reference:
+        """A run of the unchanged trainer, recorded once."""
+        folder = self._folder / f"reference-{self._state}" / name
         run = _run(name)
-        with changed_tree(mutation) as root:
-            recordings = Recordings(run, root=root, out=root / "traces")
-            try:
-                found = _judge(mutation, name, reference, recordings.trace())
-                for prop in run.same:
-                    if not found.caught:
-                        found = _judge_property(mutation, run, prop, recordings)
-            except GoldenError as error:
-                return Trial(mutation.name, "crashed", name, str(error).replace(str(root), "{root}"))
-            return found
+        trace = load_trace(folder) if folder.exists() else record_run(run, root=REPOSITORY, out=folder)
+        return Reference(run, trace, Reached({}), trace.about.seconds)
 
 
-def _judge(mutation: Mutation, name: str, reference: Trace, trace: Trace) -> Trial:
+def _located(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> tuple[How, str]:
+    """Run it to its end, with its properties; what differs first of the steps and of the events, as JSON."""
+    del data
+    run = reference.run
+    recordings = Recordings(run, root=tree.root, out=out)
+    try:
+        found = _judge(run, reference.trace, recordings.trace())
+        for prop in run.same:
+            if not found.caught:
+                found = _judge_property(run, prop, recordings)
+    except GoldenError as error:
+        return "crashed", str(error)
+    return (found.caught or "not noticed"), json.dumps(dataclasses.asdict(found))
+
+
+def _trial(mutation: Mutation, planted: Planted) -> Trial:
+    last = planted.answers[-1]
+    if last.how == "crashed":
+        return Trial(mutation.name, "crashed", last.run, last.what)
+    return dataclasses.replace(Trial(**json.loads(last.what)), name=mutation.name)
+
+
+def _judge(run: Run, reference: Trace, trace: Trace) -> Trial:
     found: Comparison = compare(reference, trace)
     stored = compare_summaries(summarise(reference), summarise(trace), compared=contents(trace))
     if isinstance(found, Identical) != isinstance(stored, Identical):
-        raise AssertionError(f"{mutation.name}: the traces and the goldens made of them disagree")
-    return _told(mutation, name, found)
+        raise AssertionError(f"{run.name}: the traces and the goldens made of them disagree")
+    return _told(run.name, found)
 
 
-def _judge_property(mutation: Mutation, run: Run, name: str, recordings: Recordings) -> Trial:
+def _judge_property(run: Run, name: str, recordings: Recordings) -> Trial:
     trials = [
-        _told(mutation, f"{run.name}, {name}", agreement.comparison)
+        _told(f"{run.name}, {name}", agreement.comparison)
         for agreement in judge_property(run, name, recordings).agreements
     ]
     return next((trial for trial in trials if trial.caught), trials[0])
 
 
-def _told(mutation: Mutation, name: str, found: Comparison) -> Trial:
+def _told(name: str, found: Comparison) -> Trial:
     if not isinstance(found, Different):
-        return Trial(mutation.name, "", name)
+        return Trial("", "", name)
     everything = [found.first, *found.rest]
     events = [divergence for divergence in everything if isinstance(divergence, EventChange)]
     steps = [divergence for divergence in everything if not isinstance(divergence, EventChange)]
-    return Trial(mutation.name, "different", name, describe(found.first)[0], _head(steps), _head(events))
+    return Trial("", "different", name, describe(found.first)[0], _head(steps), _head(events))
 
 
 def _head(divergences: list[Divergence]) -> str | None:
@@ -143,24 +151,3 @@ def _head(divergences: list[Divergence]) -> str | None:
 def _run(name: str) -> Run:
     run = load_run(REPOSITORY / "golden" / "runs" / f"{name}.toml")
     return run.model_copy(update={"timeout": min(run.timeout, _LONGEST_S)})
-
-
-@contextmanager
-def changed_tree(mutation: Mutation) -> Iterator[Path]:
-    """A temporary copy of the trainer with the change in it."""
-    with tempfile.TemporaryDirectory(prefix="mutation-") as scratch:
-        root = Path(scratch)
-        for part in _PROGRAM:
-            shutil.copytree(REPOSITORY / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
-        mutation.apply(root)
-        yield root
-
-
-def _digest_of_program() -> str:
-    digest = xxhash.xxh3_64()
-    for name in TRAINER_RUNS:
-        digest.update(_run(name).definition().encode())
-    for path in (path for part in _PROGRAM for path in sorted((REPOSITORY / part).rglob("*.py"))):
-        digest.update(f"{path.relative_to(REPOSITORY)}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
