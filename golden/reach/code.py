@@ -25,6 +25,8 @@ from .rewrite import Originals, rewritten
 _POINTER = 8
 # PyCodeObject of CPython 3.11: after the head come the constants, the names, the table of handlers.
 _CONSTANTS, _HANDLERS = 24, 40
+# They compile what they read in the code of functions.
+_READERS = ("numba",)
 _UNITS = ("RESUME", "PUSH_NULL", "LOAD_CONST", "PRECALL", "CALL", "RETURN_VALUE")
 
 
@@ -108,7 +110,10 @@ def install(noting: Noting, unknown: Callable[[], None]) -> None:
     loader.get_code = noting_get_code
     runpy._get_code_from_file = noting_from_file  # type: ignore[attr-defined]
 
-    def executes(event: str, arguments: tuple[Any, ...]) -> None:
+    def hears(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "import" and arguments[0] in _READERS:
+            noting.end()
+            unknown()
         if event != "exec":
             return
         code = arguments[0]
@@ -120,7 +125,7 @@ def install(noting: Noting, unknown: Callable[[], None]) -> None:
         if not (started and _redirect(code, _try(noting, code))):
             unknown()
 
-    sys.addaudithook(executes)
+    sys.addaudithook(hears)
 
 
 def before_compiling(torch: Any, noting: Noting, unknown: Callable[[], None]) -> None:

@@ -184,3 +184,26 @@ def test_code_of_other_files_is_the_same_and_what_notes_can_be_pickled(tmp_path:
     made = noting.made(compile("x = 1\n", "a.py", "exec"))
     [flags] = [each for each in made.co_consts if isinstance(each, Flags)]
     assert pickle.loads(pickle.dumps(flags)) == bytearray(len(flags))
+
+
+def test_functions_get_their_code_back_before_torch_compiles_them(tmp_path: Path) -> None:
+    from golden.reach.code import Flags, Noting, before_compiling
+
+    def notes(code: types.CodeType) -> bool:
+        return any(isinstance(each, Flags) for each in code.co_consts)
+
+    noting, told = Noting(tmp_path, {"a.py": 0}.get), []
+    text = "def f(x=1):\n    def g():\n        return x\n    return g\n"
+    names: dict[str, types.FunctionType] = {}
+    exec(noting.made(compile(text, "a.py", "exec")), names)
+    inner = names["f"]()
+    torch = types.SimpleNamespace(compile=lambda function: function.__code__)
+    before_compiling(torch, noting, lambda: told.append("traced"))
+    assert notes(names["f"].__code__)
+    assert notes(inner.__code__)
+    assert not notes(torch.compile(names["f"]))
+    assert not notes(inner.__code__)
+    assert (inner(), names["f"](2)(), told) == (1, 2, ["traced"])
+    # What is loaded from now on is left as it is.
+    other = compile("y = 1\n", "a.py", "exec")
+    assert noting.made(other) is other

@@ -163,10 +163,10 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
     script = MAIN.replace("    work.here(1)\n", "    for n in range(2):\n        work.here(n)\n")
     script = script.replace("\n\nif __name__", "\n\ndef never():\n    return 1\n\n\nif __name__")
     (repository / "main.py").write_text(script)
-    assert main(["ab", "--base", "HEAD", "fit"]) == 0
+    assert main(["verify", "--base", "HEAD", "fit"]) == 4
     out = capsys.readouterr().out
-    assert "of 5 changed lines that can run, 4 ran in this run (1 of 1 before, 3 of 4 after)" in out
+    assert "of 4 changed lines that can run, 3 ran in this run; HEAD itself was not run" in out
     assert "did not run, after: main.py:11\n" in out
     (repository / "main.py").write_text(MAIN + "    raise KeyError('the end')\n")
-    assert main(["ab", "--base", "HEAD", "fit"]) == 3
-    assert "KeyError: 'the end'" in capsys.readouterr().err
+    assert main(["verify", "--base", "HEAD", "fit"]) == 3
+    assert "KeyError: 'the end'" in capsys.readouterr().out
