@@ -1,5 +1,6 @@
 """The action and the pipelines: valid by published schemas, safe for forks, and every script in them runs."""
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from tests.ci.stranger import change, commit, git
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "ci" / "action.yml"
 WORKFLOW = ROOT / ".github" / "workflows" / "gate.yml"
+SUITE = ROOT / ".github" / "workflows" / "golden-suite.yml"
 GITLAB = ROOT / "ci" / "gitlab-ci.yml"
 
 
@@ -29,8 +31,9 @@ def load(path: Path) -> dict[str, Any]:
 
 def steps() -> Iterator[dict[str, Any]]:
     yield from load(ACTION)["runs"]["steps"]
-    for job in load(WORKFLOW)["jobs"].values():
-        yield from job["steps"]
+    for path in (WORKFLOW, SUITE):
+        for job in load(path)["jobs"].values():
+            yield from job.get("steps", ())
 
 
 def script(name: str) -> str:
@@ -40,8 +43,13 @@ def script(name: str) -> str:
 
 @pytest.mark.parametrize(
     ("schema", "path"),
-    [("github-actions", ACTION), ("github-workflows", WORKFLOW), ("gitlab-ci", GITLAB)],
-    ids=["action", "workflow", "gitlab"],
+    [
+        ("github-actions", ACTION),
+        ("github-workflows", WORKFLOW),
+        ("github-workflows", SUITE),
+        ("gitlab-ci", GITLAB),
+    ],
+    ids=["action", "gate", "suite", "gitlab"],
 )
 def test_valid_by_the_published_schema(schema: str, path: Path) -> None:
     checker = Path(sys.executable).with_name("check-jsonschema")
@@ -68,11 +76,19 @@ def test_a_fork_gets_a_read_only_token_and_not_our_machines() -> None:
     assert workflow["permissions"] == {"contents": "read"}
     assert set(workflow["on"]) == {"pull_request", "push"}
     assert "secrets." not in WORKFLOW.read_text()
-    for job in workflow["jobs"].values():
+    suite = load(SUITE)
+    assert suite["permissions"] == {"contents": "read"}
+    # Who calls the one that has our machines says for whom.
+    assert set(suite["on"]) == {"workflow_call"}
+    assert "secrets." not in SUITE.read_text()
+    for job in (*workflow["jobs"].values(), *suite["jobs"].values()):
         assert "permissions" not in job
-        if "self-hosted" in job["runs-on"]:
+        assert "self-hosted" not in job.get("runs-on", ())
+        if "uses" in job:
+            assert job["uses"] == f"./{SUITE.relative_to(ROOT)}"
             assert "head.repo.full_name == github.repository" in job["if"]
-        for step in job["steps"]:
+            assert "secrets" not in job
+        for step in job.get("steps", ()):
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
 
@@ -166,22 +182,27 @@ def test_the_other_scripts_run(clone: Path, tmp_path: Path) -> None:
     tried = ["Fetch the base", "Run the gate", "Install the gate", "Link it"]
     assert foreign(script("Link it"), URL="https://example.org/1").returncode == 0
     assert "(https://example.org/1)" in foreign.summary.read_text()
+    (ours,) = (job["with"] for job in load(WORKFLOW)["jobs"].values() if "with" in job)
     for name in ("Look at what is installed", "Install", "Set up"):
-        done = own(script(name))
+        done = own(script(name), PACKAGES=ours["install"])
         assert done.returncode == 0, (name, done.stderr)
         tried.append(name)
     assert re.fullmatch(r"key=[0-9a-f]{32}\n", (tmp_path / "output").read_text())
     assert (tmp_path / "path").read_text() == f"{ROOT}/.venv/bin\n"
-    head = {"BASE": "HEAD", "DEVICE": "cpu"}
-    done = foreign(script("Run one part of the golden suite"), SHARD="1/2", **head)
-    assert done.returncode == 0, done.stderr
-    assert "identical: fit at HEAD and fit here" in done.stdout
-    done = foreign(script("Put the parts together"))
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "shard 2 of 2 left no result" in done.stderr
-    foreign(script("Run one part of the golden suite"), SHARD="2/2", **head)
-    done = foreign(script("Put the parts together"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "golden" in foreign.summary.read_text()
-    tried += ["Run one part of the golden suite", "Put the parts together"]
+    tried += ["Count the parts", "Run one part of the golden suite", "Put the parts together"]
     assert sorted(tried) == sorted({step["name"] for step in steps() if "run" in step})
+
+
+def test_a_suite_over_two_machines(clone: Path, tmp_path: Path) -> None:
+    machine = Runner(clone, tmp_path)
+    assert machine(script("Count the parts"), SHARDS="2").returncode == 0
+    _, _, shards = (tmp_path / "output").read_text().partition("shards=")
+    assert json.loads(shards) == ["1/2", "2/2"]
+    for done, shard in enumerate(json.loads(shards)):
+        ran = machine(script("Run one part of the golden suite"), SHARD=shard, BASE="HEAD", DEVICE="cpu")
+        assert ran.returncode == 0, ran.stderr
+        merged = machine(script("Put the parts together"))
+        assert merged.returncode == (3, 0)[done], merged.stdout + merged.stderr
+        assert ("shard 2 of 2 left no result" in merged.stderr) == (done == 0)
+        assert ("identical: fit at HEAD and fit here" in ran.stdout) == (done == 0)
+    assert "golden" in machine.summary.read_text()
