@@ -16,7 +16,8 @@ class Compared:
     """How much was compared, pair by pair; ``left_out`` counts final states that could not be.
 
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
-    the program's own generators; ``uncompared`` names what was not.
+    the program's own generators; ``uncompared`` names what was not. ``places`` are those
+    of ranks in a mesh of devices.
     """
 
     events: int = 0
@@ -30,6 +31,7 @@ class Compared:
     outputs: int = 0
     living: int = 0
     uncompared: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -44,6 +46,7 @@ class Compared:
             self.outputs + other.outputs,
             self.living + other.living,
             tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
+            tuple(dict.fromkeys([*self.places, *other.places])),
         )
 
 

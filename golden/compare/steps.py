@@ -113,7 +113,8 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     finals, amount = _compare_finals(*whole, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
-    compared += amount + Compared(rng_states=states, reads=count)
+    places = ((right.name, right.place),) if right.place else ()
+    compared += amount + Compared(rng_states=states, reads=count, places=places)
     return StepsResult(compared, (*divergences, *finals), steps_of)
 
 

@@ -32,6 +32,7 @@ from . import layout as layouts
 from .collectives import Collectives
 from .handmade import Handmade
 from .living import Living
+from .meshes import Meshes
 from .naming import ModuleRegistry
 from .occasions import Occasions, is_due
 from .own_generators import OwnGenerators
@@ -93,6 +94,7 @@ class Observer:
                 spec["unstable"],
             )
         self._collectives = Collectives(lambda: len(self._losses))
+        self._meshes = Meshes()
         # Until the program makes an optimizer, backward passes are the clock.
         self._handmade: Handmade | None = Handmade(self._on_hand)
         self._lock = threading.RLock()
@@ -118,6 +120,7 @@ class Observer:
         if self._living is not None:
             self._living.reset()
         self._collectives.reset()
+        self._meshes.reset()
 
     def install(self) -> None:
         """Register every hook."""
@@ -142,6 +145,7 @@ class Observer:
         self._occasions.install()
         self._seeds.install()
         self._collectives.install()
+        self._meshes.install()
         if self._own_generators is not None:
             self._own_generators.install()
         os.register_at_fork(after_in_child=self._start)
@@ -409,6 +413,7 @@ class Observer:
             "left_out": sorted(self._left_out),
             "only_golden_seeds": self._seeds.never_given(),
             "loader_processes": self._occasions.loader_processes,
+            "place": self._meshes.place(),
             "unlooked": self._living.failed if self._living is not None else "",
             **self._take_reads(),
             **self._take_collectives(),

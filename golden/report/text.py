@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -78,6 +79,17 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
         case Different():
             lines = [f"different: {left} and {right}", *_different(comparison)]
     return "\n".join(visible(line, _LINE) for line in lines)
+
+
+def _placed(lines: list[str], places: Sequence[tuple[str, str]]) -> list[str]:
+    """Ranks with their place in a mesh of devices: ``rank 3 (dp 1, tp 1)``."""
+    by_rank = {name.removeprefix("rank-"): place for name, place in places}
+
+    def put(match: re.Match[str]) -> str:
+        place = by_rank.get(match[1])
+        return f"rank {match[1]} ({place})" if place else match[0]
+
+    return [re.sub(r"\brank[ -](\d+)\b", put, line) for line in lines]
 
 
 def verdict_word(found: Identical) -> str:
@@ -161,6 +173,7 @@ def _different(found: Different) -> list[str]:
         shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
         more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
         lines.append(f"events: {many(found.event_changes, 'change')} ({shown}{more})")
+    lines = _placed(lines, found.compared.places)
     lines += tolerance_lines(found.tolerated)
     lines.append(f"compared: {amounts(found.compared)}")
     return lines

@@ -138,7 +138,7 @@ class Process:
     nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
     a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
     patterns that left out extra state; ``unlooked`` names the error that ended the looks. ``calls`` of other
-    processes, here and of a step, are those since the step before.
+    processes, here and of a step, are those since the step before. ``place`` is that in a mesh of devices.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Process:
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
     calls: tuple[Call, ...] = ()
+    place: str = ""
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -287,6 +288,7 @@ def _load_process(folder: Path) -> Process:
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
         calls=_calls(end.get("calls", ()), texts),
+        place=end.get("place", ""),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 

@@ -18,7 +18,7 @@ from golden.compare.replicas import compare_replicas
 from golden.compare.scope import Scope, compare_within
 from golden.compare.summaries import compare_summaries
 from golden.record import find_run, record_run
-from golden.report.text import describe
+from golden.report.text import describe, render
 from golden.trace import calls as kept
 from golden.trace.errors import RunFailed
 from golden.trace.summary import Summary, summarise
@@ -38,6 +38,7 @@ ALONE = """
 import torch, torch.distributed as dist
 
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+dist.device_mesh.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
 model = torch.nn.Linear(2, 1)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 model(torch.ones(2)).sum().backward()
@@ -56,13 +57,15 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     folder = tmp_path_factory.mktemp("ranks")
     (folder / "golden" / "runs").mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("fork.py"), folder)
-    known: dict[tuple[str, str, str, int], Trace] = {}
+    known: dict[tuple[str, str, str, int, tuple[str, str]], Trace] = {}
 
-    def get(program: str, before: str = "", after: str = "", ranks: int = 2) -> Trace:
-        key = program, before, after, ranks
+    def get(
+        program: str, before: str = "", after: str = "", ranks: int = 2, always: tuple[str, str] = ("", "")
+    ) -> Trace:
+        key = program, before, after, ranks, always
         if key in known:
             return known[key]
-        text = (EXAMPLES / program / "train.py").read_text()
+        text = (EXAMPLES / program / "train.py").read_text().replace(*always)
         if before:
             assert text.count(before) == 1, (program, before)
         (folder / "train.py").write_text(text.replace(before, after) if before else text)
@@ -237,4 +240,53 @@ def test_a_call_among_others_is_left_to_torch(tmp_path: Path) -> None:
     (tmp_path / "golden" / "runs" / "train.toml").write_text('command = ["python", "train.py"]\nbudget = 9\n')
     (tmp_path / "train.py").write_text(ALONE)
     trace = record_run(find_run("train", tmp_path), root=tmp_path, out=tmp_path / "out")
-    assert [call.text.partition(" ")[0] for call in trace.processes[0].calls] == ["all_reduce", "barrier"]
+    (process,) = trace.processes
+    assert [call.text.partition(" ")[0] for call in process.calls] == ["all_reduce", "barrier"]
+    # A rank is told with its place in the mesh that the program made.
+    assert process.place == "dp 0, tp 0"
+    one, other = (
+        replace(process, name="rank-3", place="dp 1, tp 1", calls=process.calls[:count]) for count in (2, 1)
+    )
+    found = compare(replace(trace, processes=(one,)), replace(trace, processes=(other,)))
+    where = (
+        "first divergence: rank 3 (dp 1, tp 1), call 1 of other ranks after the last step: barrier -> none"
+    )
+    assert where in render(found)
+
+
+MESH = (
+    'init_device_mesh("cpu", (world,))',
+    'init_device_mesh("cpu", (2, world // 2), mesh_dim_names=("replicate", "shard"))',
+)
+
+
+@pytest.mark.skipif(os.environ.get("RANKS") != "all", reason="programs of three and four ranks: RANKS=all")
+@pytest.mark.parametrize(
+    ("program", "ranks", "fault", "always", "headline"),
+    [
+        (
+            "sharded",
+            4,
+            ("[rank::world]", "[(rank + (rank == 3 and step == 1)) % world::world]"),
+            MESH,
+            r"first divergence: step 1 of rank 3 \(replicate 1, shard 1\), FSDPSequential",
+        ),
+        (
+            "accumulate",
+            3,
+            ("range(options.micro)", "range(options.micro - (rank == 2 and step == 1))"),
+            ("", ""),
+            r"first divergence: step 1 of rank 2, Sequential .*: loss of backward pass 1: .* -> absent",
+        ),
+    ],
+    ids=["four ranks in a mesh", "three ranks"],
+)
+def test_more_ranks(
+    record: Record, program: str, ranks: int, fault: tuple[str, str], always: tuple[str, str], headline: str
+) -> None:
+    sides = (
+        record(program, ranks=ranks, always=always),
+        record(program, *fault, ranks=ranks, always=always),
+    )
+    assert [len(side.processes) for side in sides] == [ranks, ranks]
+    assert re.search(headline, render(compare(*sides)))
