@@ -37,7 +37,7 @@ FAULTS = {
 
 @pytest.fixture
 def suite(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A repository with a run for each fault; the golden of each is that of the program without it."""
+    """A repository with a run for each fault, which they have from when the file `faults` is there."""
     monkeypatch.setenv("CI", "")
     # How long submitit waits for a slow file system.
     monkeypatch.setattr(Job, "_results_timeout_s", 0)
@@ -46,9 +46,7 @@ def suite(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     for name, fault in FAULTS.items():
         project.script(PLAIN.replace("FAULT", fault), f"{name}.py")
         project.run_file(PLAIN_RUN.replace("train.py", f"{name}.py"), name)
-    assert project.golden("record", *FAULTS, "--update", "--root", root).code == 0
-    (root / "faults").touch()
-    (root / ".gitignore").write_text("__pycache__/\nonce\n")
+    (root / ".gitignore").write_text("__pycache__/\nfaults\nonce\n")
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-qm", "all")
@@ -56,6 +54,8 @@ def suite(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def test_each_run_is_a_job_and_lost_ones_are_named(suite: Project, tmp_path: Path) -> None:
+    assert suite.golden("record", *FAULTS, "--update", "--root", suite.root).code == 0
+    (suite.root / "faults").touch()
     out = tmp_path / "out"
     result = suite.golden("verify", "--root", suite.root, "--executor", "local", "-n", "3", "-o", out)
     assert result.code == 3, result
@@ -77,6 +77,7 @@ def test_each_run_is_a_job_and_lost_ones_are_named(suite: Project, tmp_path: Pat
 
 def test_over_its_time(suite: Project, tmp_path: Path) -> None:
     # Of so short a limit submitit takes the signal for its end.
+    (suite.root / "faults").touch()
     suite.script(PLAIN.replace("FAULT", "os.kill(job, USR2); time.sleep(60)"), "same.py")
     options = ["--executor", "local", "-o", tmp_path / "out", "--parameter", "timeout_min=2"]
     result = suite.golden("verify", "same", "--root", suite.root, *options)
@@ -95,6 +96,7 @@ def test_ab_with_its_evidence(suite: Project, tmp_path: Path) -> None:
     (run,) = json.loads(evidence.read_text())["runs"]
     assert (run["known"], run["after"]["ran"]) == (True, {"same.py": [9]})
     # A job that changes the tree for which the next one was queued.
+    (suite.root / "faults").touch()
     suite.script(PLAIN.replace("FAULT", "open('same.py', 'a').write('#')"), "changed.py")
     result = suite.golden("ab", "changed", "lost", *options, "-o", tmp_path / "2")
     assert result.code == 3
