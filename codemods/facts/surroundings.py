@@ -45,8 +45,13 @@ _RUNS = frozenset(["compile", "exec"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
 
-# Packages with an import hook by which annotations are checked at every call.
-_CHECKERS = re.compile(rb"\b(beartype|jaxtyping|typeguard)\b")
+# What installs an import hook by which annotations of whole packages are checked at every call.
+_CHECKERS = re.compile(
+    rb"^[ \t]*(from|import)[ \t]+beartype\.claw\b"
+    rb"|\b(install_import_hook|beartype_this_package|beartype_packages?|beartype_all)[ \t]*\("
+    rb"|--(beartype|jaxtyping|typeguard)-packages",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +187,7 @@ class Surroundings:
     @property
     def checks_annotations(self) -> bool:
         """Whether the project may evaluate the annotations of all its functions when it runs: some file, or
-        its settings, names a package that does.
+        its settings, asks `beartype`, `jaxtyping` or `typeguard` for that.
         """
         _ = self._seen
         settings = (self.root / name for name in ("pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini"))

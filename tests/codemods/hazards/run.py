@@ -7,6 +7,7 @@ its own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import subprocess
@@ -85,10 +86,15 @@ class _Answer:
 
 def lacks_option(case: Case, tool: Tool) -> str | None:
     """Return the first option of the case's arguments that the tool does not have."""
+    asked = [word for word in case.arguments if word.startswith("--")]
+    return next((word for word in asked if word not in _options(tool)), None)
+
+
+@functools.cache
+def _options(tool: Tool) -> frozenset[str]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         tool(["--help"])
-    words = out.getvalue().replace(",", " ").split()
-    return next((word for word in case.arguments if word.startswith("--") and word not in words), None)
+    return frozenset(out.getvalue().replace(",", " ").split())
 
 
 def run_case(case: Case, tool: Tool) -> Outcome:
@@ -132,7 +138,13 @@ def _judge_declined(original: Program, result: Program, answer: _Answer) -> Outc
 
 
 def observe(program: Program) -> Observed:
-    """Run a program's `main.py` in a fresh interpreter and folder."""
+    """Run a program's `main.py` in a fresh interpreter and folder, once for all who ask."""
+    return _observed(tuple(program.items()))
+
+
+@functools.cache
+def _observed(files: tuple[tuple[str, str], ...]) -> Observed:
+    program = dict(files)
     with tempfile.TemporaryDirectory() as folder:
         _unpack(program, Path(folder))
         return _observe_in(Path(folder))
