@@ -52,6 +52,7 @@ _CHECKERS = re.compile(
     rb"|--(beartype|jaxtyping|typeguard)-packages",
     re.MULTILINE,
 )
+_WORDS = (b"beartype", b"install_import_hook", b"jaxtyping", b"typeguard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Surroundings:
         self.root = root
         self.files = files
         self.module = module_name(path, root)
-        self._checked = _CHECKERS.search(source.text.encode("utf-8", "replace")) is not None
+        self._checked = _checks(source.text.encode("utf-8", "replace"))
         self._exports = Exports([root, root / "src", *_bases(path)])
 
     @cached_property
@@ -108,7 +109,7 @@ class Surroundings:
         inside = self.path.parent if self.path.name == "__init__.py" else None
         found = []
         for path, data in self.files():
-            self._checked = self._checked or _CHECKERS.search(data) is not None
+            self._checked = self._checked or _checks(data)
             if path == self.path:
                 continue
             if tail in data or (inside is not None and inside in path.parents):
@@ -191,9 +192,7 @@ class Surroundings:
         """
         _ = self._seen
         settings = (self.root / name for name in ("pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini"))
-        return self._checked or any(
-            path.is_file() and _CHECKERS.search(path.read_bytes()) is not None for path in settings
-        )
+        return self._checked or any(path.is_file() and _checks(path.read_bytes()) for path in settings)
 
     def late_star(self, line: int) -> int | None:
         """The line of a star import after a line that may bring any name."""
@@ -221,6 +220,11 @@ class Surroundings:
                     line = (statement.end_lineno or node.lineno) if loop else node.lineno
                     found.append((line, self._exports.of(absolute(node, package))))
         return found
+
+
+def _checks(data: bytes) -> bool:
+    """Whether a file installs a checker of annotations."""
+    return any(word in data for word in _WORDS) and _CHECKERS.search(data) is not None
 
 
 def _bases(path: Path) -> Iterator[Path]:

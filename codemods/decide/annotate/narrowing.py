@@ -26,7 +26,7 @@ def narrowed(
         flow = analysis.flow(owner)
         if not flow.knows(at):
             return None if several else kind
-        tests = _tests(owner, name, at)
+        tests = _tests(analysis, owner, name, at)
         if not several:
             return None if any(_asks_class(test, name) for test, _ in tests) else kind
         if flow.rebound_after(at, name) is not None:
@@ -56,17 +56,26 @@ def _stands_before(analysis: Analysis, statement: ast.stmt, at: ast.AST) -> bool
     return any(inner.lineno <= line <= (inner.end_lineno or 0) for inner in block)
 
 
-def _tests(owner: Scope, name: str, at: ast.AST) -> list[tuple[ast.stmt, bool]]:
+def _tests(analysis: Analysis, owner: Scope, name: str, at: ast.AST) -> list[tuple[ast.stmt, bool]]:
     """Statements before a place, or around it, that test a variable, and whether they are around it."""
-    assert isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef))
     line = getattr(at, "lineno", 0)
     found = []
+    for node, names in analysis.tree.once(f"tests in {id(owner)}", lambda: _all_tests(owner)):
+        around = node.lineno <= line <= (node.end_lineno or 0)
+        if name in names and node is not at and (around or node.lineno < line):
+            found.append((node, around))
+    return found
+
+
+def _all_tests(owner: Scope) -> list[tuple[ast.stmt, frozenset[str]]]:
+    """A function's own statements that test something, in the order of the text, with the names tested."""
+    assert isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    found: list[tuple[ast.stmt, frozenset[str]]] = []
     for node in own_nodes(owner.node.body):
-        if isinstance(node, (ast.If, ast.While, ast.Assert, ast.Match)) and node is not at:
+        if isinstance(node, (ast.If, ast.While, ast.Assert, ast.Match)):
             test = node.subject if isinstance(node, ast.Match) else node.test
-            around = node.lineno <= line <= (node.end_lineno or 0)
-            if (around or node.lineno < line) and _mentions(test, name):
-                found.append((node, around))
+            names = frozenset(part.id for part in ast.walk(test) if isinstance(part, ast.Name))
+            found.append((node, names))
     return sorted(found, key=lambda item: item[0].lineno)
 
 
