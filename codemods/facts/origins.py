@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from codemods.facts.nodes import children
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
 _DEPTH = 8
@@ -59,19 +61,19 @@ def walk(tree: ast.Module, package: str) -> Iterator[tuple[ast.AST, Names]]:
     while stack:
         node, scope = stack.pop()
         yield node, scope
-        children = list(ast.iter_child_nodes(node))
-        children.reverse()
+        below = children(node)
+        below.reverse()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
             inner = _collect(node, node.body, scope, qualname, package)
             outside = Names(node, scope, qualname)
             body = set(map(id, node.body))
-            stack.extend((child, inner if id(child) in body else outside) for child in children)
+            stack.extend((child, inner if id(child) in body else outside) for child in below)
         elif isinstance(node, ast.Lambda):
             inner = Names(node, scope, scope.function, others=_arguments(node.args))
-            stack.extend((child, inner) for child in children)
+            stack.extend((child, inner) for child in below)
         else:
-            stack.extend((child, scope) for child in children)
+            stack.extend((child, scope) for child in below)
 
 
 def _arguments(arguments: ast.arguments) -> set[str]:
@@ -95,7 +97,7 @@ def _collect(node: ast.AST, body: list[ast.stmt], parent: Names | None, function
         if isinstance(item, ast.Lambda):
             continue
         _bind(item, names, package, assigned)
-        stack.extend(reversed(list(ast.iter_child_nodes(item))))
+        stack.extend(reversed(children(item)))
     for name, values in names.values.items():
         if len(values) != 1:
             names.others.add(name)

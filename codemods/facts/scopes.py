@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeVar, cast
 
+from codemods.facts.nodes import children, walk
 from codemods.facts.source import Source, SourceError, blocks_of, statements_in
 
 T = TypeVar("T")
@@ -173,7 +174,7 @@ class ScopeTree:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around every node."""
-        return {child: node for node in ast.walk(self.source.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in walk(self.source.tree) for child in children(node)}
 
     def scopes(self) -> Iterator[Scope]:
         """All scopes, outer before inner, in the order of the text."""

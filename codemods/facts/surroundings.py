@@ -17,7 +17,7 @@ from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.mentions import words_in
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
 from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
-from codemods.facts.source import Source, SourceError, decode_source
+from codemods.facts.source import Source, SourceError, decode_source, statements_in
 
 _LISTS = frozenset(["dir", "vars"])
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
@@ -215,7 +215,7 @@ class Surroundings:
         found = []
         for statement in self.source.tree.body:
             loop = isinstance(statement, (ast.For, ast.While))
-            for node in ast.walk(statement):
+            for node in statements_in(statement):
                 if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
                     line = (statement.end_lineno or node.lineno) if loop else node.lineno
                     found.append((line, self._exports.of(absolute(node, package))))

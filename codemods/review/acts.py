@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.facts.nodes import walk
 from codemods.facts.quiet import (
     KEEPING,
     LASTING,
@@ -13,7 +14,7 @@ from codemods.facts.quiet import (
     is_plain,
     makes,
 )
-from codemods.review.content import Function, walk
+from codemods.review.content import Function
 from codemods.review.side import File, Meaning, Outside, Side
 from codemods.review.units import Unit, bound_by
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from codemods.facts.nodes import children, walk
 from codemods.review.normal import written
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Chains = Mapping[str, frozenset[tuple[str, ...]]]
 # Stands in a text that is not that of the file, and in no source.
 UNKNOWN = "\0"
-# What stands in a node and holds none.
-_LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store])
 # By operation: its ending, and how many bits of its argument say something else than the name.
 _ENDINGS = {
     number: (ending, 1 if name == "LOAD_GLOBAL" else 0)
@@ -206,26 +205,6 @@ def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str
         parts.append("]")
     else:
         parts.append(f"{type(node).__name__}:{node!r}")
-
-
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below one."""
-    found: list[ast.AST] = []
-    for value in node.__dict__.values():
-        kind = type(value)
-        if kind is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
-        elif kind not in _LEAVES and isinstance(value, ast.AST):
-            found.append(value)
-    return found
-
-
-def walk(node: ast.AST) -> list[ast.AST]:
-    """A node and all below it, as `ast.walk` gives them."""
-    found = [node]
-    for each in found:
-        found += children(each)
-    return found
 
 
 def imports_in(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -61,12 +62,9 @@ class Operation:
 class Programs:
     """What the files of one side do when they are imported."""
 
-    def __init__(self, side: Side, *, in_full: bool = False) -> None:
-        """Of each name only the first statement of a file that reads it is told; ``in_full`` all of them, and
-        nothing else of what statements do.
-        """
+    def __init__(self, side: Side) -> None:
         self.side = side
-        self._in_full = in_full
+        self._in_full: frozenset[str] = frozenset()
         self._acting = Acting(side)
         self._operations: dict[str, list[Operation]] = {}
         self._imports: dict[str, list[list[Operation]]] = {}
@@ -75,11 +73,21 @@ class Programs:
         self._first: dict[str, dict[str, int]] = {}
         self._reached: dict[str, set[str]] = {}
 
+    def in_full(self, paths: Collection[str]) -> Programs:
+        """These, but of some files every statement is told that reads a name, and nothing else that it does.
+
+        Of a name only the first statement of a file that reads it is told otherwise.
+        """
+        made = copy(self)
+        made._in_full = frozenset(paths)
+        made._operations = {path: told for path, told in self._operations.items() if path not in paths}
+        return made
+
     def operations(self, path: str) -> list[Operation]:
         """Those of one file, in order."""
         if path not in self._operations:
             above = self._above.get(path, set()) - {path}
-            self._operations[path] = self._of_file(path, above, None if self._in_full else {})
+            self._operations[path] = self._of_file(path, above, None if path in self._in_full else {})
         return self._operations[path]
 
     @cached_property
@@ -145,7 +153,7 @@ class Programs:
             if imports[position]:
                 close(position)
                 found += imports[position]
-            if not self._in_full and self._acting.acts(file, statement):
+            if path not in self._in_full and self._acting.acts(file, statement):
                 label = statement.name if isinstance(statement, Function | ast.ClassDef) else _text(statement)
                 last = statement.end_lineno or statement.lineno
                 steps.append(Step(label, path, statement.lineno, last))
@@ -278,7 +286,7 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
     """What the head runs in another order than the base, and names that it reads too early."""
     moved: dict[Step, None] = {}
     known: set[tuple[str, str]] = set()
-    early: list[TooEarly] = []
+    early: dict[str, list[TooEarly]] = {}
     sides = Programs(base), Programs(head)
     for path in sorted(base.changed.keys() & head.changed.keys()):
         before, after = map(Loading, sides)
@@ -286,7 +294,7 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
         after.load(path)
         known.update((found.path, found.name) for found in before.early)
         known.update(("", found.name) for found in before.early if found.unbound)
-        early += after.early
+        early[path] = after.early
         steps = list(_moved(before.steps, after.steps))
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
@@ -294,25 +302,24 @@ def out_of_order(base: Side, head: Side) -> tuple[list[Step], list[TooEarly]]:
                 _moved(*(list(_done(loading.steps, loading.programs.side)) for loading in (before, after)))
             )
         moved |= dict.fromkeys(steps)
-    fresh = sorted(head.changed.keys() - base.changed.keys())
-    early += _unbound(sides[1], fresh)
-    if _fresh(early, known):
-        # Every statement is named that reads one of them.
-        early, told = [], Programs(head, in_full=True)
-        for path in sorted(base.changed.keys() & head.changed.keys()):
-            after = Loading(told)
-            after.load(path)
-            early += after.early
-        early += _unbound(told, fresh)
-    return list(moved), _fresh(early, known)
+    for path in sorted(head.changed.keys() - base.changed.keys()):
+        early[path] = _unbound(sides[1], path)
+    found = {path: _fresh(told, known) for path, told in early.items()}
+    # Every statement is named that reads one of them.
+    full = sides[1].in_full({each.read_in for told in found.values() for each in told})
+    again: list[TooEarly] = []
+    for path in (path for path, told in found.items() if told):
+        after = Loading(full)
+        after.load(path)
+        again += after.early if path in base.changed else [each for each in after.early if each.unbound]
+    return list(moved), _fresh(again, known)
 
 
-def _unbound(programs: Programs, paths: Sequence[str]) -> Iterator[TooEarly]:
-    """Names that files read and nothing binds."""
-    for path in paths:
-        loading = Loading(programs)
-        loading.load(path)
-        yield from (found for found in loading.early if found.unbound)
+def _unbound(programs: Programs, path: str) -> list[TooEarly]:
+    """Names that a file reads and nothing binds."""
+    loading = Loading(programs)
+    loading.load(path)
+    return [found for found in loading.early if found.unbound]
 
 
 def _fresh(early: Sequence[TooEarly], known: Collection[tuple[str, str]]) -> list[TooEarly]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.review.content import Function, children
+from codemods.facts.nodes import children
+from codemods.review.content import Function
 from codemods.review.units import bound_by
 
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from codemods.review.content import Content, Contents, Function, children
+from codemods.facts.nodes import children
+from codemods.review.content import Content, Contents, Function
 from codemods.review.lines import Lines
 from codemods.review.normal import normalised
 

@@ -4,16 +4,12 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from codemods.extract import main as extract
-from codemods.plans.derive import run_afresh
-from codemods.review.report import Lifted, Renamed, Same
-from codemods.review.review import review
-from codemods.review.trees import Tree, tree_at
 from tests.codemods.hazards.corpus import Case, load
 from tests.codemods.review.conftest import Files, Reviewed
 
@@ -202,26 +198,6 @@ def test_another_loop_is_left_to_read(case: str, compare: Callable[[Files, Files
     trainer, caller = WRONG_LOOPS[case]
     reviewed = compare({"a.py": LOOP}, {"a.py": caller, "trainer.py": trainer})
     assert reviewed.status == 1, reviewed.document
-
-
-def test_of_our_own_plans_nothing_is_left_to_read() -> None:
-    made = run_afresh(PLAN, REPOSITORY)
-    root = REPOSITORY / "src"
-    before = tree_at(str(root), root)
-    places = [change.path.relative_to(root).as_posix() for change in made.files]
-    texts = {place: change.after for place, change in zip(places, made.files, strict=True)}
-    others = {path: blob for path, blob in before.identities.items() if path not in texts}
-    source = (REPOSITORY / "golden" / "monolith" / "vectorized.py").read_bytes()
-    [rest] = [place for place in places if place.endswith("training/vectorized.py")]
-
-    def tree(files: Mapping[str, bytes], side: str) -> Tree:
-        return Tree(
-            {**others, **dict.fromkeys(files, side)}, lambda p: files[p] if p in files else before.read(p)
-        )
-
-    found = review(tree({rest: source}, "before"), tree(texts, "after"))
-    assert len(found.outcomes) == len(found.of(Same, Renamed, Lifted)) > 70
-    assert found.clean
 
 
 def test_what_is_no_lift_says_why(compare: Callable[[Files, Files], Reviewed]) -> None:

@@ -81,6 +81,9 @@ class Derived:
     def read(self, path: str) -> str:
         return (self.made[path] if path in self.made else self._read(path)).decode()
 
+    def head(self) -> Tree:
+        return self._tree(self.made, "after")
+
     def with_change(self, path: str, text: str) -> Tree:
         return self._tree({**self.made, path: text.encode()}, "after")
 
@@ -97,6 +100,12 @@ class Derived:
 @pytest.fixture(scope="module")
 def derived() -> Derived:
     return Derived()
+
+
+def test_of_our_own_plans_nothing_is_left_to_read(derived: Derived) -> None:
+    found = review(derived.base, derived.head())
+    assert len(found.outcomes) == len(found.of(Same, Renamed, Lifted)) > 70
+    assert found.clean
 
 
 def test_the_plans_tree_holds_nearly_all(derived: Derived) -> None:
