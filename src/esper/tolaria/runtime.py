@@ -64,6 +64,14 @@ def to_host(totals: Sequence[Tensor], device: torch.device) -> list[list[float]]
     return numbers
 
 
+@contextmanager
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the wall time of a block to a phase: as the frozen monolith counts it."""
+    started = time.perf_counter()
+    yield
+    seconds[phase] += time.perf_counter() - started
+
+
 def keep_freed_memory() -> None:
     """Have glibc reuse freed memory instead of giving it back; changes no result.
 
