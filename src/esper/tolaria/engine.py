@@ -23,7 +23,7 @@ from esper.tolaria.hosts import (
     process_train_batch,
     process_val_batch,
 )
-from esper.tolaria.observe import measured_accuracies, observe_host
+from esper.tolaria.observe import end_epoch, measured_accuracies
 from esper.tolaria.runtime import PhaseTimer, synchronise, to_host
 from esper.tolaria.setup import EngineSetup
 
@@ -136,7 +136,7 @@ class VectorizedEngine:
             [measured_accuracies(totals, data) for totals in val_totals]
         )
         hosts = zip(self._env_states, train_totals, val_totals, contributions, gradients, strict=True)
-        return [observe_host(*of_host, data=data) for of_host in hosts]
+        return [end_epoch(*of_host, data=data) for of_host in hosts]
 
     def execute(self, actions: Sequence[SlotAction]) -> list[ActionOutcome]:
         """Do what was chosen, env by env."""

@@ -15,7 +15,7 @@ from esper.tolaria.gradients import take_gradients
 from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import begin_training, begin_validation, process_train_batch, process_val_batch
 from esper.tolaria.losses import count_correct
-from esper.tolaria.observe import measured_accuracies, observe_host
+from esper.tolaria.observe import end_epoch, measured_accuracies
 from esper.tolaria.runtime import PhaseTimer
 from esper.tolaria.setup import EngineSetup
 
@@ -54,7 +54,7 @@ class PlainEngine:
                 accuracies = [measured_accuracies(totals, data) for totals in val_totals]
                 contributions = client.measure_contributions(accuracies)
                 observations = [
-                    observe_host(env_state, train_totals, totals, adds, gradients, data=data)
+                    end_epoch(env_state, train_totals, totals, adds, gradients, data=data)
                     for env_state, (train_totals, gradients), totals, adds in zip(
                         env_states, trained, val_totals, contributions, strict=True
                     )

@@ -3,7 +3,7 @@
 import difflib
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -21,6 +21,7 @@ class Flag:
     """
 
     help: str
+    _: KW_ONLY
     outcome: bool = True
     commands: tuple[str, ...] = ("ppo", "heuristic")
 
@@ -91,7 +92,11 @@ class TrainingConfig(BaseModel):
     reward_mode: Annotated[RewardModeName, Flag("which parts the contribution reward has")] = "shaped"
     dual_ab: Annotated[
         RewardModeName | None,
-        Flag("train a second time with this reward mode, from the same seed, and compare", False, _PPO),
+        Flag(
+            "train a second time with this reward mode, from the same seed, and compare",
+            outcome=False,
+            commands=_PPO,
+        ),
     ] = None
     data_dir: Annotated[
         Path | None,
