@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children, walk
 from codemods.review.normal import written
 
@@ -208,14 +209,17 @@ def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str
 
 
 def imports_in(
-    nodes: Iterable[ast.AST], *, inside_functions: bool = True
+    nodes: Iterable[ast.AST], *, inside_functions: bool = True, for_types: bool = True
 ) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Imports at any depth of some statements."""
+    """Imports at any depth of some statements; without those in functions, or for type checkers alone."""
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
         elif not isinstance(node, ast.expr) and (inside_functions or not isinstance(node, Function)):
-            yield from imports_in(children(node), inside_functions=inside_functions)
+            below: Iterable[ast.AST] = children(node)
+            if not for_types and isinstance(node, ast.If) and is_type_checking(node.test):
+                below = node.orelse
+            yield from imports_in(below, inside_functions=inside_functions, for_types=for_types)
 
 
 def attributes_in(node: ast.AST) -> Chains:

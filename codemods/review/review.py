@@ -173,10 +173,13 @@ def _place(unit: Unit) -> Place:
 def _imports(base: Side, head: Side) -> Iterable[Left]:
     """Imports of modules that no file of the change imported before: their code runs now."""
     known = {
-        name for file in base.changed.values() for node in file.imports for name in _modules(base, file, node)
+        name
+        for file in base.changed.values()
+        for node in file.run_imports
+        for name in _modules(base, file, node)
     }
     for file in head.changed.values():
-        for node in file.imports:
+        for node in file.run_imports:
             fresh = [n for n in _modules(head, file, node) if n not in known and not _is_quiet(n, head)]
             if any(head.tree.module(name) not in head.changed for name in fresh):
                 text = ast.unparse(node)

@@ -75,6 +75,11 @@ class File:
         self.imports = list(imports_in(self.tree.body, inside_functions=False))
 
     @cached_property
+    def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Imports that run when the file is loaded: not those for type checkers."""
+        return list(imports_in(self.tree.body, inside_functions=False, for_types=False))
+
+    @cached_property
     def units(self) -> dict[str, Unit]:
         """Its units by their names."""
         units = units_of(self.path, self.tree, self.binders, self.lines, self._contents)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children
 from codemods.review.content import Content, Contents, Function
 from codemods.review.lines import Lines
@@ -165,11 +166,8 @@ def in_class(node: ast.ClassDef, method: ast.stmt) -> ast.Module:
 
 
 def for_types(node: ast.stmt) -> bool:
-    """Is it an `if TYPE_CHECKING:` block, which nothing runs?"""
-    if not isinstance(node, ast.If) or node.orelse:
-        return False
-    name = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
-    return name == "TYPE_CHECKING"
+    """Is it an `if TYPE_CHECKING:` block and no more, which nothing runs?"""
+    return isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:
