@@ -193,7 +193,7 @@ def _mean(values: Sequence[float], form: str) -> str:
 @click.option("--episode-length", default=16, show_default=True)
 @click.option("--train-images", default=512, show_default=True)
 @click.option("--val-images", default=256, show_default=True)
-@click.option("--reward-mode", default="sparse", show_default=True)
+@click.option("--reward-mode", default="shaped", show_default=True)
 @click.option("--entropy-start", default=0.05, show_default=True)
 @click.option("--entropy-anneal-episodes", default=0, show_default=True)
 @click.option("--jobs", default=1, show_default=True, help="Seeds side by side, a thread each.")
