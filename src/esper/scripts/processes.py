@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +23,9 @@ ONE_PROCESS = ("vectorized", "plain")
 
 _BROKEN = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "imed out waiting")
 """What gloo says where another process is gone or silent."""
+
+_WORD_S = 3.0
+"""How long a process whose connection to rank 0 broke lets it say why."""
 
 
 class Terminated(BaseException):
@@ -87,7 +90,9 @@ class Processes:
         try:
             yield _gone_on(config) if again else config
             signal.signal(signal.SIGTERM, before)
-        except BaseException:
+        except BaseException as ended:
+            if isinstance(ended, LostRankError) and ended.who == "rank 0":
+                self._await_word()
             self.tells()  # settled before others see that this process is gone
             raise
         finally:
@@ -145,6 +150,16 @@ class Processes:
             except RuntimeError:  # the process that kept the store is gone: nobody can agree any more
                 self._tells = True
         return self._tells
+
+    def _await_word(self) -> None:
+        """Let rank 0 say why it ends, if it does: its connections to all break when another's time is up."""
+        assert self._store is not None
+        until = time.monotonic() + _WORD_S
+        with suppress(RuntimeError):  # the store is gone, too
+            while not self._store.check(["told"]) and time.monotonic() < until:
+                if self._first_gone() is not None:
+                    return
+                time.sleep(0.05)
 
     def _gone_here(self, seconds: float) -> LostRankError | None:
         """The first process of this machine that is gone, or goes in so many seconds."""
