@@ -16,6 +16,8 @@ from codemods.review.review import review
 from codemods.review.trees import Tree, tree_at
 from tests.golden.mutations.corpus import REPOSITORY, Mutation, load_corpus
 
+pytestmark = pytest.mark.xdist_group("planted")
+
 # A statement may go on over some lines.
 _LONGEST = 30
 PLAN = REPOSITORY / "codemods" / "plans" / "03_engine.toml"

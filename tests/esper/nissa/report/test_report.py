@@ -17,6 +17,8 @@ from esper.scripts.report import main
 from esper.simic.training.config import TrainingConfig
 from golden.monolith import vectorized
 
+pytestmark = pytest.mark.xdist_group("report")
+
 NOWHERE = Path("events.jsonl")
 
 
