@@ -1,5 +1,6 @@
-"""The committed report on the monolith is what the tool prints today."""
+"""The committed report on the monolith says what the tool prints today."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ from codemods.audit import main
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENT = "docs/audit-monolith.md"
+# Where a line of a test stands: it moves with every edit above it, and says nothing of the monolith.
+TESTS_LINE = re.compile(r"(tests/[\w/]+\.py(?::|` \| ))\d+")
+
+
+def _without_lines_of_tests(report: str) -> str:
+    return TESTS_LINE.sub(r"\1N", report)
 
 
 def test_the_report_on_the_monolith_is_current(
@@ -18,7 +25,7 @@ def test_the_report_on_the_monolith_is_current(
     arguments += ["--tests", "tests", "--output-format", "markdown"]
     status = main([*arguments, "--output", str(tmp_path / "out.md")])
     assert status in (0, 1), capsys.readouterr().err
-    current = (tmp_path / "out.md").read_text()
-    committed = (ROOT / DOCUMENT).read_text()
+    current = _without_lines_of_tests((tmp_path / "out.md").read_text())
+    committed = _without_lines_of_tests((ROOT / DOCUMENT).read_text())
     command = f"python -m codemods.audit {' '.join(arguments)} --output {DOCUMENT}"
     assert committed == current, f"make it again: {command}"
