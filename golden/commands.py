@@ -35,6 +35,7 @@ from golden.compare import compare
 from golden.executors.settings import Executor, Name, executor_options, given, settings
 from golden.executors.suite import Asked, reached_by, run_suite
 from golden.power.command import power_command
+from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, load_run, record_run, run_files
@@ -190,25 +191,24 @@ def verify_command(
     if jobs is not None:
         asked = [Asked(run, name, run.recordings) for run, name in _named(runs, names)]
         results = _as_jobs("verify", asked, given(device=device, base=base), jobs, root, (base,), since)
-        _tell_all(since, evidence)
-        return _finish("verify", suite, part, results, out, since)
+        return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
     with _kept(out) as folder:
         files = since.files if since is not None else ()
         found = verify(runs, root=root, out=folder, workers=workers or 1, notify=_notify, reach=files)
+        codes = [worst([verdict.code for verdict in verdicts]) for verdicts in found]
         if since is not None:
-            for run, verdicts in zip(runs, found, strict=True):
+            for run, code in zip(runs, codes, strict=True):
                 ran = read_reached(folder / run.name)
-                code = worst([verdict.code for verdict in verdicts])
                 since.note(run.name, code, None if ran is None else (Reached({}), ran))
     results = []
-    for run, verdicts in zip(runs, found, strict=True):
+    for run, code, verdicts in zip(runs, codes, found, strict=True):
         text = "\n".join([*map(render_verdict, verdicts), *told(since, run.name)])
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
             Result(
                 run=run.name,
-                code=ExitCode(worst([verdict.code for verdict in verdicts])),
+                code=ExitCode(code),
                 text=text,
                 tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
                 seconds=sum(verdict.seconds for verdict in verdicts),
@@ -216,8 +216,7 @@ def verify_command(
                 right=right,
             )
         )
-    _tell_all(since, evidence)
-    return _finish("verify", suite, part, results, out, since)
+    return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
 
 
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
@@ -225,15 +224,16 @@ def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> 
         raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
 
 
-def _tell_all(since: Since | None, file: Path | None) -> None:
+def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
     """Print what several runs reached together, and write it for other tools."""
     if since is None:
-        return
+        return None
     found = since.evidence()
     if since.files and len(found.runs) > 1:
         click.echo("\n".join(tell(found)))
     if file is not None:
         write_whole(file, found.model_dump_json(indent=1) + "\n")
+    return found
 
 
 def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
@@ -287,7 +287,7 @@ def _finish(
     part: str | None,
     results: list[Result],
     out: Path | None,
-    since: Since | None = None,
+    reached: Evidence | None,
 ) -> int:
     """Print planned against spent, keep the results where the traces are, and give the exit status."""
     planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
@@ -295,7 +295,6 @@ def _finish(
     if out is not None:
         names = tuple(run.name for run in suite)
         index = parse_shard(part) if part else (1, 1)
-        reached = since.evidence() if since is not None else None
         found = Results(command=command, shard=index, suite=names, results=tuple(results), evidence=reached)
         write_results(out, found)
     return worst([int(result.code) for result in results])
@@ -399,9 +398,9 @@ def ab_command(
                 compare_run(run, versions, folder, data=data, workers=workers or 1, dense=closely)
                 for run in runs
             ]
-    _tell_all(since, evidence)
+    reached = _tell_all(since, evidence)
     if len(suite) > 1 or out is not None:
-        return _finish("ab", suite, part, results, out, since)
+        return _finish("ab", suite, part, results, out, reached)
     return worst([int(result.code) for result in results])
 
 

@@ -108,7 +108,7 @@ def told(since: Since | None, run: str) -> list[str]:
     """What a run reached of the change, where there is one of Python and the run came to its end."""
     if since is None or not since.files:
         return []
-    found = since.evidence().of(run)
+    found = since.of(run)
     return tell(found) if found.runs[0].known else []
 
 

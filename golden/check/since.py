@@ -31,6 +31,11 @@ class Since:
         self._runs[:] = [known for known in self._runs if known.name != run]
         self._runs.append(RunReached(run, code, sides))
 
+    def of(self, run: str) -> Evidence:
+        """What one of them executes of the change."""
+        found = [known for known in self._runs if known.name == run]
+        return evidence(self.base, self.head, self.change, found, both=self.both)
+
     def evidence(self) -> Evidence:
         """What all runs so far execute of the change."""
         return evidence(self.base, self.head, self.change, self._runs, both=self.both)

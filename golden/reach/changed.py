@@ -56,7 +56,8 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
     passages: dict[str, tuple[tuple[Pair, ...], ...]] = {}
     for path in files:
         old, new = _read(base / path), _read(head / path)
-        matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+        left, right = old.splitlines(), new.splitlines()
+        matcher = SequenceMatcher(None, left, right, autojunk=False)
         gone, come = set[int](), set[int]()
         for operation, i, j, k, m in matcher.get_opcodes():
             if operation != "equal":
@@ -66,7 +67,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
             if found := lines & runnable(compiled(text)):
                 side[path] = frozenset(found)
         if path in before or path in after:
-            passages[path] = tuple(_passages(matcher, old.splitlines(), new.splitlines()))
+            passages[path] = tuple(_passages(matcher, left, right))
     return Change(Changed(before), Changed(after), passages)
 
 

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from golden.reach.changed import Change, Changed
 from golden.reach.reached import Reached, together
 
+_NO_END = "no run came to its end"
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -125,17 +127,6 @@ class Evidence(_Table):
     def reached(self) -> int:
         """How many of them ran."""
         return sum(lines.reached for _, lines in self.sides)
-
-    def of(self, run: str) -> Evidence:
-        """What one run executes."""
-        [found] = [each for each in self.runs if each.name == run]
-        problem = self.problem or ("" if found.known else _NO_END)
-        return self.model_copy(
-            update={"runs": (found,), "problem": problem, "before": found.before, "after": found.after}
-        )
-
-
-_NO_END = "no run came to its end"
 
 
 @dataclass(frozen=True, slots=True)

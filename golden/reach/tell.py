@@ -40,7 +40,7 @@ def missed_lines(found: Evidence) -> Iterator[tuple[str, str]]:
     """Files, each with the side and the lines of a stretch that did not run, in words."""
     for name, side in found.sides:
         for path, first, last in side.missed():
-            yield path, f"{name} {first}" + (f"-{last}" if last > first else "")
+            yield path, f"{name} {_stretch(first, last)}"
 
 
 def tell(found: Evidence) -> list[str]:
@@ -51,9 +51,12 @@ def tell(found: Evidence) -> list[str]:
     for name, side in found.sides:
         missed = list(side.missed())
         lines += [
-            f"  did not run, {name}: {path}:{first}" + (f"-{last}" if last > first else "")
-            for path, first, last in missed[:_MOST]
+            f"  did not run, {name}: {path}:{_stretch(first, last)}" for path, first, last in missed[:_MOST]
         ]
         if len(missed) > _MOST:
             lines.append(f"  did not run, {name}: {len(missed) - _MOST} more places")
     return lines
+
+
+def _stretch(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else str(first)

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from golden.check.since import Since
 from golden.cli import main
+from golden.reach.changed import Change, Changed
 from golden.reach.evidence import Evidence
+from golden.reach.reached import Reached
+from golden.versions import told
 
 MAIN = """\
 import json
@@ -170,3 +174,13 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
     (repository / "main.py").write_text(MAIN + "    raise KeyError('the end')\n")
     assert main(["verify", "--base", "HEAD", "fit"]) == 3
     assert "KeyError: 'the end'" in capsys.readouterr().out
+
+
+def test_what_one_run_could_not_measure_is_told_of_that_run_alone() -> None:
+    change = Change(Changed({}), Changed({"work.py": frozenset([1, 3])}), {})
+    since = Since("HEAD", None, ("work.py",), change, both=False)
+    since.note("blind", 0, (Reached({}), Reached({}, "no means")))
+    since.note("seeing", 0, (Reached({}), Reached({"work.py": frozenset([1])})))
+    assert told(since, "blind") == ["reached: not measured: no means"]
+    assert told(since, "seeing")[1:] == ["  did not run, after: work.py:3"]
+    assert since.evidence().problem == "no means"
