@@ -45,14 +45,20 @@ _RUNS = frozenset(["compile", "exec"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
 
-# What installs an import hook by which annotations of whole packages are checked at every call.
+# What installs an import hook by which annotations of whole packages are checked at every call. To name it is
+# enough: it may be called by another name, or taken by `getattr`. No pattern matches its own text.
 _CHECKERS = re.compile(
-    rb"^[ \t]*(from|import)[ \t]+beartype\.claw\b"
-    rb"|\b(install_import_hook|beartype_this_package|beartype_packages?|beartype_all)[ \t]*\("
-    rb"|--(beartype|jaxtyping|typeguard)-packages",
-    re.MULTILINE,
+    rb"\b(install_import[_]hook|beartype_(this_)?packages?|beartype_al[l]|beartyp[i]ng)\b"
+    rb"|\b(beartype|jaxtyping|typeguard)[-_]packages\b"
+    rb"|(Jaxtyping|Typeguard)(Finder|Loader)\b"
 )
-_WORDS = (b"beartype", b"install_import_hook", b"jaxtyping", b"typeguard")
+_CLAW = re.compile(rb"\bcla[w]\b")
+_WORDS = (b"beartyp", b"import_hook", b"jaxtyping", b"typeguard", b"Jaxtyping", b"Typeguard")
+# Files besides Python's that say how programs and tests are run.
+_SETTINGS = (
+    *("pyproject.toml", "setup.cfg", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("tox.ini", "tox.toml", "Makefile"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +194,10 @@ class Surroundings:
     @property
     def checks_annotations(self) -> bool:
         """Whether the project may evaluate the annotations of all its functions when it runs: some file, or
-        its settings, asks `beartype`, `jaxtyping` or `typeguard` for that.
+        its settings, names what of `beartype`, `jaxtyping` or `typeguard` does that.
         """
         _ = self._seen
-        settings = (self.root / name for name in ("pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini"))
+        settings = (self.root / name for name in _SETTINGS)
         return self._checked or any(path.is_file() and _checks(path.read_bytes()) for path in settings)
 
     def late_star(self, line: int) -> int | None:
@@ -223,8 +229,10 @@ class Surroundings:
 
 
 def _checks(data: bytes) -> bool:
-    """Whether a file installs a checker of annotations."""
-    return any(word in data for word in _WORDS) and _CHECKERS.search(data) is not None
+    """Whether a file may install a checker of annotations."""
+    if not any(word in data for word in _WORDS):
+        return False
+    return _CHECKERS.search(data) is not None or (b"beartype" in data and _CLAW.search(data) is not None)
 
 
 def _bases(path: Path) -> Iterator[Path]:

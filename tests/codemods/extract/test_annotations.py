@@ -10,6 +10,7 @@ import pytest
 
 from tests.codemods.extract.conftest import Command
 
+HOOKS = Path(__file__).with_name("import_hooks.txt")
 PRELUDE = """\
 from __future__ import annotations
 import argparse, time
@@ -193,8 +194,18 @@ def test_none_at_all(annotation: Callable[..., str | None]) -> None:
 def test_none_where_the_project_checks_annotations_when_it_runs(
     tmp_path: Path, annotation: Callable[..., str | None]
 ) -> None:
-    (tmp_path / "conftest.py").write_text("from beartype.claw import beartype_this_package\n")
-    assert annotation(_program("x = 3")) is None
+    """However an import hook is named; the texts are in a file of their own, as this project has none."""
+    for text in HOOKS.read_text().split("\n\n"):
+        name, _, body = text.partition("\n")
+        (tmp_path / name).write_text(body)
+        assert annotation(_program("x = 3")) is None, text
+        (tmp_path / name).unlink()
+        (tmp_path / "made.py").unlink()
+
+
+def test_naming_a_checker_installs_no_hook(tmp_path: Path, annotation: Callable[..., str | None]) -> None:
+    (tmp_path / "kept.py").write_text("from typeguard import typechecked\nfrom beartype import beartype\n")
+    assert annotation(_program("x = 3")) == "int"
 
 
 def test_where_annotations_are_evaluated_they_are_text(annotation: Callable[..., str | None]) -> None:
