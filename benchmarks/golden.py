@@ -2,9 +2,10 @@
 
     python benchmarks/golden.py [--pairs N] [RUN...]
 
-Prints, for every run, the seconds of the whole process and the ratio of the pairs, median and range, by wall
-clock and by processor time (which other programs on the machine disturb less); the same ratio without what
-every program pays for importing torch; and the share of its own hooks that the observer measured.
+Prints, for every run, the seconds of the whole process, and the processor seconds of all its processes; the
+ratio of the pairs, median and range, by wall clock and by processor time (which other programs on the machine
+disturb less); the same ratio without what every program pays for importing torch; and the share of its own
+hooks that the observer measured. A run is named, or given as a run file.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from golden.trace.errors import GoldenError  # noqa: E402
 class Clock:
     """What one run took.
 
-    ``seconds`` and ``cpu_seconds`` are of the whole process, ``after_torch`` and ``cpu_after_torch`` without
-    its start, ``own`` is the share of wall time that the observer measured of its own hooks.
+    ``seconds`` and ``cpu_seconds`` are of the whole process with all that it starts, ``after_torch`` and
+    ``cpu_after_torch`` without the start, of several ranks the slowest and the sum; ``own`` is the share of
+    wall time that the observer measured of its own hooks.
     """
 
     seconds: float = 0.0
@@ -67,8 +69,10 @@ def unobserved(run: Run, root: Path) -> Clock:
             execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
         clock.seconds = time.monotonic() - begun
         clocks = [json.loads(path.read_text()) for path in folder.glob("clock-*.json")]
-        slowest = max(clocks, key=lambda found: found["seconds"])
-        clock.after_torch, clock.cpu_after_torch = slowest["seconds"], slowest["cpu_seconds"]
+        # What launches ranks takes no step.
+        clocks = [found for found in clocks if found["rank"] is not None] or clocks
+        clock.after_torch = max(found["seconds"] for found in clocks)
+        clock.cpu_after_torch = sum(found["cpu_seconds"] for found in clocks)
         return clock
 
 
@@ -80,7 +84,8 @@ def observed(run: Run, root: Path) -> Clock:
             trace = record_run(run, root=root, out=Path(scratch) / "trace")
         slowest = max(trace.processes, key=lambda process: process.seconds)
         clock.seconds = trace.about.seconds
-        clock.after_torch, clock.cpu_after_torch = slowest.seconds, slowest.cpu_seconds
+        clock.after_torch = slowest.seconds
+        clock.cpu_after_torch = sum(process.cpu_seconds for process in trace.processes)
         clock.own = slowest.observing / slowest.seconds
         return clock
 
@@ -99,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=None)
     options = parser.parse_args(argv)
     root = options.root or find_root(Path.cwd())
-    titles = f"{'run':16} {'bare s':>7} {'observed s':>11} {'wall':>20} {'cpu':>20}"
+    titles = f"{'run':16} {'bare s':>7} {'observed s':>11} {'bare cpu s':>10} {'wall':>20} {'cpu':>20}"
     print(f"{titles} {'wall after torch':>20} {'cpu after torch':>20} {'own':>6}")
     try:
         for name in options.runs:
@@ -113,12 +118,14 @@ def main(argv: list[str] | None = None) -> int:
                 else:
                     pairs.append((unobserved(run, root), observed(run, root)))
             bare_s, full_s = (statistics.median(pair[side].seconds for pair in pairs) for side in (0, 1))
+            cpu_s = statistics.median(bare.cpu_seconds for bare, _ in pairs)
             own = statistics.median(full.own for _, full in pairs)
             ratios = [
                 f"{ratio(pairs, what):>20}"
                 for what in ("seconds", "cpu_seconds", "after_torch", "cpu_after_torch")
             ]
-            print(f"{run.name:16} {bare_s:7.3f} {full_s:11.3f} {' '.join(ratios)} {own:6.1%}", flush=True)
+            seconds = f"{bare_s:7.3f} {full_s:11.3f} {cpu_s:10.3f}"
+            print(f"{run.name:16} {seconds} {' '.join(ratios)} {own:6.1%}", flush=True)
     except GoldenError as error:
         print(f"golden: {error}", file=sys.stderr)
         return int(error.code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from golden.compare.events import compare_events
+from golden.compare.made import not_comparable, told
 from golden.compare.outcome import (
     CallChange,
     Compared,
@@ -72,7 +73,7 @@ def judge(
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
-    compared += amount + Compared(uncompared=_without_looks(left, right))
+    compared += amount + Compared(uncompared=(*_without_looks(left, right), *told(compared.unlike)))
     divergences += written
     changes = align(left.events, right.events)
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -80,7 +81,7 @@ def judge(
         found = different(compared, divergences, changes, envs, tolerated)
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
         return other_machine(unequal, found) if unequal else found
-    return Identical(compared, envs, tolerated)
+    return not_comparable(compared.unlike) if compared.unlike else Identical(compared, envs, tolerated)
 
 
 def _without_looks(left: Trace, right: Trace) -> tuple[str, ...]:

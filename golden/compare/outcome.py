@@ -17,7 +17,7 @@ class Compared:
 
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
     the program's own generators; ``uncompared`` names what was not. ``places`` are those
-    of ranks in a mesh of devices.
+    of ranks in a mesh of devices. ``unlike`` names tensors whose digests were made otherwise on each side.
     """
 
     events: int = 0
@@ -32,6 +32,7 @@ class Compared:
     living: int = 0
     uncompared: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
+    unlike: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -47,6 +48,7 @@ class Compared:
             self.living + other.living,
             tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
             tuple(dict.fromkeys([*self.places, *other.places])),
+            tuple(dict.fromkeys([*self.unlike, *other.unlike])),
         )
 
 

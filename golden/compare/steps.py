@@ -12,6 +12,7 @@ from golden.compare.align import align
 from golden.compare.calls import compare_calls
 from golden.compare.hostvalues import compare_values
 from golden.compare.living import compare_living
+from golden.compare.made import unlike
 from golden.compare.outcome import (
     CallChange,
     Compared,
@@ -109,7 +110,7 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     until = min((count.number for count in aligned.more if count.between), default=None)
     living = compare_living(left, right, tolerances, until)
     divergences += living.divergences
-    compared += Compared(living=living.compared, uncompared=living.uncompared)
+    compared += Compared(living=living.compared, uncompared=living.uncompared, unlike=living.unlike)
     finals, amount = _compare_finals(*whole, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
@@ -142,10 +143,12 @@ def steps_by_path(left: Process, right: Process, path: str) -> dict[Stream, tupl
 def _differing(a: Step, b: Step) -> set[str]:
     """The names of the tensors that differ at a step."""
     found: set[str] = set()
+    otherwise = set(unlike(a.layout, b.layout))
     for kind in KINDS:
         if a.digests[kind] != b.digests[kind] or a.layout.tensors[kind] != b.layout.tensors[kind]:
             x, y = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
-            found |= {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
+            names = (name for name in x.keys() | y.keys() if (kind, name) not in otherwise)
+            found |= {name for name in names if x.get(name) != y.get(name)}
     return found
 
 
@@ -154,6 +157,9 @@ def _compare_stream(
 ) -> tuple[StepDivergence | None, Compared]:
     compared = Compared()
     first = None
+    layouts = {(id(x.layout), id(y.layout)): (x.layout, y.layout) for x, y in zip(a, b, strict=False)}
+    names = [f"{kind} {name}" for pair in layouts.values() for kind, name in unlike(*pair)]
+    compared += Compared(unlike=tuple(dict.fromkeys(names)))
     for index, (x, y) in enumerate(zip(a, b, strict=False)):
         compared += _contents(x)
         if first is None:
@@ -199,7 +205,8 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
         named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
         values = tensors_left.get(kind, {}), tensors_right.get(kind, {})
         total = len(named[0].keys() | named[1].keys())
-        changes.append(KindChange(kind, total, tuple(_tensor_changes(*named, *values))))
+        found = tuple(_tensor_changes(*named, *values))
+        changes.extend([KindChange(kind, total, found)] if found else [])
 
     tensors("buffers")
     if a.losses != b.losses:
@@ -250,6 +257,7 @@ def _tensor_changes(
     values_b: Mapping[str, torch.Tensor],
 ) -> list[TensorChange]:
     changes = []
+    untold = False
     for name in dict.fromkeys([*a, *b]):
         if name not in b:
             changes.append(TensorChange(name, None, "absent on the right"))
@@ -260,8 +268,12 @@ def _tensor_changes(
             changes.append(TensorChange(name, None, f"{x.dtype}{list(x.shape)} -> {y.dtype}{list(y.shape)}"))
         elif a[name][1] != b[name][1]:
             known = name in values_a and name in values_b
-            changes.append(TensorChange(name, distance(values_a[name], values_b[name]) if known else None))
-    if not changes:
+            apart = distance(values_a[name], values_b[name]) if known else None
+            if a[name][0].digest == b[name][0].digest or apart is not None:
+                changes.append(TensorChange(name, apart))
+            else:
+                untold = True
+    if not changes and not untold:
         changes.append(TensorChange("(all)", None, "the same tensors in another order"))
     return changes
 

@@ -20,7 +20,7 @@ from ..trace.kinds import MODULE_KINDS
 from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
-from .plan import Plan
+from .plan import Plan, Where
 
 _AT_MOST = 256
 _NO_EXTRA = nn.Module.get_extra_state
@@ -43,7 +43,8 @@ class _Followed:
 class Living:
     """Looks at what lives, and writes what is another than at the look before.
 
-    ``write`` takes a record; ``quietly`` is a context in which the host's reads aren't counted.
+    ``write`` takes a record; ``quietly`` is a context in which the host's reads aren't counted; ``digests``
+    says where digests are made.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class Living:
         write: Callable[[dict[str, Any]], None],
         quietly: Callable[[], AbstractContextManager[Any]],
         unstable: Sequence[str],
+        digests: Where,
     ) -> None:
         self._registry, self._generators = registry, generators
         self._write, self._quietly, self._unstable = write, quietly, unstable
+        self._where: Where = digests
         self.reset()
 
     def reset(self) -> None:
@@ -162,7 +165,7 @@ class Living:
         plan = followed.plan
         tensors = plan.tensors(entries) if plan is not None and names == followed.named_for else None
         if plan is None or tensors is None:
-            plan = followed.plan = Plan(entries, names)
+            plan = followed.plan = Plan(entries, names, self._where)
             tensors = plan.dense(entries)
             followed.named_for = names
             followed.form, self._forms = self._forms, self._forms + 1

@@ -72,6 +72,7 @@ class Observer:
         self._log: Any = None
         self._line_log: Any = None
         self._state_left = int(spec["state_bytes"])
+        self._digests = spec["digests"]
         self._registry = ModuleRegistry()
         self._generators = Generators()
         self._seeds = Seeds(self._generators)
@@ -92,6 +93,7 @@ class Observer:
                 self._write,
                 self._reads.muted if self._reads is not None else contextlib.nullcontext,
                 spec["unstable"],
+                spec["digests"],
             )
         self._collectives = Collectives(lambda: len(self._losses))
         self._meshes = Meshes()
@@ -267,9 +269,10 @@ class Observer:
         plan = watched.plan
         tensors = plan.tensors(entries) if plan is not None else None
         if plan is None or tensors is None:
-            plan = watched.plan = Plan(entries, layouts.titles(params, state, names))
+            plan = watched.plan = Plan(entries, layouts.titles(params, state, names), self._digests)
             tensors = plan.dense(entries)
             self._describe(optimizer, watched, plan)
+        plan.begin(tensors)
         settings = watched.settings.text(optimizer)
         extras = plan.extras(entries)
         if extras:
@@ -380,7 +383,7 @@ class Observer:
             watched.buffers = watched.names.buffer_values()
         with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
             entries = layouts.gather(params, state, watched.buffers)
-            plan = Plan(entries, layouts.titles(params, state, watched.names))
+            plan = Plan(entries, layouts.titles(params, state, watched.names), "host")
             tensors = plan.dense(entries)
             titled = plan.titled(tensors)
             size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from ..trace.digest import DIGEST_BYTES, Flat, plain
+from ..trace.kinds import SUMS
+from ..trace.sums import Sums
 
 KINDS = ("buffers", "grads", "params", "state")
+# Where digests are made: the GPU's on the GPU and all else on the host; all on the host; each where it is.
+Where = Literal["auto", "host", "device"]
 _ORDINARY = (torch.Tensor, torch.nn.Parameter)
 _dtype, _shape = attrgetter("dtype"), attrgetter("shape")
+# A number, or -1 for the CPU: compared more quickly than a device.
+_device = torch.Tensor.get_device
 
 
 class Plan:
     """The tensors among some entries, their forms, and where their digests go."""
 
-    def __init__(self, entries: list[Any], titles: list[tuple[str, str]]) -> None:
+    def __init__(self, entries: list[Any], titles: list[tuple[str, str]], where: Where = "auto") -> None:
         """Plan for ``entries`` as they are now; ``titles`` has the kind and the name of each."""
         self._types = list(map(type, entries))
         self._positions = [i for i, value in enumerate(entries) if isinstance(value, torch.Tensor)]
@@ -32,12 +38,19 @@ class Plan:
         )
         tensors = self.dense(entries)
         self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
-        self._flat = Flat(tensors)
-        self.described: dict[str, list[tuple[str, str, list[int]]]] = {kind: [] for kind in KINDS}
-        for (kind, title), dtype, shape in zip(
-            self._titles(entries, titles), self._dtypes, self._shapes, strict=True
+        self._places = list(map(_device, tensors))
+        there = [where == "device" or (where == "auto" and t.is_cuda) for t in tensors]
+        self._here = [i for i, on_device in enumerate(there) if not on_device]
+        self._there = [i for i, on_device in enumerate(there) if on_device]
+        self._flat = Flat([tensors[i] for i in self._here])
+        self._sums = Sums([tensors[i] for i in self._there])
+        self._begun = False
+        self.described: dict[str, list[tuple[Any, ...]]] = {kind: [] for kind in KINDS}
+        for (kind, title), dtype, shape, on_device in zip(
+            self._titles(entries, titles), self._dtypes, self._shapes, there, strict=True
         ):
-            self.described[kind].append((title, str(dtype).removeprefix("torch."), list(shape)))
+            row = (title, str(dtype).removeprefix("torch."), list(shape))
+            self.described[kind].append((*row, SUMS) if on_device else row)
 
     def _titles(self, entries: list[Any], titles: list[tuple[str, str]]) -> list[tuple[str, str]]:
         if not self._special:
@@ -60,15 +73,21 @@ class Plan:
             return None
         tensors = self.dense(entries)
         same = self._dtypes == list(map(_dtype, tensors)) and self._shapes == list(map(_shape, tensors))
-        return tensors if same else None
+        return tensors if same and self._places == list(map(_device, tensors)) else None
 
     def extras(self, entries: list[Any]) -> dict[str, str]:
         """The optimizer state that isn't a tensor, as text."""
         return {f"state {title}": repr(entries[i]) for i, title in self._extras}
 
+    def begin(self, tensors: list[torch.Tensor]) -> None:
+        """Have devices begin on the digests of what they hold, which `digests` then waits for."""
+        if self._there:
+            self._sums.start([tensors[i] for i in self._there])
+            self._begun = True
+
     def digests(self, tensors: list[torch.Tensor]) -> dict[str, str]:
         """By kind, the digests of its tensors one after another, in hexadecimal."""
-        found = self._flat.digests(tensors).hex()
+        found = self._all(tensors).hex()
         text: dict[str, str] = {}
         start = 0
         for kind in KINDS:
@@ -76,6 +95,18 @@ class Plan:
             text[kind] = found[start:end]
             start = end
         return text
+
+    def _all(self, tensors: list[torch.Tensor]) -> bytes:
+        if not self._there:
+            return self._flat.digests(tensors)
+        if not self._begun:
+            self.begin(tensors)
+        self._begun = False
+        of_host = self._flat.digests([tensors[i] for i in self._here])
+        found = dict(zip(self._there, self._sums.digests(), strict=True))
+        for place, index in enumerate(self._here):
+            found[index] = of_host[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
+        return b"".join([found[index] for index in range(len(tensors))])
 
     def titled(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
         """The tensors under the names that a saved state uses."""

@@ -171,6 +171,7 @@ def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
         "syncs": run.observe.syncs,
         "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
         "without": list(run.observe.without),
+        "digests": run.observe.digests,
         "outputs": str(outputs.resolve()),
         "unstable": _unstable(run),
     }

@@ -164,12 +164,16 @@ class Observe(_Table):
         without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads,
             ``modules`` beside what optimizers step, ``generators`` of the program's own. The verdict
             names them.
+        digests: where digests of tensors are made: ``auto``: those of a GPU on the GPU, all others on the
+            host; ``host``: all on the host, which tensors are copied to; ``device``: each where the tensor
+            is, those of the CPU as on a GPU. Digests of one way can't be compared with those of the other.
     """
 
     steps: bool = True
     syncs: bool = True
     state_mib: Annotated[int, Field(ge=0)] = 256
     without: tuple[Produced, ...] = ()
+    digests: Literal["auto", "host", "device"] = "auto"
 
 
 class EnvChange(_Table):
@@ -395,7 +399,10 @@ class Run(_Table):
     def definition(self) -> str:
         """A digest of all that decides the bits of the run; the device is told by the fingerprint."""
         undeciding: Any = {**dict.fromkeys(_UNDECIDING, True), "tolerance": {"__all__": {"reason"}}}
+        undeciding["observe"] = {"digests"}
         deciding = self.model_dump(exclude=undeciding, exclude_defaults=True, mode="json")
+        if not deciding.get("observe", True):
+            del deciding["observe"]
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def variant(self, name: str) -> Run:

@@ -47,7 +47,11 @@ def _only_clock(out: Path, begun: float, cpu: float) -> None:
 
     def write() -> None:
         if os.getpid() == pid:
-            clock = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
+            clock = {
+                "rank": os.environ.get("RANK"),
+                "seconds": time.perf_counter() - begun,
+                "cpu_seconds": time.process_time() - cpu,
+            }
             (out / f"clock-{pid}.json").write_text(json.dumps(clock))
 
     atexit.register(write)

@@ -71,7 +71,10 @@ def _kinds(left: Step, right: Step) -> Iterator[str]:
             differs = left.settings != right.settings
         else:
             names = left.layout.tensors[kind], right.layout.tensors[kind]
-            differs = left.digests[kind] != right.digests[kind] or names[0] != names[1]
+            differs = names[0] != names[1] or (
+                left.digests[kind] != right.digests[kind]
+                and any(a != b for a, b in _digests(left, right, kind))
+            )
         if differs:
             yield kind
 
@@ -79,10 +82,19 @@ def _kinds(left: Step, right: Step) -> Iterator[str]:
 def _share(left: Step, right: Step) -> float:
     differing = total = 0
     for kind in KINDS:
-        a, b = _chunks(left.digests[kind]), _chunks(right.digests[kind])
-        total += max(len(a), len(b))
-        differing += sum(x != y for x, y in zip_longest(a, b))
+        pairs = _digests(left, right, kind)
+        total += len(pairs)
+        differing += sum(x != y for x, y in pairs)
     return differing / total if total else 0.0
+
+
+def _digests(left: Step, right: Step, kind: str) -> Sequence[tuple[str | None, str | None]]:
+    """Pairs of digests in order; those that were made otherwise on each side say nothing."""
+    infos = zip_longest(left.layout.tensors[kind], right.layout.tensors[kind])
+    pairs = zip_longest(_chunks(left.digests[kind]), _chunks(right.digests[kind]))
+    return [
+        ("", "") if x and y and x.digest != y.digest else p for p, (x, y) in zip(pairs, infos, strict=True)
+    ]
 
 
 def _chunks(digests: str) -> Sequence[str]:

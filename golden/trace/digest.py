@@ -40,10 +40,10 @@ def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 def hex_digest(tensor: torch.Tensor) -> str:
     """The digest of one contiguous tensor on the CPU (32 hex digits)."""
-    return xxhash.xxh3_128_hexdigest(_memory(tensor))
+    return xxhash.xxh3_128_hexdigest(bytes_of(tensor))
 
 
-def _memory(tensor: torch.Tensor) -> Any:
+def bytes_of(tensor: torch.Tensor) -> Any:
     """The bytes of a contiguous tensor on the CPU where they lie: a buffer that does not keep them alive."""
     return _at(_pointer(tensor), tensor.numel() * tensor.element_size())
 
@@ -91,7 +91,7 @@ class Flat:
             ]
             fetched = (flat[0] if len(flat) == 1 else torch.cat(flat)).cpu()
             self._copies.append(fetched)
-            data, start = memoryview(_memory(fetched)).cast("B"), 0
+            data, start = memoryview(bytes_of(fetched)).cast("B"), 0
             for index in (i for part in parts for i in part):
                 found[index] = data[start : start + self._sizes[index]]
                 start += self._sizes[index]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import xxhash
@@ -13,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from golden.trace.calls import CallRows, keep_calls
 from golden.trace.events import Event, lookup
-from golden.trace.kinds import END
+from golden.trace.kinds import END, HOST
 from golden.trace.outputs import Output, leaves
 from golden.trace.reads import totals
 from golden.trace.streams import streams
@@ -24,6 +26,7 @@ from golden.trace.trace import KINDS, Site, Step, Trace
 ROWS_AT_MOST = 600
 # Short digests only say where a difference is; that there is none is said by one over everything.
 _SHORT = 8
+_MADE = re.compile(r"[0-9a-f]{8}@([0-9a-z+:]+)$")
 
 
 class _Table(BaseModel):
@@ -42,9 +45,10 @@ class Summary(_Table):
 
     A row of ``steps``: index of the stream, losses, then short digests of layout, buffers, gradients,
     settings, parameters, optimizer state and random states, each behind its letter, and the number of host
-    reads. A row of ``events``: type, env and a short digest of the payload. ``reads`` only names the places
-    of host reads. Numbers that have a tolerance are in none of the rows, but in ``tolerated``: their kind,
-    the place of their event or step, the field or model, and the number itself, exactly.
+    reads; ``@`` and how follow a short digest of digests that were not all made on the host. A row of
+    ``events``: type, env and a short digest of the payload. ``reads`` only names the places of host reads.
+    Numbers that have a tolerance are in none of the rows, but in ``tolerated``: their kind, the place of
+    their event or step, the field or model, and the number itself, exactly.
     """
 
     streams: list[tuple[str, int | None, str]]
@@ -105,7 +109,7 @@ def summarise(trace: Trace) -> Summary:
     return Summary(
         streams=found,
         events=fold(events),
-        steps=fold(steps),
+        steps=fold(steps, _all_made),
         final=fold(final),
         reads=dict(sorted(reads.items())),
         tolerated=tolerated,
@@ -138,14 +142,19 @@ def _living(trace: Trace) -> list[str] | None:
         of = "" if process.name == "rank-0" else f" of {process.name}"
         for look in process.looks:
             groups: dict[str, list[Any]] = {}
+            made: dict[str, list[str]] = {}
             for module in look.modules:
                 form, *rest = module.content
                 if id(module.form) not in forms:
                     forms[id(module.form)] = _short(form)
                 groups.setdefault(module.group, []).append([forms[id(module.form)], *rest])
+                made.setdefault(module.group, []).extend(chain(*module.form.made.values()))
             for generator in look.generators or ():
                 groups.setdefault(f"{generator.kind} generators", []).append(generator.state)
-            rows += [f"{look.name}{of} | {len(g)} {name} | {_short(g)}" for name, g in groups.items()]
+            rows += [
+                f"{look.name}{of} | {len(g)} {name} | {_short(g)}{_made(made.get(name, ()))}"
+                for name, g in groups.items()
+            ]
     return _thinned(rows)
 
 
@@ -225,7 +234,10 @@ def _key(event: Event) -> str:
 
 def _step_row(step: Step, stream: int) -> str:
     layout = {kind: [i.name for i in step.layout.tensors[kind]] for kind in KINDS}
-    kinds = {kind: _short(step.digests[kind]) for kind in KINDS}
+    kinds = {
+        kind: _short(step.digests[kind]) + _made([i.digest for i in step.layout.tensors[kind]])
+        for kind in KINDS
+    }
     return " ".join(
         [
             str(stream),
@@ -240,6 +252,20 @@ def _step_row(step: Step, stream: int) -> str:
             f"c{_number(step.reads)}",
         ]
     )
+
+
+def _made(digests: Sequence[str]) -> str:
+    """How some digests were made, if not all on the host: ``@sums``, or with a digest of which is how."""
+    if all(how == HOST for how in digests):
+        return ""
+    how = "+".join(sorted(set(digests)))
+    return f"@{how}" if len(set(digests)) == 1 else f"@{how}:{_short(list(digests))}"
+
+
+def how_made(row: str) -> str:
+    """What a short digest says of how it was made; empty for one of the host."""
+    found = _MADE.search(row)
+    return found[1] if found else ""
 
 
 def _everything(step: Step) -> str:
@@ -261,10 +287,25 @@ def _digest(text: str) -> str:
     return xxhash.xxh3_64_hexdigest(text.encode())
 
 
-def fold(rows: list[str]) -> list[str]:
-    """At most `ROWS_AT_MOST` rows: neighbours are replaced by one digest where there are more."""
+def _unmarked(rows: Sequence[str]) -> str:
+    return ""
+
+
+def fold(rows: list[str], mark: Callable[[Sequence[str]], str] = _unmarked) -> list[str]:
+    """At most `ROWS_AT_MOST` rows: neighbours are replaced by one digest where there are more.
+
+    ``mark`` tells what stands behind the digest of some.
+    """
     size = -(-len(rows) // ROWS_AT_MOST)
     if size <= 1:
         return rows
     parts = [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
-    return [f"rows {start}-{start + len(part) - 1} {_digest(' '.join(part))}" for start, part in parts]
+    return [
+        f"rows {start}-{start + len(part) - 1} {_digest(' '.join(part))}{mark(part)}" for start, part in parts
+    ]
+
+
+def _all_made(rows: Sequence[str]) -> str:
+    """How the digests of some steps were made, where not all were on the host."""
+    made = [[how_made(column) for column in row.split(" ") if "@" in column] for row in rows]
+    return f"@{_short(made)}" if any(made) else ""

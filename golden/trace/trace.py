@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
+from golden.trace.kinds import HOST
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
 from golden.trace.outputs import Output, load_outputs
 from golden.trace.tolerance import Tolerance
 
-FORMAT = 4
-# Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns.
-_READABLE = (2, 3, FORMAT)
+FORMAT = 5
+# Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns; up
+# to format 4 all digests were made on the host.
+_READABLE = (2, 3, 4, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -48,11 +50,12 @@ class About(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """Name, dtype and shape of one tensor."""
+    """Name, dtype and shape of one tensor; how its digest was made is no part of what it is."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    digest: str = field(default=HOST, compare=False)
 
     @property
     def elements(self) -> int:
@@ -313,7 +316,8 @@ def _layout(record: dict[str, Any]) -> Layout:
         roots=tuple(record["roots"]),
         tensors={
             kind: tuple(
-                TensorInfo(name, dtype, tuple(shape)) for name, dtype, shape in record["tensors"][kind]
+                TensorInfo(name, dtype, tuple(shape), *digest)
+                for name, dtype, shape, *digest in record["tensors"][kind]
             )
             for kind in KINDS
         },

@@ -28,8 +28,10 @@ def test_unchanged_script_is_identical_and_says_what_was_compared(
 
 
 def test_one_bit_of_one_optimizer_state(project: Project) -> None:
-    project.run_file(RUN.replace('"{out}"]', '"{out}", "steps=16"]'))
+    """With digests made where the tensors are, as on a GPU."""
+    project.run_file(RUN.replace('"{out}"]', '"{out}", "steps=16"]') + '\n[observe]\ndigests = "device"\n')
     before = project.record("before", "--dense", "0:99")
+    assert '["2.weight","float32",[2,8],"sums"]' in (before / "rank-0" / "steps.jsonl").read_text()
     flip = "optimizer.state[host[2].weight]['momentum_buffer'].view(torch.int32)[1, 3:4].bitwise_xor_(1)"
     # The hook of the optimizer itself runs before the observer's, within the step.
     project.edit(
@@ -103,7 +105,9 @@ def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Pro
     assert "final states not kept" in page.read_text()
 
 
-def test_sign_of_zero_is_a_difference(project: Project, reference: Callable[[], Path]) -> None:
+@pytest.mark.parametrize("digests", ["host", "device"])
+def test_sign_of_zero_is_a_difference(project: Project, digests: str) -> None:
+    project.run_file(f'{RUN}\n[observe]\ndigests = "{digests}"\n')
     tail = "\nhosts[0].register_buffer('zero', torch.tensor([{}0.0])); optimizers[0].step()\n"
     text = (project.root / "train.py").read_text()
     project.script(text + tail.format(""))

@@ -1,0 +1,93 @@
+"""Digests made on the host and on the device are never compared with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from golden.trace.trace import load_trace
+from tests.golden.project import RUN, Project
+from tests.golden.traces import write_trace
+
+OTHERWISE = (
+    "not comparable: digests of {} were made on the host on one side and on the device on the other, which "
+    "says nothing about the tensors; nothing else differs. Record both again, with one `digests` in [observe]"
+)
+
+
+def on_device(trace: Path, kind: str = "params", digest: str = "5" * 32) -> Path:
+    """Say in a trace that one kind's digests were made on the device, and have them be others."""
+    steps = trace / "rank-0" / "steps.jsonl"
+    found = []
+    for line in steps.read_text().splitlines(keepends=True):
+        for name in ("params", "grads"):
+            if name == kind:
+                line = line.replace(
+                    f'"{name}": [["body.weight", "float32", [4]]]',
+                    f'"{name}": [["body.weight", "float32", [4], "sums"]]',
+                )
+        if line.startswith('{"step"'):
+            head, _, rest = line.partition(f'"{kind}": "')
+            line = f'{head}"{kind}": "{digest}{rest[32:]}'
+        found.append(line)
+    steps.write_text("".join(found))
+    return trace
+
+
+def test_nothing_is_said_where_digests_were_made_otherwise(project: Project, tmp_path: Path) -> None:
+    left, right = write_trace(tmp_path / "a"), on_device(write_trace(tmp_path / "b"))
+    for sides in ((left, right), (right, left)):
+        result = project.golden("diff", *sides)
+        assert result.code == 4
+        assert result.out.startswith(OTHERWISE.format("1 tensor (params body.weight)")), result.out
+    # The same way on both sides is compared, whichever it is.
+    assert project.golden("diff", right, on_device(write_trace(tmp_path / "c"))).code == 0
+    other = on_device(write_trace(tmp_path / "d"), digest="6" * 32)
+    assert "first divergence: step 0 of env 0, Host (step 0 overall, SGD): parameter body.weight" in (
+        project.golden("diff", right, other).out
+    )
+
+
+def test_what_differs_besides_is_said(project: Project, tmp_path: Path) -> None:
+    left = write_trace(tmp_path / "a")
+    right = on_device(write_trace(tmp_path / "b", change={(1, 2): 1.5}))
+    result = project.golden("diff", left, right)
+    assert result.code == 1
+    assert "first divergence: step 2 of env 1, Host (step 5 overall, SGD): buffer body.weight" in result.out
+    assert "\n  parameter" not in result.out
+    assert ", digests of 1 tensor (params body.weight), made otherwise on each side" in result.out
+    page = tmp_path / "page.html"
+    assert project.golden("report", left, right, "--html", page, "--junit", tmp_path / "junit.xml").code == 1
+    assert "parameter of env" not in (tmp_path / "junit.xml").read_text()
+
+
+def test_values_are_compared_where_they_were_kept(project: Project, tmp_path: Path) -> None:
+    """At steps that were looked at densely, and at the end."""
+    left = write_trace(tmp_path / "a", dense=True, final=True)
+    same = on_device(write_trace(tmp_path / "b", dense=True, final=True))
+    assert project.golden("diff", left, same).code == 4
+    assert load_trace(same).processes[0].steps[0].layout.tensors["params"][0].digest == "sums"
+    other = on_device(write_trace(tmp_path / "c", dense=True, final=True, change={(0, 3): 2.0}), "grads")
+    result = project.golden("diff", left, other)
+    assert result.code == 1
+    assert "gradient: 1 of 1 differ" in result.out
+
+
+@pytest.mark.usefixtures("goldens")
+def test_a_golden_of_the_host_says_how_to_go_on(project: Project, reference: Callable[[], Path]) -> None:
+    project.run_file(RUN + '\n[observe]\ndigests = "device"\n')
+    result = project.golden("verify", "train", "--root", project.root, "-o", project.root / "out")
+    assert result.code == 4, result
+    assert (
+        "train: not comparable: the golden has digests of tensors that were made on the host where this "
+        "run's were made on the device, or the other way round"
+    ) in result.out
+    assert "`golden record RUN --update`" in result.out
+    # The trace of that run, against one of the host with all values at each step.
+    traces = list((project.root / "out").glob("**/trace.json"))
+    assert len(traces) == 1
+    result = project.golden("diff", reference(), traces[0].parent)
+    assert result.code == 4
+    assert result.out.startswith("not comparable: digests of "), result.out
