@@ -49,8 +49,8 @@ def golden_not_comparable() -> NotComparable:
     """The same for a golden."""
     return NotComparable(
         "the golden has digests of tensors that were made on the host where this run's were made on the "
-        "device, or the other way round, which says nothing about the tensors; nothing else differs. Record "
-        "the golden again with `golden record RUN --update`, or the run as the golden was, "
+        "device, or the other way round, which says nothing about the tensors; what it keeps apart from them "
+        "agrees. Record the golden again with `golden record RUN --update`, or the run as the golden was, "
         'with digests = "host" (or "device") in [observe] of its run file'
     )
 

@@ -114,5 +114,5 @@ class Plan:
         return {
             f"{kind}/{index}/{name}": next(remaining)
             for kind in KINDS
-            for index, (name, _, _) in enumerate(self.described[kind])
+            for index, (name, *_) in enumerate(self.described[kind])
         }

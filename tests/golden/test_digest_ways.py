@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from golden.compare import Comparison, Different, Identical, NotComparable
+from golden.compare.outcome import Compared, StepDivergence
+from golden.compare.summaries import compare_summaries
+from golden.trace.summary import Summary, summarise
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 from tests.golden.traces import write_trace
@@ -91,3 +96,29 @@ def test_a_golden_of_the_host_says_how_to_go_on(project: Project, reference: Cal
     result = project.golden("diff", reference(), traces[0].parent)
     assert result.code == 4
     assert result.out.startswith("not comparable: digests of "), result.out
+
+
+@pytest.mark.parametrize("steps", [6, 400])
+def test_a_golden_keeps_how_digests_were_made(tmp_path: Path, steps: int) -> None:
+    """Of a long run in rows that stand for several steps."""
+
+    def summary(name: str, *, device: bool = True, digest: str = "5" * 32, **given: Any) -> Summary:
+        trace = write_trace(tmp_path / name, steps=steps, **given)
+        return summarise(load_trace(on_device(trace, digest=digest) if device else trace))
+
+    def judged(golden: Summary, now: Summary) -> Comparison:
+        return compare_summaries(golden, now, compared=Compared(steps=steps))
+
+    host, device = summary("host", device=False), summary("device")
+    for sides in ((host, device), (device, host)):
+        assert isinstance(judged(*sides), NotComparable)
+    assert isinstance(judged(device, summary("again")), Identical)
+    assert isinstance(judged(device, summary("other", digest="6" * 32)), Different)
+    found = judged(host, summary("changed", change={(1, 2): 1.5}))
+    if steps == 6:
+        assert isinstance(found, Different)
+        assert isinstance(found.first, StepDivergence)
+        assert "params" not in [kind.kind for kind in found.first.kinds]
+        assert "digests of tensors (made otherwise than the golden's)" in found.compared.uncompared
+    else:
+        assert isinstance(found, NotComparable)

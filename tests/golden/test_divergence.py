@@ -105,9 +105,9 @@ def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Pro
     assert "final states not kept" in page.read_text()
 
 
-@pytest.mark.parametrize("digests", ["host", "device"])
-def test_sign_of_zero_is_a_difference(project: Project, digests: str) -> None:
-    project.run_file(f'{RUN}\n[observe]\ndigests = "{digests}"\n')
+def test_sign_of_zero_is_a_difference(project: Project) -> None:
+    """To digests of a device; those of the host are of the bytes."""
+    project.run_file(f'{RUN}\n[observe]\ndigests = "device"\n')
     tail = "\nhosts[0].register_buffer('zero', torch.tensor([{}0.0])); optimizers[0].step()\n"
     text = (project.root / "train.py").read_text()
     project.script(text + tail.format(""))
