@@ -7,11 +7,13 @@ import enum
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from codemods.decide.annotate import STYLES, Style
 from codemods.facts.repository import unreadable_files
 from codemods.facts.source import no_collection
 
@@ -63,7 +65,7 @@ class _Unusable(click.ClickException):
 )
 @click.option(
     "--annotations",
-    type=click.Choice(["inferred", "any", "none"]),
+    type=click.Choice(STYLES),
     default="inferred",
     help="Annotate captures with what the program says they are (the default), with Any where it does not "
     "say, or not at all.",
@@ -87,98 +89,120 @@ class _Unusable(click.ClickException):
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
 @click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
-def command(
-    file: Path | None,
-    function: str | None,
-    helpers: tuple[str, ...],
-    to: Path | None,
-    residual: tuple[str, ...],
-    box: tuple[str, ...],
-    captures: str,
-    annotations: Literal["inferred", "any", "none"],
-    plan: Path | None,
-    root: Path | None,
-    write: bool,
-    check: bool,
-    derive: Path | None,
-    output_format: str,
-    output: Path | None,
-    statistics: bool,
-    quiet: bool,
-    exit_zero: bool,
-    explain: str | None,
-) -> int:
+def command(**given: Any) -> int:
     """Lift the helpers of FILE to module level, their captures made explicit parameters.
 
     What can't be proven to keep the program's meaning is refused, with the line that forbids it and a way
     out. Without --write nothing is changed.
     """
-    if explain is not None:
-        return _explain(explain)
-    if (file is None) == (plan is None):
-        raise click.UsageError("give either a FILE or --plan PLAN.toml")
-    if write and check:
-        raise click.UsageError("--write and --check exclude each other")
-    if derive is not None and (plan is None or write or check):
-        raise click.UsageError("--derive goes with --plan, and without --write and --check")
-    if plan is not None and (function or helpers or to or residual or box or captures != "params"):
-        raise click.UsageError(
-            "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
-            "leave them out with --plan"
-        )
-    if plan is not None and annotations != "inferred":
-        raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
-    with _usable():
-        from codemods.plans.derive import derive_tree
-        from codemods.plans.journal import settle
-        from codemods.plans.run import extract_file, places_of, run_plan
-
-        for settled in settle(places_of(file, plan, root)):
-            click.echo(f"codemods extract: {settled}", err=True)
-
-        if plan is not None and derive is not None:
-            report = derive_tree(plan, root, derive)
-        elif plan is not None:
-            report = run_plan(plan, root)
-        else:
-            assert file is not None
-            report = extract_file(file, function, helpers, to, residual, captures, box, annotations)
-    if not quiet and (plan is not None or to is not None):
-        for path, kind in unreadable_files(places_of(file, plan, root)[-1 if plan is None else 0]):
+    asked = _Asked(**given)
+    if asked.explain is not None:
+        return _explain(asked.explain)
+    asked.must_fit()
+    report = _carried_out(asked)
+    if not asked.quiet and (asked.plan is not None or asked.to is not None):
+        for path, kind in unreadable_files(asked.places()[-1 if asked.plan is None else 0]):
             click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)
-    stopped = plan is not None and bool(report.refused)
-    changed = any(change.changed for change in report.files)
-    if (
-        check
-        and changed
-        and not report.refused
-        and plan is not None
-        and (later := _superseded(report, plan, root))
-    ):
-        if not quiet:
+    changed = ", ".join(change.shown for change in report.files if change.changed)
+    if asked.check and changed and not report.refused and (later := _superseded(report, asked)):
+        if not asked.quiet:
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
-    if write and changed and not stopped:
-        _write(report, places_of(file, plan, root)[0])
-    if not quiet or output is not None:
-        shown = not write and derive is None
-        _print(_rendered(report, output_format, statistics, show_diff=shown), output)
-    if report.refused and not exit_zero:
+    if asked.write and changed and not (asked.plan is not None and report.refused):
+        _write(report, asked.places()[0])
+    if not asked.quiet or asked.output is not None:
+        _print(_rendered(report, asked), asked.output)
+    if report.refused and not asked.exit_zero:
         return Exit.FOUND
-    if check and changed:
-        if not quiet:
-            names = ", ".join(change.shown for change in report.files if change.changed)
-            click.echo(f"codemods extract: would change {names}", err=True)
+    if asked.check and changed:
+        if not asked.quiet:
+            click.echo(f"codemods extract: would change {changed}", err=True)
         return Exit.FOUND
     return Exit.DONE
 
 
-def _superseded(report: Report, plan: Path, root: Path | None) -> Path | None:
-    """A plan that builds on this one and that the tree is the result of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the command line says."""
+
+    file: Path | None
+    function: str | None
+    helpers: tuple[str, ...]
+    to: Path | None
+    residual: tuple[str, ...]
+    box: tuple[str, ...]
+    captures: str
+    annotations: Style
+    plan: Path | None
+    root: Path | None
+    write: bool
+    check: bool
+    derive: Path | None
+    output_format: str
+    output: Path | None
+    statistics: bool
+    quiet: bool
+    exit_zero: bool
+    explain: str | None
+
+    def must_fit(self) -> None:
+        """Refuse options that exclude each other."""
+        if (self.file is None) == (self.plan is None):
+            raise click.UsageError("give either a FILE or --plan PLAN.toml")
+        if self.write and self.check:
+            raise click.UsageError("--write and --check exclude each other")
+        if self.derive is not None and (self.plan is None or self.write or self.check):
+            raise click.UsageError("--derive goes with --plan, and without --write and --check")
+        of_plan = self.function or self.helpers or self.to or self.residual or self.box
+        if self.plan is not None and (of_plan or self.captures != "params"):
+            raise click.UsageError(
+                "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
+                "leave them out with --plan"
+            )
+        if self.plan is not None and self.annotations != "inferred":
+            raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
+
+    def places(self) -> list[Path]:
+        """The folders in which a write that was broken off may have left its journal."""
+        from codemods.plans.run import places_of
+
+        return places_of(self.file, self.plan, self.root)
+
+
+def _carried_out(asked: _Asked) -> Report:
+    """What is asked for, done in memory; with ``--derive``, in another folder."""
+    with _usable():
+        from codemods.plans.derive import derive_tree
+        from codemods.plans.journal import settle
+        from codemods.plans.run import extract_file, run_plan
+
+        for settled in settle(asked.places()):
+            click.echo(f"codemods extract: {settled}", err=True)
+        if asked.plan is not None and asked.derive is not None:
+            return derive_tree(asked.plan, asked.root, asked.derive)
+        if asked.plan is not None:
+            return run_plan(asked.plan, asked.root)
+        assert asked.file is not None
+        return extract_file(
+            asked.file,
+            asked.function,
+            asked.helpers,
+            asked.to,
+            asked.residual,
+            asked.captures,
+            asked.box,
+            asked.annotations,
+        )
+
+
+def _superseded(report: Report, asked: _Asked) -> Path | None:
+    """A plan that builds on the one that was asked for, and that the tree is the result of."""
     from codemods.plans.check import Carried, judge_plan
 
+    if asked.plan is None:
+        return None
     with _usable():
-        state = judge_plan(report, plan, root)
+        state = judge_plan(report, asked.plan, asked.root)
     return state.by if isinstance(state, Carried) else None
 
 
@@ -225,17 +249,18 @@ def _write(report: Report, journal: Path) -> None:
         raise _Unusable(str(error)) from None
 
 
-def _rendered(report: Report, output_format: str, statistics: bool, *, show_diff: bool) -> str:
+def _rendered(report: Report, asked: _Asked) -> str:
     from codemods import render
 
-    if output_format == "json":
+    if asked.output_format == "json":
         return render.as_json(report)
-    if output_format == "diff":
+    if asked.output_format == "diff":
         return render.as_diff(report)
     text = render.as_text(
-        report, statistics=statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
+        report, statistics=asked.statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
     )
-    return (render.as_diff(report) if show_diff else "") + text
+    written = asked.write or asked.derive is not None
+    return ("" if written else render.as_diff(report)) + text
 
 
 def _print(text: str, output: Path | None) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.facts.globals import is_type_checking
 from codemods.facts.origins import absolute
 from codemods.facts.repository import package_of
 from codemods.facts.source import SourceError, read_source, statements_in
@@ -163,7 +164,7 @@ def eager_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]
     for node in body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        elif isinstance(node, ast.If) and (_is_type_checking(node.test) or _is_main(node.test)):
+        elif isinstance(node, ast.If) and (is_type_checking(node.test) or _is_main(node.test)):
             yield from eager_imports(node.orelse)
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for field in ("body", "orelse", "finalbody"):
@@ -172,12 +173,6 @@ def eager_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]
                 yield from eager_imports(handler.body)
             for case in getattr(node, "cases", []):
                 yield from eager_imports(case.body)
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -87,6 +87,24 @@ def stated_annotation(analysis: Analysis, need: Need) -> ast.expr | None:
     return node.annotation
 
 
+def plain_names(annotation: ast.expr) -> list[str] | None:
+    """The names that an annotation reads; None if a text in it may read others."""
+    parts = list(ast.walk(annotation))
+    if any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts):
+        return None
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def cannot_fail(annotation: ast.expr) -> bool:
+    """Whether evaluating an annotation that a rewrite adds does nothing: a text, or a builtin class."""
+    match annotation:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name in ("bool", "bytes", "float", "int", "str")
+    return False
+
+
 def annotation_names(annotations: list[ast.expr]) -> set[str]:
     """Names that annotations refer to, also from inside string annotations."""
     found: set[str] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -23,20 +22,17 @@ class Import:
         return self.alias or self.name or self.module.partition(".")[0]
 
 
-def imports_of(
-    node: ast.Import | ast.ImportFrom, bound: str, absolute: Callable[[int, str | None], str]
-) -> list[Import]:
+def imports_in(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
+    """What a statement of a file in a package imports."""
+    if isinstance(node, ast.Import):
+        return [Import(alias.name, None, alias.asname) for alias in node.names]
+    module = imported_module(node, package)
+    return [Import(module, alias.name, alias.asname) for alias in node.names]
+
+
+def imports_of(node: ast.Import | ast.ImportFrom, bound: str, package: str) -> list[Import]:
     """The imports of a statement that bind a name."""
-    found = []
-    for alias in node.names:
-        if isinstance(node, ast.Import):
-            made = Import(alias.name, None, alias.asname)
-        else:
-            module = absolute(node.level, node.module) if node.level else node.module or ""
-            made = Import(module, alias.name, alias.asname)
-        if made.bound == bound:
-            found.append(made)
-    return found
+    return [made for made in imports_in(node, package) if made.bound == bound]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +62,16 @@ def manner_of(tree: ast.Module, package: str) -> Manner:
     return Manner(package, dots)
 
 
+def imported_module(node: ast.ImportFrom, package: str) -> str:
+    """The module that a ``from`` import names, a relative one resolved against the file's package.
+
+    Outside of a package, a relative one keeps a dot.
+    """
+    return resolve_relative(package, node.level, node.module) if node.level else node.module or ""
+
+
 def resolve_relative(package: str, level: int, module: str | None) -> str:
     """The absolute name of a relative import made in a package."""
     parts = package.split(".")
-    base = parts[: len(parts) - level + 1]
+    base = parts[: max(0, len(parts) - level + 1)]
     return ".".join([*base, module] if module else base)

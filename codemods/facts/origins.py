@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from codemods.facts.imports import imported_module
 from codemods.facts.nodes import children
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -44,12 +45,8 @@ class Names:
 
 
 def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that a ``from`` import names, with leading dots resolved against a package."""
-    if not node.level:
-        return node.module or ""
-    base = package.split(".") if package else []
-    base = base[: max(0, len(base) - (node.level - 1))]
-    return ".".join([*base, *([node.module] if node.module else [])])
+    """The module that a ``from`` import names; outside of a package, as if that were the package's folder."""
+    return imported_module(node, package).lstrip(".")
 
 
 def walk(tree: ast.Module, package: str) -> Iterator[tuple[ast.AST, Names]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Annotations, Style
+from codemods.decide.annotate import Style
+from codemods.decide.annotate.annotations import Annotations
 from codemods.decide.annotate.project import Module, Project
 from codemods.decide.annotate.stated import Stated
 from codemods.facts.lifting import Analysis

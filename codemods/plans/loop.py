@@ -14,7 +14,7 @@ from codemods.decide.loop import LoopDecision, decide_loop, field_of
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.annotations import annotation_names
 from codemods.facts.globals import globals_of
-from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
 from codemods.facts.source import Source, SourceError, parse_source
@@ -195,11 +195,7 @@ class _Writer:
     def _imports(self, name: str) -> list[Import]:
         """What a global name is imported as."""
         package = self.package or ""
-        return [
-            made
-            for node in self.known.look_up(name).imports
-            for made in imports_of(node, name, lambda level, module: resolve_relative(package, level, module))
-        ]
+        return [made for node in self.known.look_up(name).imports for made in imports_of(node, name, package)]
 
     # What is left
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from codemods.decide.annotate.annotations import Style
+from codemods.decide.annotate import Style
 
 Captures = Literal["params", "context"]
 

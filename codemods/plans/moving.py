@@ -11,7 +11,7 @@ from pathlib import Path
 from codemods.decide.definitions import Definition, Definitions, executed_again
 from codemods.decide.refusals import Refusal
 from codemods.facts.annotations import annotation_names
-from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
 from codemods.facts.surroundings import Surroundings
@@ -148,9 +148,7 @@ class Mover:
                 known = self.lookup.known.look_up(name)
                 section = target.imports.typing if known.origin == "typing" else target.imports.runtime
                 for node in known.imports:
-                    section.update(
-                        imports_of(node, name, lambda level, module: resolve_relative(package, level, module))
-                    )
+                    section.update(imports_of(node, name, package))
                 if known.origin != "own":
                     continue
                 at_run_time = name in definition.reads

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.imports import resolve_relative
+from codemods.facts.imports import imported_module
 from codemods.facts.lifting import Analysis
 from codemods.facts.mentions import all_words, words_in
 from codemods.facts.names import dotted
@@ -101,9 +101,7 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
     changes = Followed()
     for scope in tree.scopes():
         for node in _own_statements(scope):
-            name = node.module or ""
-            whole = resolve_relative(package, node.level, node.module) if node.level else name
-            if whole == module and any(alias.name in moved for alias in node.names):
+            if imported_module(node, package) == module and any(alias.name in moved for alias in node.names):
                 _follow_import(changes, analysis, scope, node, moved)
     for part in ast.walk(source.tree):
         if isinstance(part, ast.Attribute) and part.attr in moved:

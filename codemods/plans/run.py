@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Style
+from codemods.decide.annotate import Style
 from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis

@@ -8,13 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Annotation, Annotations, Style
+from codemods.decide.annotate import Style
+from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.decision import Decision
 from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
 from codemods.facts.annotations import annotation_names
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
-from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
@@ -248,10 +249,6 @@ def _import_globals(
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
     known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
-
-    def absolute(level: int, module: str | None) -> str:
-        return resolve_relative(package, level, module)
-
     runtime = set(known.read_in(helper.scope)) - passed
     for decorator in helper.node.decorator_list:
         runtime.update(node.id for node in ast.walk(decorator) if isinstance(node, ast.Name))
@@ -260,7 +257,7 @@ def _import_globals(
         found = known.look_up(name)
         section = target.imports.typing if found.origin == "typing" else target.imports.runtime
         for node in found.imports:
-            section.update(imports_of(node, name, absolute))
+            section.update(imports_of(node, name, package))
         if found.origin == "own" and name not in runtime and name in typing:
             target.imports.typing.add(Import(layout.dotted(layout.rest), name))
 

@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from codemods.facts.annotations import cannot_fail
 from codemods.facts.helpers import Helper
-from codemods.facts.imports import resolve_relative
+from codemods.facts.imports import imported_module
 from codemods.facts.scopes import FunctionNode
 from codemods.facts.source import blocks_of, statements_in
 from codemods.prove.instructions import Step, Steps
@@ -188,7 +189,8 @@ def prove_helper(
     start = len(names) - len(added)
     if start < 0 or sorted(names[start:]) != sorted(added) or any(new.args.kw_defaults[start:]):
         raise NotProven(f"{helper.name}: the added parameters are not the captures", helper)
-    if "annotations" not in flags and not all(map(_can_not_fail, new.args.kwonlyargs[start:])):
+    stated = [added.annotation for added in new.args.kwonlyargs[start:] if added.annotation is not None]
+    if "annotations" not in flags and not all(map(cannot_fail, stated)):
         raise NotProven(f"{helper.name}: the annotation of an added parameter is evaluated", helper)
     del new.args.kwonlyargs[start:], new.args.kw_defaults[start:]
     for part in ("args", "decorator_list", "returns"):
@@ -209,16 +211,6 @@ def prove_helper(
     lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
     same_code(closure, lifted, frozenset(local), helper)
     return count
-
-
-def _can_not_fail(parameter: ast.arg) -> bool:
-    """Whether an annotation is none, a text, or a builtin class."""
-    match parameter.annotation:
-        case None | ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name in ("bool", "bytes", "float", "int", "str")
-    return False
 
 
 def copied(node: Node) -> Node:
@@ -270,4 +262,4 @@ def absolute(tree: ast.AST, package: str | None) -> None:
     """Write relative imports as absolute ones."""
     for node in statements_in(tree):
         if isinstance(node, ast.ImportFrom) and node.level and package is not None:
-            node.module, node.level = resolve_relative(package, node.level, node.module), 0
+            node.module, node.level = imported_module(node, package), 0

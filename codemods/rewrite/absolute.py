@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from codemods.facts.imports import resolve_relative
+from codemods.facts.imports import imported_module
 from codemods.facts.source import Source, statements_in
 from codemods.rewrite.layout import BLANK
 from codemods.rewrite.program import Program
@@ -23,7 +23,7 @@ def relative_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
 def make_absolute(program: Program, imports: Iterable[ast.ImportFrom], package: str) -> None:
     """Write relative imports, made in a package, as absolute ones."""
     for statement in imports:
-        name = resolve_relative(package, statement.level, statement.module)
+        name = imported_module(statement, package)
 
         def how(node: cst.ImportFrom, name: str = name) -> cst.ImportFrom:
             module = cst.parse_expression(name)

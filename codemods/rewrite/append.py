@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from codemods.facts.imports import Import, Manner, manner_of, resolve_relative
+from codemods.facts.imports import Import, Manner, imports_in, manner_of
 from codemods.facts.source import Source
 from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
@@ -95,16 +95,10 @@ def _bound(tree: ast.Module, package: str = "") -> dict[str, set[Import]]:
     """
     found: dict[str, set[Import]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                made = Import(alias.name, None, alias.asname)
-                found.setdefault(made.bound, set()).add(made)
-        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
-            level, module = node.level, node.module
-            whole = resolve_relative(package, level, module) if level else module or ""
-            for alias in node.names:
-                made = Import(whole, alias.name, alias.asname)
-                found.setdefault(made.bound, set()).add(made)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if package or not getattr(node, "level", 0):
+                for made in imports_in(node, package):
+                    found.setdefault(made.bound, set()).add(made)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if node in tree.body:
                 found.setdefault(node.name, set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from codemods.facts.imports import resolve_relative
+from codemods.facts.imports import imported_module
 from codemods.facts.source import Source
 from codemods.rewrite.imports import module_key, name_key
 from codemods.rewrite.layout import comments_above, first_row
@@ -26,7 +26,7 @@ def imports_in_order(
     """
     moves: list[tuple[ast.ImportFrom, int]] = []
     for block in _blocks(source.tree):
-        new = [node for node in block if _module(node, package) in modules and _alone(source, node)]
+        new = [node for node in block if imported_module(node, package) in modules and _alone(source, node)]
         for top in dict.fromkeys(map(_family, new)):
             moves += _placed(source, [n for n in block if _family(n) == top], new)
     program = Program(source, [node for node, _ in moves])
@@ -68,10 +68,6 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.ImportFrom]]:
             yield block
             block = []
     yield block
-
-
-def _module(node: ast.ImportFrom, package: str) -> str:
-    return resolve_relative(package, node.level, node.module) if node.level else node.module or ""
 
 
 def _alone(source: Source, node: ast.ImportFrom) -> bool:

@@ -10,19 +10,17 @@ import builtins
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
+from codemods.decide.annotate import Style
 from codemods.decide.annotate.stated import Stated
 from codemods.decide.annotate.types import ANY, LITERAL, PARAMETERS, UNION, Type
 from codemods.decide.annotate.variables import Variables
+from codemods.facts.annotations import cannot_fail, plain_names
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
-from codemods.facts.imports import Import, imports_of, resolve_relative
+from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.scopes import Scope
-
-Style = Literal["inferred", "any", "none"]
-STYLES: tuple[Style, ...] = ("inferred", "any", "none")
 
 # Of these, a package's own name is enough to have what is below it.
 _WHOLE = ("numpy", "torch")
@@ -39,9 +37,6 @@ class Annotation:
     def names(self) -> frozenset[str]:
         """The names that it reads."""
         return frozenset(part.id for part in ast.walk(self.node) if isinstance(part, ast.Name))
-
-
-_NEVER_FAIL = ("bool", "bytes", "float", "int", "str")
 
 
 class _Unknown(Exception):
@@ -80,10 +75,8 @@ class Annotations:
         stated = node.returns
         if self.style == "none" or stated is None:
             return None
-        parts = list(ast.walk(stated))
-        texts = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
-        names = [part.id for part in parts if isinstance(part, ast.Name)]
-        return None if texts or not all(map(self._is_known, names)) else Annotation(stated)
+        names = plain_names(stated)
+        return None if names is None or not all(map(self._is_known, names)) else Annotation(stated)
 
     @property
     def fallback(self) -> Annotation | None:
@@ -99,24 +92,19 @@ class Annotations:
     def written(self, found: Annotation) -> ast.expr:
         """An annotation as text, where it would be evaluated, unless it is a builtin alone."""
         evaluated = "annotations" not in self.analysis.source.future_flags
-        plain = isinstance(found.node, ast.Name) and found.node.id in _NEVER_FAIL
-        return ast.Constant(ast.unparse(found.node)) if evaluated and not plain else found.node
+        as_text = evaluated and not cannot_fail(found.node)
+        return ast.Constant(ast.unparse(found.node)) if as_text else found.node
 
     def imports(self, found: Annotation, rest: str) -> frozenset[Import]:
         """What a file must import to mention it; what the source defines is in ``rest`` then."""
         made = set(found.imports)
         lacking = {item.bound for item in found.imports}
-        package = self.stated.project.own.package
-
-        def absolute(level: int, module: str | None) -> str:
-            return resolve_relative(package, level, module)
-
         for name in found.names - lacking:
             known = globals_of(self.analysis).look_up(name)
             if known.origin == "own":
                 made.add(Import(rest, name))
             for node in known.imports:
-                made.update(imports_of(node, name, absolute))
+                made.update(imports_of(node, name, self.stated.project.own.package))
         return frozenset(made)
 
     @property
@@ -137,18 +125,14 @@ class Annotations:
         if kind is None or kind.path == "None":
             return None
         declared = self.variables.declaration(name, owner)
-        if declared is not None and self._is_whole(declared, kind):
-            names = [part.id for part in ast.walk(declared) if isinstance(part, ast.Name)]
-            if all(self._is_known(part) for part in names):
+        if declared is not None and self.stated.annotation(declared, self.stated.project.own) == kind:
+            names = plain_names(declared)
+            if names is not None and all(map(self._is_known, names)):
                 return Annotation(declared)
         try:
             return self._rendered(kind)
         except _Unknown:
             return None
-
-    def _is_whole(self, declared: ast.expr, kind: Type) -> bool:
-        texts = any(isinstance(p, ast.Constant) and isinstance(p.value, str) for p in ast.walk(declared))
-        return not texts and self.stated.annotation(declared, self.stated.project.own) == kind
 
     def _is_known(self, name: str) -> bool:
         """Whether another file can import what a name of the source stands for."""

@@ -22,6 +22,7 @@ from codemods.decide.annotate.types import (
     callable_giving,
     without_none,
 )
+from codemods.facts.annotations import plain_names
 from codemods.facts.lifting import Analysis
 from codemods.facts.scopes import Binder, Scope
 
@@ -135,12 +136,8 @@ class Variables:
 
     def _is_outer(self, node: ast.FunctionDef, scope: Scope) -> bool:
         """Whether the names in what a local function says that it returns are the module's."""
-        if node.returns is None:
-            return True
-        parts = list(ast.walk(node.returns))
-        names = [part.id for part in parts if isinstance(part, ast.Name)]
-        texts = any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
-        return not texts and all(self.tree.owner(scope, name) is self.tree.module for name in names)
+        names = [] if node.returns is None else plain_names(node.returns)
+        return names is not None and all(self.tree.owner(scope, n) is self.tree.module for n in names)
 
     def _assigned(self, node: ast.Name, scope: Scope) -> Type | None:
         statement = self.tree.parents.get(node)
