@@ -129,6 +129,8 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
             variables.pop(name, None)
         else:
             variables[name] = value
+    if run.deterministic != "off":
+        variables["TORCHINDUCTOR_DETERMINISTIC"] = "1"
     variables.update(run.environment)
     # What the run names is put behind the observer's folder, never in its place; relative to its tree.
     named = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]

@@ -19,7 +19,9 @@ def start(spec: dict[str, Any]) -> None:
     torch.set_num_threads(spec["threads"])
     torch.set_num_interop_threads(1)
     if spec["deterministic"] != "off":
-        torch.use_deterministic_algorithms(True, warn_only=spec["deterministic"] == "warn")
+        # torch.use_deterministic_algorithms would load the compiler to tell it so, which takes as long as
+        # torch itself; a variable of the process tells it if it is ever loaded.
+        torch.set_deterministic_debug_mode("warn" if spec["deterministic"] == "warn" else "error")
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
     _seed(spec["seed"])
