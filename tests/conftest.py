@@ -1,4 +1,4 @@
-"""The whole suite: processes that tests start don't load torch's compiler before it is used."""
+"""The whole suite: one thread a process, and torch's compiler is not loaded before it is used."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,8 @@ QUICK_START = str(Path(__file__).parent / "quick_start")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Workers share the cores: with a thread for each core in each of them, most time goes into waiting.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if QUICK_START not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), QUICK_START])

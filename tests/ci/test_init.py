@@ -270,7 +270,7 @@ def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(
     """
     begun = time.monotonic()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
-    patience = 10 + 5 * (time.monotonic() - begun)  # a machine may be slow, and busy with other tests
+    patience = 4 + 5 * (time.monotonic() - begun)  # a machine may be slow, and busy with other tests
     monkeypatch.setenv("CI", "true")
     script = (
         "import argparse, sys, time\nfrom pathlib import Path\n"

@@ -18,6 +18,10 @@ NAME = "torch._dynamo"
 class _Compiler(types.ModuleType):
     """torch._dynamo before it is loaded."""
 
+    # What DistributedDataParallel asks for when it is made, and a process group at its end.
+    utils = types.SimpleNamespace(get_optimize_ddp_mode=lambda: "ddp_optimizer")
+    trace_rules = types.SimpleNamespace(clear_lru_cache=lambda: None)
+
     def graph_break(self, msg: str = "") -> None:
         """What is not compiled needs no break."""
 
