@@ -98,44 +98,54 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
 
 def replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
     """Names of a module that one file replaces: below the module, the line, the function, how."""
-    stores: list[tuple[ast.Attribute, str]] = []
-    given = False
-    for node, scope in walk(tree, package):
-        if isinstance(node, ast.Call) and not _is_reader(node, scope):
-            given = given or any(
-                path is not None and module.within(path) == ""
-                for path in (resolve(argument, scope) for argument in node.args)
-            )
-        match node:
-            case ast.Attribute(value=ast.Name(), ctx=ast.Store() | ast.Del()):
-                if resolve(node.value, scope) is None:
-                    stores.append((node, scope.function))
-        if isinstance(node, ast.Call):
-            for target, how in _call_targets(node, scope):
-                name = _below(target, module)
-                if name:
-                    yield name, node.lineno, scope.function, how
-        elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-            for target in _stored(node, scope):
-                name = _below(target, module)
-                if name:
-                    yield name, node.lineno, scope.function, _how(node)
-    if given:
-        # A function of the file may have been handed the module.
-        for store, function in stores:
-            if isinstance(store.value, ast.Name) and store.value.id not in ("self", "cls"):
-                yield store.attr, store.lineno, function, _how(store)
+    return Replacing(tree, package).names_of(module)
+
+
+class Replacing:
+    """What one file replaces, of whatever modules."""
+
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self._targets: list[tuple[str, int, str, str]] = []
+        self._stores: list[tuple[str, int, str, str]] = []
+        self._given: set[str] = set()
+        for node, scope in walk(tree, package):
+            if isinstance(node, ast.Call):
+                self._call(node, scope)
+            elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+                place = (node.lineno, scope.function, _how(node))
+                self._targets += ((target, *place) for target in _stored(node, scope))
+                match node:
+                    case ast.Attribute(value=ast.Name(id=name)) if name not in ("self", "cls"):
+                        if resolve(node.value, scope) is None:
+                            self._stores.append((node.attr, *place))
+
+    def _call(self, node: ast.Call, scope: Names) -> None:
+        patcher = _patcher(node.func, scope)
+        if not _is_reader(node, patcher):
+            self._given.update(filter(None, (resolve(argument, scope) for argument in node.args)))
+        targets = _call_targets(node, patcher, scope)
+        self._targets += ((target, node.lineno, scope.function, how) for target, how in targets)
+
+    def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+        """Names of a module: below it, the line, the function, how."""
+        for target, line, function, how in self._targets:
+            name = _below(target, module)
+            if name:
+                yield name, line, function, how
+        if any(module.within(path) == "" for path in self._given):
+            # A function of the file may have been handed the module.
+            yield from self._stores
 
 
 def _how(node: ast.Attribute | ast.Subscript) -> str:
     return "assignment" if isinstance(node.ctx, ast.Store) else "del"
 
 
-def _is_reader(node: ast.Call, scope: Names) -> bool:
+def _is_reader(node: ast.Call, patcher: str | None) -> bool:
     """Whether a call is one of those that take a module and assign nothing that its text does not name."""
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     known = name in _READERS or name in _SETTERS or name in ("dir", "vars", "isinstance", "getmembers")
-    return known or _patcher(node.func, scope) is not None
+    return known or patcher is not None
 
 
 def _below(target: str, module: ModuleName) -> str | None:
@@ -177,11 +187,10 @@ def _namespace(node: ast.expr, scope: Names) -> str | None:
     return None
 
 
-def _call_targets(node: ast.Call, scope: Names) -> Iterator[tuple[str, str]]:
+def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator[tuple[str, str]]:
     """The dotted names that a call replaces, and the way in which it does."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    patcher = _patcher(function, scope)
     if patcher is not None:
         yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
     elif name == "dict" and isinstance(function, ast.Attribute) and node.args:

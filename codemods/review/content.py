@@ -13,6 +13,7 @@ from functools import cached_property
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children, walk
+from codemods.facts.seams import Replacing
 from codemods.review.normal import written
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -27,6 +28,8 @@ _ENDINGS = {
     if name.endswith(ending)
 }
 _LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in _ENDINGS) + b"]", re.DOTALL)
+# Parts of a value that is the same wherever it is said.
+_PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
 _WORD = re.compile(r"\w+")
 
 
@@ -104,6 +107,16 @@ class Content:
         return attributes_in(self.node)
 
     @cached_property
+    def constant(self) -> str | None:
+        """The values of a binding, where each is a number, a text, or a tuple or sum of such."""
+        if self.kind != "binding":
+            return None
+        body = self.node.body
+        if not all(isinstance(each, ast.Assign) and _is_literal(each.value) for each in body):
+            return None
+        return repr([written(each.value) for each in body if isinstance(each, ast.Assign)])
+
+    @cached_property
     def text(self) -> str:
         """Everything that it does, with its names as they are."""
         return written(self.node)
@@ -127,6 +140,12 @@ class Contents:
         self._known: dict[tuple[object, ...], Content] = {}
         # What statements read, by their texts and whether annotations are texts, too.
         self.read: dict[tuple[str, bool], tuple[str, ...]] = {}
+        # Statements that compile, by their texts and the future imports of the file.
+        self.compiled: set[tuple[str, tuple[str, ...]]] = set()
+        # Statements in the form in which they are compared, by their texts.
+        self.written: dict[str, str] = {}
+        # What files replace, by path and content.
+        self.replacing: dict[tuple[str, str], Replacing | None] = {}
 
     def of(
         self,
@@ -206,6 +225,10 @@ def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str
         parts.append("]")
     else:
         parts.append(f"{type(node).__name__}:{node!r}")
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return all(isinstance(part, _PLAIN) for part in walk(node))
 
 
 def imports_in(

@@ -17,7 +17,7 @@ from codemods.decide.refusals import Refusal
 from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import SourceError, decode_source
+from codemods.facts.source import SourceError, decode_source, statements_in
 from codemods.review.content import Content, Function
 from codemods.review.match import Matching
 from codemods.review.namespace import surroundings_of
@@ -63,6 +63,10 @@ class Lifts:
         self.pairs: list[tuple[Unit, Unit]] = []
         self.units: set[int] = set()
         self.refused: list[NotLifted] = []
+        self._heads = {id(pair.base): pair.head for pair in matching.pairs}
+        free = [*(pair.head for pair in matching.pairs if not pair.equal), *matching.new]
+        self._free = [unit for unit in free if unit.kind == "function"]
+        self._texts = _Texts()
         extras: dict[int, frozenset[str]] = {}
         for path, outers in self._outers().items():
             try:
@@ -78,34 +82,31 @@ class Lifts:
             self._regular(extras)
 
     def _outers(self) -> dict[str, list[Unit]]:
-        """Functions of the base that are not as they were and hold functions."""
+        """Functions of the base that are not as they were, and hold one that the head may have lifted."""
         unequal = [pair.base for pair in self._matching.pairs if not pair.equal]
         found: dict[str, list[Unit]] = {}
         for unit in (*unequal, *self._matching.gone):
-            [node, *_] = unit.original
-            if unit.kind in ("function", "method") and any(
-                isinstance(inner, Function) and inner is not node for inner in ast.walk(node)
-            ):
+            if unit.kind not in ("function", "method"):
+                continue
+            left = self._left(unit)
+            inside = [inner for inner in _functions_in(unit.original[0]) if inner.name not in left]
+            if any(_alike(inner, function, self._texts) for inner in inside for function in self._free):
                 found.setdefault(unit.path, []).append(unit)
         return found
 
+    def _left(self, unit: Unit) -> set[str]:
+        """Names of functions that stand in the head's function still."""
+        head = self._heads.get(id(unit))
+        return {inner.name for top in (head.original if head else ()) for inner in _functions_in(top)}
+
     def _candidates(self, analysis: Analysis, outers: list[Unit]) -> dict[Helper, _Candidate]:
         """Helpers with the functions of the head that are most like them."""
-        heads = {id(pair.base): pair.head for pair in self._matching.pairs}
-        free = [pair.head for pair in self._matching.pairs if not pair.equal] + self._matching.new
-        free = [unit for unit in free if unit.kind == "function"]
-        texts = _Texts()
         likely: list[tuple[tuple[float, ...], int, _Candidate]] = []
         for unit in outers:
-            left = {
-                inner.name
-                for top in (heads[id(unit)].original if id(unit) in heads else ())
-                for inner in ast.walk(top)
-                if isinstance(inner, Function) and inner is not top
-            }
+            left = self._left(unit)
             for helper in _inside(analysis, unit.original[0]):
-                for function in free if helper.name not in left else ():
-                    score = _likeness(helper, function, texts)
+                for function in self._free if helper.name not in left else ():
+                    score = _likeness(helper, function, self._texts)
                     if score is not None:
                         likely.append((score, len(likely), _Candidate(helper, unit, function)))
         found: dict[Helper, _Candidate] = {}
@@ -340,16 +341,33 @@ class _Texts:
         return self._known[node]
 
 
-def _likeness(helper: Helper, function: Unit, texts: _Texts) -> tuple[float, ...] | None:
-    """How like a helper a function is; None if it is another one."""
-    node = function.original[0]
-    assert isinstance(node, Function)
-    before, after = texts.of(helper.node), texts.of(node)
-    shared = len(before & after) / max(len(before), 1)
+def _functions_in(node: ast.stmt) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions at any depth of a statement, itself left out."""
+    return (inner for inner in statements_in(node) if isinstance(inner, Function) and inner is not node)
+
+
+def _alike(
+    helper: ast.FunctionDef | ast.AsyncFunctionDef, function: Unit, texts: _Texts
+) -> tuple[float, float] | None:
+    """Which share of its statements a function has in common with a helper, and how much of its name; None
+    if it is another one.
+    """
     bare, name = helper.name.strip("_"), _NUMBER.sub("", function.name).strip("_")
     named = 2.0 if bare == name else 1.0 if name.endswith(f"_{bare}") or name.startswith(f"{bare}_") else 0.0
-    if not named and shared < _LIKENESS:
+    node = function.original[0]
+    assert isinstance(node, Function)
+    before, after = texts.of(helper), texts.of(node)
+    shared = len(before & after) / max(len(before), 1)
+    return (shared, named) if named or shared >= _LIKENESS else None
+
+
+def _likeness(helper: Helper, function: Unit, texts: _Texts) -> tuple[float, ...] | None:
+    """How like a helper a function is; None if it is another one."""
+    alike = _alike(helper.node, function, texts)
+    if alike is None:
         return None
+    node = function.original[0]
+    assert isinstance(node, Function)
     given = set(parameters(node))
     passed = {*parameters(helper.node), *helper.captures} <= given
-    return (float(passed), shared, named, -float(len(given)))
+    return (float(passed), *alike, -float(len(given)))

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from codemods.review.normal import written
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.units import Unit
 
@@ -82,16 +81,16 @@ class Matching:
 
     def _copies(self) -> Iterator[tuple[Unit, Unit]]:
         """Constants that are said once more, or once less, than before."""
-        sides = (
-            {(u.name, _value(u)): u for u in units if u.is_constant} for units in (self._gone, self._new)
+        before, after = (
+            {(unit.name, value): unit for unit in units if (value := unit.constant) is not None}
+            for units in (self._gone, self._new)
         )
-        before, after = sides
         for unit in self.new:
-            if unit.is_constant and (twin := before.get((unit.name, _value(unit)))):
+            if (value := unit.constant) is not None and (twin := before.get((unit.name, value))):
                 self._taken.add(id(unit))
                 yield twin, unit
         for unit in self.gone:
-            if unit.is_constant and (twin := after.get((unit.name, _value(unit)))):
+            if (value := unit.constant) is not None and (twin := after.get((unit.name, value))):
                 self._by_base[id(unit)] = twin
                 yield unit, twin
 
@@ -186,7 +185,7 @@ class Matching:
         """Do two names stand for one thing? Two units do if they are a pair, whether or not that is equal."""
         if isinstance(before, Unit) and isinstance(after, Unit):
             paired = self._by_base.get(id(before)) is after
-            constant = before.is_constant and after.is_constant and _value(before) == _value(after)
+            constant = before.constant is not None and before.constant == after.constant
             if constant and not paired:
                 constant = not self._base.is_rebound(before.path, before.name)
                 constant = constant and not self._head.is_rebound(after.path, after.name)
@@ -259,10 +258,6 @@ def _is_file(meaning: Meaning) -> bool:
 
 def _noted(meaning: Meaning) -> Meaning:
     return meaning.what if isinstance(meaning, Typed) else meaning
-
-
-def _value(unit: Unit) -> str:
-    return repr([written(node.value) for node in unit.node.body if isinstance(node, ast.Assign)])
 
 
 def _shown(meaning: Meaning) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 
 from codemods.facts.origins import absolute
 from codemods.facts.repository import ModuleName, package_of
-from codemods.facts.seams import ANY_NAME, replaced
-from codemods.facts.source import Source, SourceError, decode_source
+from codemods.facts.seams import ANY_NAME, Replacing
+from codemods.facts.source import Source, SourceError, decode_source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.review.trees import Tree
 
@@ -24,6 +24,7 @@ _SETS = rb"setattr\(|delattr\(|setitem\(|delitem\("
 _PATCHES = re.compile(_SETS + rb"|patch|\bspy|\bstub|__dict__|vars\(\s*\w+\s*\)\s*\[")
 _QUOTED = re.compile(rb"['\"]([\w.]+)['\"]")
 _ANY = rb"__dict__\s*\[|vars\(\s*\w+\s*\)\s*\[|\bdel\s+\w+\.|patch[\w.]*\(\s*[^'\"\s]"
+_STAR = re.compile(rb"import[\s\\]*\*")
 _COMPUTED = re.compile(rb"(?:" + _SETS + rb")\s*[\w.]+\s*,\s*[^'\"\s]|" + _ANY)
 
 
@@ -52,8 +53,9 @@ class _Setter:
 class Replacements:
     """Names of modules of a tree that other files replace while the program runs."""
 
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+    def __init__(self, tree: Tree, files: dict[tuple[str, str], Replacing | None]) -> None:
+        """`files` are those that are read already, by path and content, of whichever tree."""
+        self._tree, self._files = tree, files
         self._known: dict[str, dict[str, frozenset[str]]] = {}
 
     @cached_property
@@ -78,19 +80,26 @@ class Replacements:
             if setter.path == path or not (setter.any_name or word in setter.stored or word in setter.quoted):
                 continue
             if setter.path not in known:
-                known[setter.path] = _replaced_in(setter, module) if tail in setter.data else frozenset()
+                known[setter.path] = self._in(setter, module) if tail in setter.data else frozenset()
             if known[setter.path] & {name, ANY_NAME}:
                 return True
         return False
 
+    def _in(self, setter: _Setter, module: ModuleName) -> frozenset[str]:
+        key = (setter.path, self._tree.identities[setter.path])
+        if key not in self._files:
+            self._files[key] = _replacing(setter)
+        found = self._files[key]
+        names = found.names_of(module) if found is not None else ()
+        return frozenset(below.partition(".")[0] for below, *_ in names)
 
-def _replaced_in(setter: _Setter, module: ModuleName) -> frozenset[str]:
+
+def _replacing(setter: _Setter) -> Replacing | None:
     try:
         tree = decode_source(setter.data, setter.path).tree
     except SourceError:
-        return frozenset()
-    package = package_of(Path(setter.path), _module(setter.path).name)
-    return frozenset(below.partition(".")[0] for below, *_ in replaced(tree, package, module))
+        return None
+    return Replacing(tree, package_of(Path(setter.path), _module(setter.path).name))
 
 
 def _module(path: str) -> ModuleName:
@@ -100,23 +109,30 @@ def _module(path: str) -> ModuleName:
     return ModuleName(names[0], tuple(names[1:]))
 
 
-def star_importers(tree: Tree, path: str) -> list[str]:
-    """Files that import all names of a module."""
-    tail = _module(path).name.rpartition(".")[2].encode()
-    found = []
-    for other, data in _files(tree):
-        if other != path and b"*" in data and tail in data and re.search(rb"import\s*\(?\s*\*", data):
+class StarImports:
+    """The imports of all names of a module in the files of a tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def of(self, path: str) -> list[str]:
+        """Files that import all names of a module."""
+        spellings = _module(path).spellings
+        return [other for other, names in self._by_file if other != path and not names.isdisjoint(spellings)]
+
+    @cached_property
+    def _by_file(self) -> list[tuple[str, frozenset[str]]]:
+        """Files with the modules that they take all names of."""
+        found = []
+        for path, data in _files(self._tree):
+            if b"*" not in data or not _STAR.search(data):
+                continue
             try:
-                source = decode_source(data, other)
+                tree = decode_source(data, path).tree
             except SourceError:
                 continue
-            package = package_of(Path(other), _module(other).name)
-            if any(_is_star_of(node, package, path) for node in ast.walk(source.tree)):
-                found.append(other)
-    return found
-
-
-def _is_star_of(node: ast.AST, package: str, path: str) -> bool:
-    if not isinstance(node, ast.ImportFrom) or all(alias.name != "*" for alias in node.names):
-        return False
-    return absolute(node, package) in _module(path).spellings
+            package = package_of(Path(path), _module(path).name)
+            nodes = (node for node in statements_in(tree) if isinstance(node, ast.ImportFrom))
+            stars = (node for node in nodes if any(alias.name == "*" for alias in node.names))
+            found.append((path, frozenset(absolute(node, package) for node in stars)))
+        return found

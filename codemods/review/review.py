@@ -9,11 +9,13 @@ from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
 from codemods.review.content import Contents
+from codemods.review.early import TooEarly, too_early
+from codemods.review.imports import Imports
 from codemods.review.lifts import Lifts
-from codemods.review.loading import Step, TooEarly, out_of_order
+from codemods.review.loading import Step, out_of_order
 from codemods.review.loops import Loops
 from codemods.review.match import Matching, Pair
-from codemods.review.namespace import star_importers
+from codemods.review.namespace import StarImports
 from codemods.review.report import (
     Changed,
     Early,
@@ -44,7 +46,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
     contents = Contents()
     before, after = (Side(tree, python, contents) for tree in (base, head))
-    moved, early = out_of_order(before, after)
+    imports = Imports(before), Imports(after)
+    moved, early = out_of_order(*imports), too_early(*imports)
     matching = Matching(before, after)
     lifts = Lifts(before, after, matching)
     if lifts.pairs:
@@ -234,10 +237,11 @@ def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
 
 def _met(base: Side, head: Side) -> Iterable[Met]:
     """Names that a module did not have, and that other files get by a star import of it."""
+    stars = StarImports(head.tree)
     for path in sorted(base.changed.keys() & head.changed.keys()):
         there = head.changed[path]
         fresh = there.exported - base.changed[path].exported
-        users = star_importers(head.tree, path) if fresh else []
+        users = stars.of(path) if fresh else []
         for name in sorted(fresh) if users else ():
             yield Met(path, name, tuple(users), identity("met", path, name, *users))
 

@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from typing import TypeGuard
 
 from codemods.facts.source import statements_in
 from codemods.review.content import Chains, Contents, attributes_in, imports_in
 from codemods.review.lines import Lines
 from codemods.review.namespace import Replacements
-from codemods.review.normal import written
+from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
 from codemods.review.trees import Tree
 from codemods.review.units import (
@@ -68,11 +68,34 @@ class File:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(data)
-            compile(self.tree, path, "exec", dont_inherit=True)
+            self._compile()
         self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
         self._bindings: dict[str, tuple[str, ...]] = {}
         self.imports = list(imports_in(self.tree.body, inside_functions=False))
+
+    def _compile(self) -> None:
+        """Ask the compiler, which finds more than the parser: of each statement once, on whichever side.
+
+        Only a future import that others stand before, and a `global` of the module, may be wrong by what
+        else is there.
+        """
+        body, known = self.tree.body, self._contents.compiled
+        futures = [node for node in body if _is_future(node)]
+        docstring = body[:1] if ast.get_docstring(self.tree, clean=False) is not None else []
+        if b"global" in self._data or futures != body[len(docstring) :][: len(futures)]:
+            compile(self.tree, self.path, "exec", dont_inherit=True)
+            return
+        flags = tuple(alias.name for node in futures for alias in node.names)
+        fresh = {key: node for node in body if (key := (self.lines.of(node), flags)) not in known}
+        try:
+            part = ast.Module([*futures, *fresh.values()], [])
+            compile(part, self.path, "exec", dont_inherit=True)
+        except SyntaxError:
+            # Of several errors the whole file's first is told.
+            compile(self.tree, self.path, "exec", dont_inherit=True)
+            raise
+        known.update(fresh)
 
     @cached_property
     def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
@@ -110,6 +133,13 @@ class File:
         if key not in self._contents.read:
             self._contents.read[key] = read_by(statement, self.lazy_annotations)
         return self._contents.read[key]
+
+    def written(self, statement: ast.stmt) -> str:
+        """A statement of it in the one form in which statements are compared."""
+        text = self.lines.of(statement)
+        if text not in self._contents.written:
+            self._contents.written[text] = written(normalised(statement))
+        return self._contents.written[text]
 
     def bindings(self, name: str) -> tuple[str, ...]:
         """What binds a name, as texts."""
@@ -163,6 +193,10 @@ class File:
         """Is an import at the top level all that binds a name?"""
         binding = self.binders.get(name, ())
         return all(isinstance(node, ast.Import | ast.ImportFrom) or for_types(node) for node in binding)
+
+
+def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__" and not node.level
 
 
 class Side:
@@ -259,7 +293,7 @@ class Side:
     @cached_property
     def replacements(self) -> Replacements:
         """Names of modules that other files replace."""
-        return Replacements(self.tree)
+        return Replacements(self.tree, self._contents.replacing)
 
     def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
         where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
@@ -287,13 +321,11 @@ class Side:
         """The dotted name of the module that is imported from; None above the tree's root."""
         if not node.level:
             return node.module
-        folder = PurePosixPath(path).parent
-        for _ in range(node.level - 1):
-            if folder == PurePosixPath("."):
-                return None
-            folder = folder.parent
-        base = ".".join(part for part in folder.parts)
-        return ".".join(part for part in (base, node.module) if part)
+        folders = path.split("/")[:-1]
+        if node.level - 1 > len(folders):
+            return None
+        parts = folders[: len(folders) - (node.level - 1)]
+        return ".".join([*parts, *([node.module] if node.module else [])])
 
     def names_used(self, path: str) -> set[tuple[str, str]]:
         """What a file takes from modules of the tree, by import or as an attribute: paths and names."""

@@ -162,12 +162,7 @@ def regrouped(
     Runs are taken longest first, each statement once; a unit's own statements are never aligned with its own.
     """
     taken: tuple[set[Statement], set[Statement]] = (set(), set())
-    runs = {
-        (i, j): _longest(before, after, taken)
-        for i, before in enumerate(gone)
-        for j, after in enumerate(new)
-        if _may_share(before, after)
-    }
+    runs = {(i, j): _longest(gone[i], new[j], taken) for i, j in _sharing(gone, new)}
     while runs:
         (i, j), best = max(runs.items(), key=lambda item: len(item[1][0]))
         if len(best[0]) < _SHORTEST_RUN:
@@ -180,11 +175,26 @@ def regrouped(
     return taken
 
 
-def _may_share(before: Sequence[Statement], after: Sequence[Statement]) -> bool:
-    if not before or not after or (before[0].path, before[0].owner) == (after[0].path, after[0].owner):
-        return False
-    shared = {statement.loose for statement in before} & {statement.loose for statement in after}
-    return sum(statement.loose in shared for statement in before) >= _SHORTEST_RUN
+def _sharing(
+    gone: Sequence[Sequence[Statement]], new: Sequence[Sequence[Statement]]
+) -> Iterator[tuple[int, int]]:
+    """Which units of both sides may have a run in common, in order."""
+    having: dict[str, list[int]] = {}
+    for j, after in enumerate(new):
+        if len(after) >= _SHORTEST_RUN:
+            for text in {statement.loose for statement in after}:
+                having.setdefault(text, []).append(j)
+    for i, before in enumerate(gone):
+        if len(before) < _SHORTEST_RUN:
+            continue
+        shared: Counter[int] = Counter()
+        for text, times in Counter(statement.loose for statement in before).items():
+            for j in having.get(text, ()):
+                shared[j] += times
+        own = (before[0].path, before[0].owner)
+        for j in sorted(shared):
+            if shared[j] >= _SHORTEST_RUN and (new[j][0].path, new[j][0].owner) != own:
+                yield i, j
 
 
 def _longest(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from codemods.facts.git import Git, Objects
@@ -15,13 +17,30 @@ _WITHOUT_GIT = "give two folders, --base DIR --head DIR"
 _IGNORED = frozenset([".git", ".venv", "__pycache__", "node_modules"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tree:
     """One side: every path it has with what identifies its content, and how to read one."""
 
     identities: Mapping[str, str]
     read: Callable[[str], bytes]
     modules: dict[str, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def _ends(self) -> dict[str, list[str]]:
+        """Python files by the ends of their paths, below any folder."""
+        found: dict[str, list[str]] = {}
+        for path in self.identities:
+            if path.endswith(".py"):
+                at = path.find("/")
+                while at >= 0:
+                    found.setdefault(path[at + 1 :], []).append(path)
+                    at = path.find("/", at + 1)
+        return found
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """Names of files and folders."""
+        return frozenset(word for path in self.identities for word in path.removesuffix(".py").split("/"))
 
     def module(self, dotted: str) -> str | None:
         """The file of a module; None where there is none, or more than one that could be it."""
@@ -31,8 +50,7 @@ class Tree:
 
     def has_package(self, dotted: str) -> bool:
         """Is there a file or folder that a module of this name could be, or be in?"""
-        first = dotted.partition(".")[0]
-        return any(first in path.removesuffix(".py").split("/") for path in self.identities)
+        return dotted.partition(".")[0] in self._words
 
     def has(self, path: str) -> bool:
         """Is there a file or folder of this name?"""
@@ -42,7 +60,7 @@ class Tree:
         stem = dotted.replace(".", "/")
         ends = (f"{stem}.py", f"{stem}/__init__.py")
         exact = [path for path in ends if path in self.identities]
-        found = exact or [p for p in self.identities if p.endswith(tuple(f"/{end}" for end in ends))]
+        found = exact or [path for end in ends for path in self._ends.get(end, ())]
         return found[0] if len(found) == 1 else None
 
 
@@ -140,8 +158,8 @@ def _commit(reference: str, root: Path) -> Tree:
     entries = top.tree(commit)
     kinds = {"file": "", "link": "link ", "submodule": "submodule "}
     blobs = {entry.path: entry.blob for entry in entries}
-    objects = Objects(top)
+    read = functools.cache(Objects(top).read)
     return Tree(
         {entry.path: kinds[entry.kind] + entry.blob for entry in entries},
-        lambda path: objects.read(blobs[path]),
+        lambda path: read(blobs[path]),
     )

@@ -53,23 +53,15 @@ class Unit:
         return self.content.globals
 
     @property
-    def is_constant(self) -> bool:
-        """Is it a name for a number, a text or a tuple of such, which may be said twice?"""
-        return self.kind == "binding" and all(
-            isinstance(statement, ast.Assign) and is_literal(statement.value) for statement in self.node.body
-        )
+    def constant(self) -> str | None:
+        """What it is worth as a name for a number, a text or a tuple of such, which may be said twice."""
+        return self.content.constant
 
     def with_node(self, node: ast.Module, original: tuple[ast.stmt, ...]) -> Unit:
         """The unit with another text in its place."""
         content = self.content
         made = Content(lambda: node, content.kind, content.own, content.owner, content.class_names)
         return replace(self, content=made, original=original)
-
-
-def is_literal(node: ast.expr) -> bool:
-    """Is it a number, a text, or a tuple or sum of such?"""
-    plain = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
-    return all(isinstance(part, plain) for part in ast.walk(node))
 
 
 def binders_of(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt]]:

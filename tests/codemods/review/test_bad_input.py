@@ -21,6 +21,17 @@ FILES: dict[str, tuple[bytes | None, bytes | None, str | None]] = {
     "bytes that are no text": (b"x = 1\n", b"x = '\xff'\n", "head: "),
     "an encoding that is not known": (b"x = 1\n", b"# coding: nothing\nx = 1\n", "head: "),
     "what only the compiler refuses": (b"x = 1\n", b"return 1\n", "head: line 1"),
+    "a future import that others stand before": (
+        b"from __future__ import annotations\nx = 1\n",
+        b"x = 1\nfrom __future__ import annotations\n",
+        "head: line 2",
+    ),
+    "a global behind its use": (b"x = 1\n", b"x = 1\nglobal x\n", "head: line 2"),
+    "a statement that only other future imports allow": (
+        b"def f():\n    def g(x: (yield)): pass\n",
+        b"from __future__ import annotations\ndef f():\n    def g(x: (yield)): pass\n",
+        "head: line 3",
+    ),
     "Python 2": (b"x = 1\n", b"print 'x'\n", "head: line 1"),
     "a tower of brackets": (b"x = 1\n", b"x = " + b"(" * 300 + b")" * 300 + b"\n", "head: "),
     "an expression as deep as a well": (b"x = 1\n", b"x = " + b"-" * 100_000 + b"1\n", "head: "),

@@ -216,6 +216,17 @@ def test_something_is_left_to_read(case: str, compare: Callable[[Files, Files], 
     assert reviewed.status == 1, reviewed.document
 
 
+def test_a_new_name_is_told_of_those_who_take_all_names(compare: Callable[[Files, Files], Reviewed]) -> None:
+    base = {
+        "zoo/__init__.py": "x = 1\n",
+        "zoo/a.py": "from . import *\n",
+        "b.py": "from zoo import \\\n    *\n",
+    }
+    reviewed = compare(base, {**base, "zoo/__init__.py": "x = 1\nlen = max\n"})
+    [met] = reviewed.document["met"]
+    assert (met["path"], met["name"], met["users"]) == ("zoo/__init__.py", "len", ["b.py", "zoo/a.py"])
+
+
 def test_the_changed_line_alone_is_left(compare: Callable[[Files, Files], Reviewed]) -> None:
     reviewed = compare(
         {"a.py": "scale = 1\n" + BODY}, {"a.py": "scale = 1\n" + BODY.replace("value + rate", "value - rate")}
