@@ -202,14 +202,21 @@ class Observer:
                 self._note_events()
 
     def _note_events(self) -> None:
-        if self._event_lines is not None:
+        if self._event_lines is None:
+            return
+        # Events are dated by the steps of rank 0 alone.
+        if _rank() == 0:
             self._written.append(self._event_lines.counts())
+        else:
+            self._event_lines.flush()
 
     def _take_written(self) -> dict[str, Any]:
         """Lines of every event file, at each backward pass since the last step and now."""
         if self._event_lines is None:
             return {}
         self._note_events()
+        if _rank():
+            return {}
         found, self._written = self._written, []
         return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 
@@ -420,11 +427,31 @@ class Observer:
             "unlooked": self._living.failed if self._living is not None else "",
             **self._take_reads(),
             **self._take_collectives(),
-            **_canary(self._spec),
+            **(_canary(self._spec) if self._is_first() else {}),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
         self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
         self._lines.close()
+
+    def _is_first(self) -> bool:
+        """Whether of the processes that took steps this is the first: its kernels are those of the run."""
+        if not self._steps:
+            return False
+        mine = _rank()
+        for about in self._folder.parent.glob("process-*/process.json") if mine else ():
+            with contextlib.suppress(OSError, ValueError):
+                rank = json.loads(about.read_text(encoding="utf-8"))["rank"]
+                if rank is not None and int(rank) < mine:
+                    with (about.parent / "steps.jsonl").open(encoding="utf-8") as lines:
+                        if any(line.startswith('{"step":') for line in lines):
+                            return False
+        return True
+
+
+def _rank() -> int:
+    """The rank that the process was given by its launcher; 0 if it was given none."""
+    given = os.environ.get("RANK", "")
+    return int(given) if given.isdigit() else 0
 
 
 def _canary(spec: dict[str, Any]) -> dict[str, Any]:

@@ -216,7 +216,8 @@ def _fingerprint(process: Path) -> dict[str, str]:
     steps = process / "steps.jsonl"
     if steps.exists():
         end = json.loads(steps.read_text().splitlines()[-1])
-        found |= {"canary": end["canary"], **end["kernels"]}
+        if "canary" in end:
+            found |= {"canary": end["canary"], **end["kernels"]}
     return found
 
 

@@ -6,12 +6,17 @@ import contextlib
 import gc
 import io
 import os
+import time
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 _MAGIC = frozenset("*?[")
 # A program that opens its file for every event has no writer to find.
 _LOOK_EVERY = 16
+_WRITERS = {io.TextIOWrapper, io.BufferedWriter}
+# A folder's time of change may stand still for so long while files come.
+_TICK_NS = 50_000_000
 
 
 class _File:
@@ -32,21 +37,41 @@ class EventLines:
     def __init__(self, folder: Path, glob: str) -> None:
         self._folder, self._glob = folder, glob
         self._fixed = not _MAGIC.intersection(glob)
+        self._flat = "/" not in glob
+        self._listed: list[str] = []
+        self._listed_for = -1
         self._files: dict[str, _File] = {}
 
     def counts(self) -> dict[str, int]:
         """Lines by file, as a path relative to the folder; a file that isn't there yet has none."""
         return {name: count for name in self._names() if (count := self._count(name))}
 
+    def flush(self) -> None:
+        """Have this process write what it buffers, for another one that counts."""
+        for name in self._names():
+            self._flush(self._file(name))
+
     def _names(self) -> list[str]:
         if self._fixed:
             return [self._glob]
-        return [str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)]
+        changed = 0
+        if self._flat:
+            with contextlib.suppress(OSError):
+                changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - quicker, as below
+            if changed == self._listed_for:
+                return self._listed
+        self._listed_for = changed if changed and time.time_ns() - changed > _TICK_NS else -1
+        self._listed = [str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)]
+        return self._listed
 
-    def _count(self, name: str) -> int:
+    def _file(self, name: str) -> _File:
         file = self._files.get(name)
         if file is None:
             file = self._files[name] = _File(str(self._folder / name))
+        return file
+
+    def _count(self, name: str) -> int:
+        file = self._file(name)
         try:
             # A file that was removed, or isn't there yet, has no lines, whoever has it open.
             size = os.stat(file.path).st_size  # noqa: PTH116 - quicker, and this runs at every step
@@ -95,11 +120,11 @@ def _is_open(path: str) -> bool:
 def _writer(path: str) -> Any:
     """The outermost file object that writes to a path, if one does."""
     found = None
-    for thing in gc.get_objects():
-        if type(thing) in (io.TextIOWrapper, io.BufferedWriter):
-            with contextlib.suppress(ValueError, AttributeError, OSError, TypeError):
-                if not thing.closed and thing.writable() and os.path.realpath(thing.name) == path:
-                    if isinstance(thing, io.TextIOWrapper):
-                        return thing
-                    found = thing
+    things = gc.get_objects()
+    for thing in compress(things, map(_WRITERS.__contains__, map(type, things))):
+        with contextlib.suppress(ValueError, AttributeError, OSError, TypeError):
+            if not thing.closed and thing.writable() and os.path.realpath(thing.name) == path:
+                if isinstance(thing, io.TextIOWrapper):
+                    return thing
+                found = thing
     return found

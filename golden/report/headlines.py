@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport, Told
-from golden.report.text import WITHIN_TOLERANCE, amounts, describe, tolerance_lines, verdict_word
+from golden.report.text import WITHIN_TOLERANCE, amounts, describe, placed, tolerance_lines, verdict_word
 from golden.trace.errors import ExitCode
 
 _WORDS = {
@@ -54,4 +54,4 @@ def verdict_line(run: str, found: Comparison) -> str:
         case NotComparable(reason=reason):
             return f"{run}: not comparable: {reason}"
         case Different(first=divergence):
-            return f"{run}: different: {describe(divergence)[0]}"
+            return f"{run}: different: {placed(describe(divergence)[:1], found)[0]}"

@@ -26,7 +26,7 @@ from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
 from golden.report.lanes import Lane
 from golden.report.plain import visible
-from golden.report.text import KIND_TITLES, describe, render
+from golden.report.text import KIND_TITLES, describe, placed, render
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
 
@@ -144,7 +144,7 @@ def _failures(report: RunReport) -> dict[str, list[str]]:
             line = _lane_failure(lane, kind)
             if line:
                 found.setdefault(KIND_TITLES[kind], []).append(line)
-    return found
+    return {title: placed(lines, report.comparison) for title, lines in found.items()}
 
 
 def _lane_failure(lane: Lane, kind: str) -> str | None:

@@ -20,7 +20,7 @@ from golden.report.plots import growth_svg
 from golden.report.reached import shown
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.templates import template
-from golden.report.text import KIND_TITLES, describe, env_line, size_text, tolerance_lines
+from golden.report.text import KIND_TITLES, describe, env_line, placed, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
 
@@ -67,14 +67,15 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
     layers = final_layers(report)
     kinds = [i for i in range(len(KINDS)) if any(row.ulps[i] != "none" for row in layers)]
     # The event timeline shows the changes of events.
-    rest = [describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)]
+    rest = placed([describe(d)[0] for d in report.divergences[1:] if not isinstance(d, EventChange)], found)
+    first, *_ = placed([describe(d)[0] for d in report.divergences[:1]], found) or [""]
     return {
         **head,
         "told": [],
         "reason": found.reason if isinstance(found, NotComparable) else "",
         "compared": [] if isinstance(found, NotComparable) else _amounts(found),
         "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
-        "first": describe(report.divergences[0])[0] if report.divergences else "",
+        "first": first,
         "facts": facts(report.divergences[0]) if report.divergences else (),
         "closely": report.closely,
         "around": around(report),
@@ -130,7 +131,8 @@ def _lane_rows(report: RunReport) -> list[_LaneRow]:
     rows: list[tuple[tuple[bool, int], _LaneRow]] = []
     for lane in report.lanes:
         env = lane.stream.env
-        rows.append(((env is None, env or 0), _step_row(lane)))
+        (title,) = placed([lane.stream.title], report.comparison)
+        rows.append(((env is None, env or 0), _step_row(lane, title)))
     for env, marks in report.timeline.by_env.items():
         changed = sum(mark != "same" for mark in marks)
         says = f"{changed:,} of {len(marks):,} differ" if changed else "identical"
@@ -141,9 +143,9 @@ def _lane_rows(report: RunReport) -> list[_LaneRow]:
     return [row for _, row in rows]
 
 
-def _step_row(lane: Lane) -> _LaneRow:
+def _step_row(lane: Lane, title: str) -> _LaneRow:
     says = "identical" if lane.first is None else f"differs from step {lane.first}"
-    return _LaneRow(lane.stream.title, "steps", step_strip(lane), says, lane.first is None)
+    return _LaneRow(title, "steps", step_strip(lane), says, lane.first is None)
 
 
 def _plot(growth: Growth, report: RunReport, name: str) -> dict[str, Any]:

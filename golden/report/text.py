@@ -81,9 +81,12 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
     return "\n".join(visible(line, _LINE) for line in lines)
 
 
-def _placed(lines: list[str], places: Sequence[tuple[str, str]]) -> list[str]:
-    """Ranks with their place in a mesh of devices: ``rank 3 (dp 1, tp 1)``."""
-    by_rank = {name.removeprefix("rank-"): place for name, place in places}
+def placed(lines: Sequence[str], found: Comparison) -> list[str]:
+    """Ranks with their place in a mesh of devices, where they have one: ``rank 3 (dp 1, tp 1)``."""
+    compared = found.compared if not isinstance(found, NotComparable) else None
+    by_rank = {name.removeprefix("rank-"): place for name, place in compared.places} if compared else {}
+    if not by_rank:
+        return list(lines)
 
     def put(match: re.Match[str]) -> str:
         place = by_rank.get(match[1])
@@ -173,7 +176,7 @@ def _different(found: Different) -> list[str]:
         shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
         more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
         lines.append(f"events: {many(found.event_changes, 'change')} ({shown}{more})")
-    lines = _placed(lines, found.compared.places)
+    lines = placed(lines, found)
     lines += tolerance_lines(found.tolerated)
     lines.append(f"compared: {amounts(found.compared)}")
     return lines

@@ -20,6 +20,8 @@ from pathlib import Path
 
 _DAEMONS = ("munged", "mariadbd", "mariadb-install-db", "slurmdbd", "slurmctld", "slurmd", "sacct", "sbatch")
 _SECONDS = 60.0
+# A cancelled job has five seconds (KillWait) before it is killed.
+_PATIENCE = 15.0
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 _SLURM = """
 ClusterName=golden
@@ -134,7 +136,29 @@ def one_node(folder: Path, cpus: int = 2) -> Iterator[dict[str, str]]:
             "slurmd",
             folder,
         )
+        stack.callback(_end_jobs, folder, call)
         yield variables
+
+
+def _end_jobs(folder: Path, call: Callable[..., bool]) -> None:
+    """Cancel what is left in the queue, then end the jobs' daemons, which outlive slurmd."""
+    call("scancel", "--user", getpass.getuser())
+    deadline = time.monotonic() + _PATIENCE
+    while (left := list(_stepds(folder))) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _stepds(folder: Path) -> Iterator[int]:
+    """The daemons of jobs of the Slurm in ``folder``: they write to its log."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (path / "comm").read_text().startswith("slurmstepd") and any(
+                str(file.readlink()).startswith(f"{folder}/") for file in (path / "fd").iterdir()
+            ):
+                yield int(path.name)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

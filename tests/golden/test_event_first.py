@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -157,6 +158,26 @@ def test_lines_are_counted_before_they_leave_the_buffer(tmp_path: Path) -> None:
     # Begun anew.
     (tmp_path / "events.jsonl").write_text("{}\n")
     assert one.counts() == {"events.jsonl": 1}
+
+
+def test_a_file_that_comes_later_is_counted(tmp_path: Path) -> None:
+    """However soon: a folder's time of change is coarse."""
+    lines = EventLines(tmp_path, "*.jsonl")
+    for number in range(20):
+        (tmp_path / f"{number}.jsonl").write_text("{}\n")
+        assert len(lines.counts()) == number + 1
+    os.utime(tmp_path, (0, 0))
+    assert len(lines.counts()) == len(lines.counts()) == 20
+    (tmp_path / "0.jsonl").unlink()
+    assert len(lines.counts()) == 19
+
+
+def test_who_does_not_count_writes_for_who_does(tmp_path: Path) -> None:
+    """Of several ranks only the first one counts."""
+    with (tmp_path / "rank-1.jsonl").open("w") as log:
+        log.write("{}\n")
+        EventLines(tmp_path, "rank-*.jsonl").flush()
+        assert (tmp_path / "rank-1.jsonl").read_text() == "{}\n"
 
 
 def test_events_are_placed_by_what_was_written() -> None:

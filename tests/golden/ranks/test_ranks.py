@@ -18,6 +18,10 @@ from golden.compare.replicas import compare_replicas
 from golden.compare.scope import Scope, compare_within
 from golden.compare.summaries import compare_summaries
 from golden.record import find_run, record_run
+from golden.report.build import build
+from golden.report.headlines import verdict_line
+from golden.report.junit import render_junit
+from golden.report.page import render_page
 from golden.report.text import describe, render
 from golden.trace import calls as kept
 from golden.trace.errors import RunFailed
@@ -145,6 +149,19 @@ def test_calls_are_seen(record: Record) -> None:
     assert any("scatter" in text for text in texts)
 
 
+def test_the_first_rank_tells_of_the_machine(record: Record) -> None:
+    """The others don't compute the canary again, nor count lines."""
+    trace = record("accumulate")
+    assert trace.about.fingerprint["canary"]
+    ends = [(rank.folder / "steps.jsonl").read_text().splitlines()[-1] for rank in trace.processes]
+    assert ['"canary"' in end for end in ends] == [True, False]
+    # A first rank that takes no step leaves it to the next one.
+    idle = "        if rank == 0:\n            continue\n        optimizer.step()"
+    alone = record("accumulate", "        optimizer.step()", idle)
+    assert len(alone.processes) == 1
+    assert alone.about.fingerprint == trace.about.fingerprint
+
+
 def test_replicas_part_at_a_step_and_tensor(record: Record) -> None:
     assert isinstance(compare_replicas(record("accumulate")), Identical)
     before = "        optimizer.step()\n"
@@ -247,11 +264,13 @@ def test_a_call_among_others_is_left_to_torch(tmp_path: Path) -> None:
     one, other = (
         replace(process, name="rank-3", place="dp 1, tp 1", calls=process.calls[:count]) for count in (2, 1)
     )
-    found = compare(replace(trace, processes=(one,)), replace(trace, processes=(other,)))
-    where = (
-        "first divergence: rank 3 (dp 1, tp 1), call 1 of other ranks after the last step: barrier -> none"
-    )
-    assert where in render(found)
+    sides = replace(trace, processes=(one,)), replace(trace, processes=(other,))
+    report = build(*sides, left_title="before", right_title="now")
+    where = "rank 3 (dp 1, tp 1), call 1 of other ranks after the last step: barrier -&gt; none"
+    assert f"first divergence: {where.replace('&gt;', '>')}" in render(report.comparison)
+    assert where.replace("&gt;", ">") in verdict_line("train", report.comparison)
+    assert where in render_page([report])
+    assert where in render_junit([report])
 
 
 MESH = (
