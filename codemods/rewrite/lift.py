@@ -55,9 +55,9 @@ class Lift:
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
         imports = list(self._imports(whole)) if package is not None else []
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
-        for helper in self.helpers:
-            touched += [helper.node, helper.root.node]
-        self.program = Program(self.source, [*touched, *imports])
+        touched += [helper.node for helper in self.helpers]
+        roots = [helper.root.node for helper in self.helpers]
+        self.program = Program(self.source, [*touched, *imports], roots)
         if package is not None:
             make_absolute(self.program, imports, package)
         for helper in self.helpers:

@@ -19,6 +19,7 @@ from codemods.rewrite.blocks import Pass
 from codemods.rewrite.deep import deep
 from codemods.rewrite.layout import comments_above, first_row
 from codemods.rewrite.lockstep import Paired, Unpaired, paired, pairs
+from codemods.rewrite.spare import Spared, spare
 from codemods.rewrite.todo import Added, Change, Made, Place, Todo
 
 
@@ -32,25 +33,31 @@ class TextNotPreserved(Exception):
 
 @dataclass(eq=False, slots=True)
 class Chunk:
-    """Lines of top-level statements (from 0, without the end), and their tree."""
+    """Lines of top-level statements (from 0, without the end), and their tree, in which names stand for
+    statements that nothing touches.
+    """
 
     first: int
     end: int
     statements: list[ast.stmt]
+    spared: Spared
     module: cst.Module
 
 
 class Program:
     """One file to be rewritten."""
 
-    def __init__(self, source: Source, touched: Iterable[ast.AST]) -> None:
-        """``touched`` are nodes that will be changed.
+    def __init__(self, source: Source, touched: Iterable[ast.AST], around: Iterable[ast.AST] = ()) -> None:
+        """``touched`` are nodes that will be changed, statements as a whole; ``around`` are statements beside
+        or in which something will be.
 
         Raises:
             TextNotPreserved: if one of them can't be.
         """
         self.source = source
-        self._rows = sorted({node.lineno for node in touched if hasattr(node, "lineno")})
+        changed = set(touched)
+        self._whole = frozenset(node for node in changed if isinstance(node, ast.stmt))
+        self._rows = sorted({node.lineno for node in (*changed, *around) if hasattr(node, "lineno")})
         self._returns = source.newline == "\r" and "\n" not in source.text
         self.nodes: dict[ast.stmt, cst.CSTNode] = {}
         self.found = Paired()
@@ -69,7 +76,8 @@ class Program:
             if self.chunks and statement in self.chunks[-1].statements:
                 continue
             first, end, inside = self._extent(body.index(statement))
-            text = self.inside("".join(self.source.lines[first:end]))
+            spared = spare(self.source, first, end, inside, self._touched, self._whole)
+            text = self.inside(spared.text)
             config = cst.PartialParserConfig(default_newline=self.inside(self.source.newline))
             try:
                 module = cst.parse_module(text, config)
@@ -78,9 +86,9 @@ class Program:
             if (code := module.code) != text:
                 lines = zip(text.split("\n"), code.split("\n"), strict=False)
                 same = next((n for n, (one, other) in enumerate(lines) if one != other), 0)
-                raise TextNotPreserved(first + same + 1)
+                raise TextNotPreserved(spared.rows[min(same, len(spared.rows) - 1)] + 1)
             module = _with_header_below(module)
-            self.chunks.append(Chunk(first, end, inside, module))
+            self.chunks.append(Chunk(first, end, inside, spared, module))
             try:
                 self._pair(inside, module)
             except (Unpaired, ValueError, AttributeError):
@@ -189,7 +197,10 @@ class Program:
             if whole and len(whole) < len(chunk.statements):
                 raise TextNotPreserved(chunk.first + 1)
             if not whole:
-                splices.append((chunk.first, chunk.end, self.outside(made.code)))
+                code = chunk.spared.restored(made.code)
+                if code is None:
+                    raise TextNotPreserved(chunk.first + 1)
+                splices.append((chunk.first, chunk.end, self.outside(code)))
                 continue
             # The blank lines that set it apart go too, as far as there are as many above.
             after = chunk.end
@@ -212,12 +223,23 @@ class Program:
 
     def module_of(self, statement: ast.stmt) -> cst.Module:
         """The tree that a statement was part of."""
+        return self._chunk_of(statement).module
+
+    def _chunk_of(self, statement: ast.stmt) -> Chunk:
         row = statement.lineno
-        return next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
+        return next(chunk for chunk in self.chunks if chunk.first < row <= chunk.end)
 
     def code(self, node: cst.CSTNode, statement: ast.stmt) -> str:
-        """A node's text, in the manner of where a statement was."""
-        return self.outside(deep(lambda: self.module_of(statement).code_for_node(node)))
+        """The text of a node that was touched as a whole, in the manner of where a statement was.
+
+        Raises:
+            TextNotPreserved: if it was not.
+        """
+        chunk = self._chunk_of(statement)
+        text = deep(lambda: chunk.module.code_for_node(node))
+        if chunk.spared.holds(text):
+            raise TextNotPreserved(statement.lineno)
+        return self.outside(text)
 
     def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
         """Statements of the new text, with those that they come from."""
