@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from codemods.decide.refusals import Refusal
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
-from codemods.facts.globals import Globals
+from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import (
@@ -53,7 +54,8 @@ def build_report(
     seams = find_seams(tests, name, base) if tests else None
     usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
     replaced = _replaced(analysis, seams or ())
-    around = Surroundings(source, path.resolve(), base.resolve(), lambda: _contents(root))
+    contents = functools.cache(lambda: tuple(_contents(root)))
+    around = Surroundings(source, path.resolve(), base.resolve(), contents)
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
     context = _Context(analysis, reporter, path, base, name, seams, usage)
     functions = tuple(context.function(scope) for scope in chosen)
@@ -117,12 +119,16 @@ class _Context:
         self.found_seams = found_seams
         self.graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
         self.usage = usage
+        self.helpers: dict[Scope, list[Helper]] = {}
+        for helper in analysis.helpers:
+            for around in helper.outer.ancestors():
+                self.helpers.setdefault(around, []).append(helper)
 
     def function(self, scope: Scope) -> FunctionReport:
         """The report of one function."""
         node = scope.node
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        helpers = [helper for helper in self.analysis.helpers if helper.outer.inside(scope)]
+        helpers = self.helpers.get(scope, [])
         syncs = find_syncs(node, scope.qualname)
         return FunctionReport(
             name=scope.name,
@@ -178,8 +184,9 @@ def _decisions(
     analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str], around: Surroundings
 ) -> tuple[Decision, Decision]:
     """What a lift of all helpers of these functions does: within the file, and into another one."""
-    helpers = [h for h in analysis.helpers if any(h.outer.inside(scope) for scope in chosen)]
-    globals_ = Globals(analysis)
+    functions = set(chosen)
+    helpers = [h for h in analysis.helpers if not functions.isdisjoint(h.outer.ancestors())]
+    globals_ = globals_of(analysis)
     foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
 
     def seen(moves: bool) -> dict[Helper, Refusal]:

@@ -21,7 +21,7 @@ from codemods.audit.report import (
 from codemods.audit.variables import Variables
 from codemods.decide.decision import Decision
 from codemods.facts.events import NotUnderstood
-from codemods.facts.globals import Globals
+from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.names import imported_path
@@ -48,7 +48,7 @@ class HelperReporter:
         """``within`` is the decision for a lift in the same file, ``across`` for one into another file."""
         self.analysis = analysis
         self.tree = analysis.tree
-        self.globals = Globals(analysis)
+        self.globals = globals_of(analysis)
         self.within = within
         self.across = across
         self._nothing_lifted = Lifting(analysis, set(), {})

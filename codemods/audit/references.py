@@ -18,7 +18,7 @@ from codemods.facts.repository import (
     python_files,
     shown_path,
 )
-from codemods.facts.source import SourceError, decode_source
+from codemods.facts.source import SourceError, shared_source
 
 Kind = Literal["call", "value", "import", "source", "method"]
 
@@ -139,7 +139,7 @@ def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
 
 def _parse(path: Path, data: bytes, root: Path) -> _File | None:
     try:
-        tree = decode_source(data, str(path)).tree
+        tree = shared_source(data, shown_path(path, root)).tree
     except SourceError:
         return None
     name = module_name(path, root).name

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import codemods.decide.rules.loop  # noqa: F401  (registers its codes)
 from codemods.decide.refusals import Refusal, refuse
 from codemods.decide.rules import dynamic, frames, moving
+from codemods.facts import nodes
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator, own_nodes
@@ -84,7 +85,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
     if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
         yield refuse("loop-function", node.lineno, f"{node.name} is not a plain function at module level")
-    for inner in ast.walk(loop):
+    for inner in nodes.walk(loop):
         line = getattr(inner, "lineno", loop.lineno)
         if isinstance(inner, ast.ClassDef):
             yield refuse("loop-class", line, f"class {inner.name} is defined here")
@@ -116,10 +117,10 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
             yield refuse("loop-module", line, f"{name} may come from the star import in this file")
         elif origin in ("unknown", "typing"):
             yield refuse("loop-module", line, f"{name} is not bound at run time in this file")
-    for node in ast.walk(parts.loop):
+    for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Call) and dotted(tree, parts.scope, node.func) == "warnings.warn":
             yield refuse("loop-module", node.lineno, "warnings.warn shows where it is called from")
-    if any(isinstance(node, _MADE) for node in ast.walk(parts.loop)):
+    if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
         for name in _ORIGIN:
             asked = tree.attributes.get(name) or tree.strings.get(name)
             if asked is not None:
@@ -192,7 +193,7 @@ def _special(fields: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
 
 def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
     """The loop releases nothing that the setup made, and the file does not watch what is released when."""
-    for node in ast.walk(parts.loop):
+    for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
             yield refuse("loop-lifetime", node.lineno, f"{node.id} is deleted here")
     tree = parts.analysis.tree

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from codemods.facts import nodes
 from codemods.facts.globals import is_type_checking
 from codemods.facts.loading import Run
 from codemods.facts.mentions import mentions
@@ -59,7 +60,9 @@ class Unneeded:
 
 @dataclass
 class Left:
-    """What is left of a file after code has left it: ``before`` and now, and who else reads it."""
+    """What is left of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
+    before, and who else reads it.
+    """
 
     before: Source
     now: Source
@@ -68,6 +71,7 @@ class Left:
     exported: Collection[str]
     star_imported: Callable[[], bool]
     initial: bool
+    needed: Callable[[], Collection[str]]
     _mentioned: dict[str, int] = field(default_factory=dict)
     _star: bool | None = None
 
@@ -75,8 +79,7 @@ class Left:
         """Decide. ``loading`` rehearses what loading the file with a tree does."""
         aliases = list(self._unused())
         if aliases:
-            needed = read_names(read_scopes(self.before))
-            needed.update(name for name, _ in mentions(self.before, self.around.module.name))
+            needed = self.needed()
             there = {_bound(a) for s in import_statements(self.before.tree) for a in s.names}
             aliases = [alias for alias in aliases if alias.name in needed or alias.name not in there]
         if not aliases:
@@ -116,8 +119,9 @@ class Left:
         look = self.around.look()
         if look is not None:
             return str(look)
-        called = {node.func for node in ast.walk(self.now.tree) if isinstance(node, ast.Call)}
-        for node in ast.walk(self.now.tree):
+        found = nodes.walk(self.now.tree)
+        called = {node.func for node in found if isinstance(node, ast.Call)}
+        for node in found:
             match node:
                 case ast.Name(id=name) if name in _NAMES:
                     return f"line {node.lineno} uses {name}, which may read any name"
@@ -261,6 +265,11 @@ def without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
 
 
 # Who reads a name
+
+
+def names_needed(source: Source, module: str) -> set[str]:
+    """Names that a module's own code reads, and those that its texts mention."""
+    return read_names(read_scopes(source)).union(name for name, _ in mentions(source, module))
 
 
 def read_names(tree: ScopeTree) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from codemods.facts.scopes import Scope, ScopeTree, mangle
 
@@ -60,6 +60,7 @@ class Builder:
         self.current: int | None = 0
         self.raising: int | None = None
         self.contexts: list[Loop | Finally] = []
+        self.methods: dict[type[ast.AST], Callable[[Any], None]] = {}
         self.end = self._join()
 
     # Building blocks

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
+from codemods.facts.nodes import children
 from codemods.facts.scopes import mangle
 from codemods.facts.walk import ComprehensionNode, all_arguments
 
@@ -49,13 +50,17 @@ class Graph(Builder):
         """Evaluate an expression from left to right."""
         if node is None:
             return
-        method = getattr(self, "eval_" + type(node).__name__, None)
-        if method is not None:
-            method(node)
+        kind = type(node)
+        if kind is ast.Constant:
             return
+        if kind not in self.methods:
+            self.methods[kind] = getattr(self, "eval_" + kind.__name__, self._parts)
+        self.methods[kind](node)
+
+    def _parts(self, node: ast.AST) -> None:
         if isinstance(node, ast.stmt):
             raise NotUnderstood(node)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.expression(child)
 
     def eval_Name(self, node: ast.Name) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 
+from codemods.facts import nodes
 from codemods.facts.names import dotted
 from codemods.facts.scopes import Scope, ScopeTree
 
@@ -49,7 +50,7 @@ def _attributes(tree: ScopeTree) -> frozenset[str]:
     """Attributes that are read but not called at once, those that getattr names included."""
     found: set[str] = set()
     called: set[ast.AST] = set()
-    for node in ast.walk(tree.source.tree):
+    for node in nodes.walk(tree.source.tree):
         if isinstance(node, ast.Call):
             called.add(node.func)
             found.update(

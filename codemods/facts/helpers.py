@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from codemods.facts.nodes import children
 from codemods.facts.scopes import FunctionNode, Scope, ScopeTree, Use
 
 
@@ -68,7 +69,7 @@ def find_helpers(tree: ScopeTree) -> list[Helper]:
                 outer=outer,
                 reads=reads,
                 kept=frozenset(name for name, _, use in reads if is_later(use.scope, scope)),
-                lazy=isinstance(node, ast.AsyncFunctionDef) or is_generator(node),
+                lazy=isinstance(node, ast.AsyncFunctionDef) or (tree.yields and is_generator(node)),
             )
         )
     return found
@@ -114,4 +115,4 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
         elif isinstance(node, ast.GeneratorExp):
             stack.append(node.generators[0].iter)
         else:
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))

@@ -103,6 +103,8 @@ class Lifting:
                 around = analysis.by_scope.get(scope)
                 if around in candidates:
                     self._nested.setdefault(around, []).append(helper)
+        self._by_scope = {helper.scope: helper for helper in candidates}
+        self._belonging: dict[Need, dict[Helper, list[Use]]] = {}
         self.needs = self._all_needs()
         self.kept = self._all_kept()
 
@@ -130,9 +132,8 @@ class Lifting:
             if (owner, name) not in self._by_key and self.belongs(use, helper)
         ]
         for name in self.foreign.get(helper, ()):
-            for use in self.tree.uses.get((self.tree.module, name), []):
-                if self.belongs(use, helper):
-                    found.append((use.position, (name, self.tree.module)))
+            need = name, self.tree.module
+            found += [(use.position, need) for use in self._uses_in(helper, need)]
         return found
 
     def belongs(self, use: Use, helper: Helper) -> bool:
@@ -143,6 +144,17 @@ class Lifting:
             if self.analysis.by_scope.get(scope) in self.candidates:
                 return False
         return False
+
+    def _uses_in(self, helper: Helper, need: Need) -> list[Use]:
+        """Uses of a name that belong to a candidate; those of all candidates are found at once."""
+        if need not in self._belonging:
+            found: dict[Helper, list[Use]] = {}
+            for use in self.tree.uses.get((need[1], need[0]), ()):
+                around = next((s for s in use.scope.ancestors() if s in self._by_scope), None)
+                if around is not None:
+                    found.setdefault(self._by_scope[around], []).append(use)
+            self._belonging[need] = found
+        return self._belonging[need].get(helper, [])
 
     def _all_needs(self) -> dict[Helper, tuple[Need, ...]]:
         """Least fixed point: own needs and those of the candidates called, in the order of the text."""
@@ -176,11 +188,7 @@ class Lifting:
             helper: frozenset(
                 need
                 for need in self.needs[helper]
-                if any(
-                    is_later(use.scope, helper.scope)
-                    for use in self.tree.uses.get((need[1], need[0]), [])
-                    if self.belongs(use, helper)
-                )
+                if any(is_later(use.scope, helper.scope) for use in self._uses_in(helper, need))
             )
             for helper in self.candidates
         }

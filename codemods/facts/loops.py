@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from codemods.facts import nodes
 from codemods.facts.flow import Flow
 from codemods.facts.graph import Graph
 from codemods.facts.helpers import own_nodes
@@ -94,12 +95,17 @@ class Parts:
     @cached_property
     def _regions(self) -> dict[ast.AST, Region]:
         """The part of every node of the loop and the tail; lines of nodes in strings are not reliable."""
-        found: dict[ast.AST, Region] = dict.fromkeys(ast.walk(self.loop), "loop")
+        found: dict[ast.AST, Region] = dict.fromkeys(nodes.walk(self.loop), "loop")
         for statement in self.tail:
-            found.update(dict.fromkeys(ast.walk(statement), "tail"))
+            found.update(dict.fromkeys(nodes.walk(statement), "tail"))
         for statement in self.setup:
-            found.update(dict.fromkeys(ast.walk(statement), "setup"))
+            found.update(dict.fromkeys(nodes.walk(statement), "setup"))
         return found
+
+    @cached_property
+    def _used(self) -> dict[tuple[Scope, str], dict[Region, list[Use]]]:
+        """Loads of variables that were asked for, by part."""
+        return {}
 
     def region(self, node: ast.AST, line: int) -> Region:
         """Which part a node of the function belongs to; by its line where the tree does not have it."""
@@ -112,10 +118,13 @@ class Parts:
     def uses(self, name: str, region: Region, owner: Scope | None = None) -> list[Use]:
         """Loads of a variable in one part."""
         key = (owner or self.scope, name)
-        found = self.analysis.tree.uses.get(key, [])
-        return [
-            u for u in found if u.scope.inside(self.scope) and self.region(u.node, u.node.lineno) == region
-        ]
+        if key not in self._used:
+            found: dict[Region, list[Use]] = {"setup": [], "loop": [], "tail": []}
+            for use in self.analysis.tree.uses.get(key, ()):
+                if use.scope.inside(self.scope):
+                    found[self.region(use.node, use.node.lineno)].append(use)
+            self._used[key] = found
+        return self._used[key][region]
 
     def binders(self, name: str, region: Region) -> list[Binder]:
         """Bindings and unbindings of a variable of the function in one part."""
@@ -232,7 +241,7 @@ class LoopFlow:
 def _stores(statements: list[ast.stmt]) -> Iterator[tuple[bool, ast.AST]]:
     """Nodes of some statements, and whether each is the target of an augmented assignment."""
     for statement in statements:
-        for node in ast.walk(statement):
+        for node in nodes.walk(statement):
             if isinstance(node, ast.AugAssign):
                 yield True, node.target
             else:
@@ -246,11 +255,12 @@ def _reads_too(node: ast.Name, augmented: bool) -> bool:
 def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:
     """Identifiers in a tree that mean something else inside a class, with their lines."""
     line = getattr(node, "lineno", 0)
-    for inner in ast.walk(node):
+    for inner in nodes.walk(node):
         line = getattr(inner, "lineno", line)
         if isinstance(inner, ast.Constant):
             continue
-        for _, value in ast.iter_fields(inner):
-            for text in value if isinstance(value, list) else [value]:
-                if isinstance(text, str) and mangle(text, "C") != text:
+        for value in inner.__dict__.values():
+            texts = [value] if type(value) is str else value if type(value) is list else ()
+            for text in texts:
+                if type(text) is str and mangle(text, "C") != text:
                     yield text, line

@@ -10,6 +10,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 
+from codemods.facts import nodes
 from codemods.facts.source import Source
 
 _LONGEST = 1_000
@@ -20,7 +21,7 @@ _PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
 def mentions(source: Source, module: str) -> Iterator[tuple[str, int]]:
     """Names that a file's texts mention, with lines; in dotted names those that begin with its own."""
     tail = module.rpartition(".")[2]
-    for node in ast.walk(source.tree):
+    for node in nodes.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             dotted = tail in node.value and _PLACE.fullmatch(node.value.strip())
             for name in _WORD.findall(node.value) if dotted else names_in(node.value):

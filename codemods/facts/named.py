@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import Literal
 
+from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.scopes import Scope, ScopeTree
 
@@ -160,7 +161,7 @@ def _asked(tree: ScopeTree) -> dict[str, list[tuple[int, bool]]]:
     wanted = {"__module__", "__name__", "__qualname__"}
     if not wanted & tree.attributes.keys():
         return found
-    for node in ast.walk(tree.source.tree):
+    for node in nodes.walk(tree.source.tree):
         if isinstance(node, ast.MatchClass):
             for name in wanted.intersection(node.kwd_attrs):
                 found.setdefault(name, []).append((node.lineno, False))

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from codemods.facts.imports import imported_module
 from codemods.facts.nodes import children
+from codemods.facts.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
+_BINDING = frozenset([ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Name, ast.Global])
 _DEPTH = 8
 
 
@@ -49,56 +51,53 @@ def absolute(node: ast.ImportFrom, package: str) -> str:
     return imported_module(node, package).lstrip(".")
 
 
-def walk(tree: ast.Module, package: str) -> Iterator[tuple[ast.AST, Names]]:
+def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
     """Every node with the scope that it is evaluated in, in the order of the tree.
 
     Decorators and defaults see the scope around their function; ``function`` names the one they belong to.
     """
-    stack: list[tuple[ast.AST, Names]] = [(tree, _collect(tree, tree.body, None, "", package))]
+    found: list[tuple[ast.AST, Names]] = []
+    scopes = [Names(tree, None, "")]
+    assigned: set[ast.AST] = set()
+    # With each node the scope whose names it binds, if it is evaluated in one.
+    stack: list[tuple[ast.AST, Names, bool]] = [(tree, scopes[0], True)]
     while stack:
-        node, scope = stack.pop()
-        yield node, scope
+        node, scope, binds = stack.pop()
+        found.append((node, scope))
+        kind = type(node)
+        if kind is ast.Constant:
+            continue
+        if binds and kind in _BINDING:
+            _bind(node, scope, package, assigned)
+        if kind is ast.Name:
+            continue
         below = children(node)
         below.reverse()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if binds:
+                scope.others.add(node.name)
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
-            inner = _collect(node, node.body, scope, qualname, package)
+            inner = Names(node, scope, qualname)
+            if not isinstance(node, ast.ClassDef):
+                inner.others |= _arguments(node.args)
+            scopes.append(inner)
             outside = Names(node, scope, qualname)
             body = set(map(id, node.body))
-            stack.extend((child, inner if id(child) in body else outside) for child in below)
+            stack += [(child, *((inner, True) if id(child) in body else (outside, False))) for child in below]
         elif isinstance(node, ast.Lambda):
             inner = Names(node, scope, scope.function, others=_arguments(node.args))
-            stack.extend((child, inner) for child in below)
+            stack += [(child, inner, False) for child in below]
         else:
-            stack.extend((child, scope) for child in below)
+            stack += [(child, scope, binds) for child in below]
+    for scope in scopes:
+        scope.others.update(name for name, values in scope.values.items() if len(values) != 1)
+    return found
 
 
 def _arguments(arguments: ast.arguments) -> set[str]:
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     every += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
     return {argument.arg for argument in every}
-
-
-def _collect(node: ast.AST, body: list[ast.stmt], parent: Names | None, function: str, package: str) -> Names:
-    """The names that a scope's own statements bind."""
-    names = Names(node, parent, function)
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        names.others |= _arguments(node.args)
-    stack: list[ast.AST] = list(reversed(body))
-    assigned: set[ast.AST] = set()
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.others.add(item.name)
-            continue
-        if isinstance(item, ast.Lambda):
-            continue
-        _bind(item, names, package, assigned)
-        stack.extend(reversed(children(item)))
-    for name, values in names.values.items():
-        if len(values) != 1:
-            names.others.add(name)
-    return names
 
 
 def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> None:
@@ -204,7 +203,7 @@ def _varying(name: str, owner: Names, depth: int) -> tuple[str, ...] | None:
     """The strings that loops over literals, ``parametrize`` or the calls in the file give to a name."""
     found: list[str] = []
     known = False
-    for node in ast.walk(owner.node):
+    for node in nodes_in(owner.node):
         if isinstance(node, (ast.For, ast.comprehension)):
             for value in _unpacked(node.target, node.iter, name, owner):
                 text = strings(value, owner, depth - 1)
@@ -268,7 +267,7 @@ def _given(name: str, function: FunctionNode, scope: Names) -> Iterator[tuple[as
                 target: ast.expr = plain[0] if len(plain) == 1 else ast.Tuple(list(plain))
                 yield from ((value, scope) for value in _unpacked(target, decorator.args[1], name, scope))
     positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    for node in ast.walk(scope.top().node):
+    for node in nodes_in(scope.top().node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
             if name in positions and positions.index(name) < len(node.args):
                 yield node.args[positions.index(name)], scope.top()

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from codemods.facts.origins import Names, resolve, walk
 from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
-from codemods.facts.seams import ANY_NAME, replaced
-from codemods.facts.source import SourceError, decode_source
+from codemods.facts.seams import ANY_NAME, Replacing
+from codemods.facts.source import SourceError, shared_source
 from codemods.facts.surroundings import Look, Surroundings
 
 _SETTERS = frozenset(["__delattr__", "__setattr__", "delattr", "setattr"])
@@ -27,6 +27,11 @@ def place_replacing(
     """
     if not names and not paths:
         return None
+    key = "replacing", frozenset(names.items()), frozenset(paths.items())
+    return around.once(key, lambda: _place(around, names, paths))
+
+
+def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, bool]) -> Look | None:
     own = ModuleName(around.module.name, (*around.module.aliases, "__main__"))
     tail = around.module.name.rpartition(".")[2].encode()
     for path, data in around.files():
@@ -38,7 +43,7 @@ def place_replacing(
             continue
         shown = shown_path(path, around.root)
         try:
-            tree = decode_source(data, shown).tree
+            tree = shared_source(data, shown).tree
         except SourceError:
             # What can't be parsed runs nowhere.
             continue
@@ -74,13 +79,14 @@ def _in_file(
     names: Mapping[str, bool],
     paths: Mapping[str, bool],
 ) -> Iterator[tuple[int, str]]:
+    replacing = Replacing(tree, package)
     if own is not None:
-        for name, line, _, how in replaced(tree, package, own):
+        for name, line, _, how in replacing.names_of(own):
             if name in (ANY_NAME, "__dict__") or _matters(name, how, names):
                 yield line, f"replaces {name}"
     for top in sorted({dotted.partition(".")[0] for dotted in paths}):
         below = {d.partition(".")[2]: value for d, value in paths.items() if d.partition(".")[0] == top}
-        for name, line, _, how in replaced(tree, package, ModuleName(top)):
+        for name, line, _, how in replacing.names_of(ModuleName(top)):
             if name == ANY_NAME or _matters(name, how, below):
                 yield line, f"replaces {top}.{name}"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeVar, cast
 
-from codemods.facts.nodes import children, walk
+from codemods.facts.nodes import children
 from codemods.facts.source import Source, SourceError, blocks_of, statements_in
 
 T = TypeVar("T")
@@ -121,6 +121,7 @@ class ScopeTree:
         )
         self._facts: dict[str, object] = {}
         self.awaited: set[ast.Call] = set()
+        self.yields = False
         self.attributes: dict[str, int] = {}
         self.annotated: list[Use] = []
         self.lazy: list[Use] = []
@@ -174,7 +175,14 @@ class ScopeTree:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around every node."""
-        return {child: node for node in walk(self.source.tree) for child in children(node)}
+        found: dict[ast.AST, ast.AST] = {}
+        nodes: list[ast.AST] = [self.source.tree]
+        for node in nodes:
+            below = children(node)
+            nodes += below
+            for child in below:
+                found[child] = node
+        return found
 
     def scopes(self) -> Iterator[Scope]:
         """All scopes, outer before inner, in the order of the text."""

@@ -17,7 +17,7 @@ from codemods.facts.repository import (
     python_files,
     shown_path,
 )
-from codemods.facts.source import SourceError, decode_source
+from codemods.facts.source import SourceError, shared_source
 
 ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""
@@ -87,7 +87,7 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
     for path, data in mentioning(files, [word]):
         shown = shown_path(path, root)
         try:
-            tree = decode_source(data, shown).tree
+            tree = shared_source(data, shown).tree
         except SourceError as error:
             raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
         package = package_of(path, module_name(path, root).name)
@@ -237,9 +237,13 @@ def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
 
 def _patcher(function: ast.expr, scope: Names) -> str | None:
     """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
-    text = ast.unparse(function) if isinstance(function, (ast.Name, ast.Attribute)) else ""
-    dotted = resolve(function, scope) if text else None
-    parts = (dotted or text).split(".")
+    if not isinstance(function, (ast.Name, ast.Attribute)):
+        return None
+    dotted = resolve(function, scope)
+    last = function.attr if isinstance(function, ast.Attribute) else function.id
+    if dotted is None and last not in ("patch", "object", "multiple"):
+        return None
+    parts = (dotted or ast.unparse(function)).split(".")
     for how in (["patch"], ["patch", "object"], ["patch", "multiple"]):
         if parts[-len(how) :] == how:
             return ".".join(how)

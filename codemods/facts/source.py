@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import gc
 import io
 import re
@@ -212,6 +213,16 @@ def decode_source(data: bytes, name: str) -> Source:
     if plain != "utf-8" and text.encode(plain) != data[len(_BOM) if bom else 0 :]:
         raise SourceError(f"{name}:1: does not survive a round trip through {plain}; save it as UTF-8")
     return parse_source(text, name, encoding=plain, bom=bom)
+
+
+@functools.lru_cache(maxsize=128)
+def shared_source(data: bytes, name: str) -> Source:
+    """As `decode_source`, parsed once for all who only read a file's tree.
+
+    Raises:
+        SourceError: as there.
+    """
+    return decode_source(data, name)
 
 
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar, cast
 
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.mentions import words_in
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
 from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
-from codemods.facts.source import Source, SourceError, decode_source, statements_in
+from codemods.facts.source import Source, SourceError, shared_source, statements_in
+
+T = TypeVar("T")
 
 _LISTS = frozenset(["dir", "vars"])
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
@@ -42,6 +45,15 @@ _KEPT = frozenset(
     ]
 )
 _RUNS = frozenset(["compile", "exec"])
+# Of other nodes nothing is told.
+_RESOLVED = frozenset([ast.Attribute, ast.Call, ast.Name, ast.Subscript])
+_FOLLOWED = frozenset([ast.Assign, ast.Attribute, ast.Call])
+_TOLD = frozenset(
+    [
+        *(ast.Attribute, ast.Call, ast.Compare, ast.Constant, ast.Delete, ast.ImportFrom, ast.Subscript),
+        *(ast.comprehension, ast.keyword),
+    ]
+)
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
 
@@ -108,6 +120,13 @@ class Surroundings:
         self.module = module_name(path, root)
         self._checked = _checks(source.text.encode("utf-8", "replace"))
         self._exports = Exports([root, root / "src", *_bases(path)])
+        self._known: dict[object, object] = {}
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """A fact about the project, worked out when first asked for."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast("T", self._known[key])
 
     @cached_property
     def _seen(self) -> list[_Seen]:
@@ -121,7 +140,7 @@ class Surroundings:
             if tail in data or (inside is not None and inside in path.parents):
                 shown = shown_path(path, self.root)
                 try:
-                    tree = decode_source(data, shown).tree
+                    tree = shared_source(data, shown).tree
                 except SourceError:
                     # What can't be parsed runs nowhere; its words are counted all the same.
                     words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
@@ -256,10 +275,15 @@ def _look_at(
     harmless: set[ast.AST] = set()
     values: set[ast.AST] = set()
     for node, scope in walk(tree, package):
-        values.update(_followed(node))
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and node not in values:
+        kind = type(node)
+        if kind in _FOLLOWED:
+            values.update(_followed(node))
+        if kind in _RESOLVED and not seen.escapes and node not in values:
+            assert isinstance(node, ast.expr)
             dotted = resolve(node, scope)
-            seen.escapes = seen.escapes or (dotted is not None and module.within(dotted) == "")
+            seen.escapes = dotted is not None and module.within(dotted) == ""
+        if kind not in _TOLD:
+            continue
         match node:
             case ast.Attribute():
                 base = resolve(node.value, scope)

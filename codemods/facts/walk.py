@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
+from codemods.facts.nodes import children
 from codemods.facts.scopes import (
     Binder,
     FunctionNode,
@@ -41,6 +44,7 @@ class Walk:
         self.in_text = False
         self.lazy = False
         self.calls: list[tuple[ast.Call, Scope]] = []
+        self.methods: dict[type[ast.AST], Callable[[Any], None]] = {}
 
     def run(self) -> None:
         """Walk the module."""
@@ -56,22 +60,15 @@ class Walk:
 
     def visit(self, node: ast.AST) -> None:
         """Visit one node."""
-        method = getattr(self, "visit_" + type(node).__name__, None)
-        if method is not None:
-            method(node)
-        else:
-            self.children(node)
+        kind = type(node)
+        if kind not in self.methods:
+            self.methods[kind] = getattr(self, "visit_" + kind.__name__, self.children)
+        self.methods[kind](node)
 
     def children(self, node: ast.AST) -> None:
         """Visit a node's fields in order."""
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, list):
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        self.visit(item)
-            elif isinstance(value, ast.AST):
-                self.visit(value)
+        for child in children(node):
+            self.visit(child)
 
     def bind(self, name: str, node: ast.AST, line: int) -> None:
         """Record a binding or unbinding made by the code of the current scope."""
@@ -131,7 +128,13 @@ class Walk:
             self.tree.awaited.add(node.value)
         self.visit(node.value)
 
-    visit_YieldFrom = visit_Await
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
+        self.tree.yields = True
+        self.visit_Await(node)
+
+    def visit_Yield(self, node: ast.Yield) -> None:
+        self.tree.yields = True
+        self.children(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         if len(node.args) == 1 and not node.keywords:

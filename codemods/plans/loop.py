@@ -12,6 +12,7 @@ from pathlib import Path
 from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.loop import LoopDecision, decide_loop, field_of
 from codemods.decide.refusals import Refusal, refuse
+from codemods.facts import nodes
 from codemods.facts.annotations import annotation_names
 from codemods.facts.globals import globals_of
 from codemods.facts.imports import Import, imports_of
@@ -140,7 +141,6 @@ class _Writer:
                 groups=self.loop.state,
                 package=self.package,
             )
-            must_compile(made.rest)
             must_compile(made.target)
             prove_loop(decision, made)
         except (NotProven, SourceError) as failure:
@@ -298,7 +298,7 @@ class _Writer:
             self.section.runtime.update(self._imports(name))
         if "annotations" not in self.source.future_flags:
             return
-        for node in ast.walk(self.parts.loop):
+        for node in nodes.walk(self.parts.loop):
             found: list[ast.expr | None] = []
             if isinstance(node, ast.AnnAssign):
                 found = [node.annotation]
@@ -343,7 +343,7 @@ class _Writer:
 
     def _receiver(self) -> str:
         """``self``, unless the loop means something by it."""
-        used = {node.id for node in ast.walk(self.parts.loop) if isinstance(node, ast.Name)}
+        used = {node.id for node in nodes.walk(self.parts.loop) if isinstance(node, ast.Name)}
         used.update(self.parts.names, self.parts.globals)
         names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
         return next(name for name in names if name not in used)

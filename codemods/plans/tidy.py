@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codemods.decide.unneeded import Alias, KeptImport, Left
+from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
+from codemods.facts import nodes
 from codemods.facts.loading import Loading, Run, found_below
 from codemods.facts.repository import package_of
 from codemods.facts.source import Source, decode_source
@@ -47,6 +49,7 @@ class Tidy:
         kept: tuple[KeptImport, ...] = ()
         texts = {path: change.after for path, change in made.items()}
         loading = Loading(found_below(self._bases(), lambda path: self._data(path, texts)))
+        needed = functools.cache(lambda: names_needed(before, self.around.module.name))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
             left = Left(
@@ -57,6 +60,7 @@ class Tidy:
                 self.exported,
                 lambda: self._is_star_imported(before),
                 initial=self.layout.rest.name == "__init__.py",
+                needed=needed,
             )
             found = left.unneeded(lambda tree: self._run(tree, loading))
             kept = found.kept
@@ -132,5 +136,5 @@ class Tidy:
         return texts[path] if path in texts else self.overlay.found(path)
 
     def _is_star_imported(self, source: Source) -> bool:
-        listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(source.tree))
+        listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in nodes.walk(source.tree))
         return not listed and is_star_imported(self.layout.root, self.layout.rest)

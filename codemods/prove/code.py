@@ -213,6 +213,29 @@ def prove_helper(
     return count
 
 
+def alike(one: object, other: object) -> bool:
+    """Whether two trees are the same but for places: as `ast.dump` tells, several times faster."""
+    waiting = [(one, other)]
+    while waiting:
+        left, right = waiting.pop()
+        kind = type(left)
+        if kind is not type(right):
+            return False
+        if isinstance(left, ast.AST):
+            for name in left._fields:
+                pair = getattr(left, name, None), getattr(right, name, None)
+                # Contexts and operators are the same objects everywhere.
+                if pair[0] is not pair[1]:
+                    waiting.append(pair)
+        elif isinstance(left, list) and isinstance(right, list):
+            if len(left) != len(right):
+                return False
+            waiting += zip(left, right, strict=True)
+        elif left != right if kind is str else repr(left) != repr(right):
+            return False
+    return True
+
+
 def copied(node: Node) -> Node:
     """A copy of a tree, several times faster than by `copy.deepcopy`; contexts and operators are shared."""
     if not node.__dict__:

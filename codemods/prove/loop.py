@@ -16,8 +16,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.loop import LoopDecision, field_of
-from codemods.facts.source import Source
-from codemods.prove.code import NotProven, absolute, compile_tree, drop_statements, same_paths
+from codemods.facts.source import Source, blocks_of, statements_in
+from codemods.prove.code import (
+    NotProven,
+    absolute,
+    alike,
+    compile_tree,
+    copied,
+    drop_statements,
+    same_paths,
+)
 from codemods.prove.instructions import Steps
 
 _END = "<end of the loop>"
@@ -37,7 +45,7 @@ class Made:
 
 
 def prove_loop(decision: LoopDecision, made: Made) -> None:
-    """Check both new files against the old one.
+    """Check both new files against the old one. The tree of what is left is used up.
 
     Raises:
         NotProven: if anything can't be shown.
@@ -52,10 +60,10 @@ def prove_loop(decision: LoopDecision, made: Made) -> None:
     _unpacking(decision, unpacked, fields, method.args.args[0].arg)
     _returned(decision, body[len(decision.fields) + 1 :])
     old = parts.loop
-    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(old)):
-        old = copy.deepcopy(old)
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in statements_in(old)):
+        old = copied(old)
         absolute(old, made.package)
-    if ast.dump(old) != ast.dump(loop):
+    if not alike(old, loop):
         raise NotProven("the loop's statements changed")
     _kinds(decision, made, function, method, loop)
     _instructions_agree(decision, made, method, loop)
@@ -64,21 +72,26 @@ def prove_loop(decision: LoopDecision, made: Made) -> None:
 def _function_of(tree: ast.Module, decision: LoopDecision) -> ast.FunctionDef:
     """The function in another version of its file: of all of that name the one with its number."""
     name, source = decision.parts.node.name, decision.parts.analysis.source.tree
-    number = [n for n in ast.walk(source) if _is_named(n, name)].index(decision.parts.node)
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name]
+    number = next(at for at, node in enumerate(_named(source, name)) if node is decision.parts.node)
+    found = _named(tree, name)
     if number >= len(found):
         raise NotProven(f"{name} is gone")
     return found[number]
 
 
-def _is_named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == name
+def _named(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
+    """The functions of a name, outer before inner."""
+    found: list[ast.AST] = [tree]
+    for node in found:
+        for block in blocks_of(node):
+            found += block
+    return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == name]
 
 
 def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
     """What is left differs from what was there in the loop and in one import."""
     parts = decision.parts
-    old, new = ast.parse(parts.analysis.source.text), ast.parse(made.rest.text)
+    old, new = ast.parse(parts.analysis.source.text), made.rest.tree
     before, after = _function_of(old, decision), _function_of(new, decision)
     at = len(parts.setup)
     kept = copy.copy(after)
@@ -98,7 +111,7 @@ def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
         ),
     )
     absolute(old, made.package)
-    if ast.dump(old) != ast.dump(new):
+    if not alike(old, new):
         raise NotProven("what is left differs in more than the loop")
     absolute(kept, made.package)
     return kept
@@ -298,14 +311,14 @@ def _same_tables(
 def _instructions_agree(decision: LoopDecision, made: Made, method: ast.FunctionDef, loop: ast.stmt) -> None:
     """Walk the loop in the function and in the method side by side."""
     flags = decision.parts.analysis.source.future_flags
-    old, new = copy.deepcopy(decision.parts.node), copy.deepcopy(method)
+    old, new = copied(decision.parts.node), copied(method)
     assert isinstance(old, ast.FunctionDef)
     absolute(old, made.package)
     at = len(decision.parts.setup)
     end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
     old.body.insert(at + 1, end)
     place = 1 + len(decision.fields)
-    new.body.insert(place + 1, copy.deepcopy(end))
+    new.body.insert(place + 1, copied(end))
     # A global that is handed in is read as a global here, so that both sides read it in the same way.
     new.body[1:place] = [
         s

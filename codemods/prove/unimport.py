@@ -8,7 +8,7 @@ from collections.abc import Collection
 from codemods.decide.unneeded import Alias, read_names, without
 from codemods.facts.source import Source
 from codemods.facts.walk import read_scopes
-from codemods.prove.code import NotProven
+from codemods.prove.code import NotProven, alike
 
 
 def prove_dropped(before: Source, after: Source, gone: Collection[Alias]) -> None:
@@ -17,7 +17,7 @@ def prove_dropped(before: Source, after: Source, gone: Collection[Alias]) -> Non
     Raises:
         NotProven: if more has changed, or a name that is gone is read.
     """
-    if ast.dump(without(before.tree, gone)) != ast.dump(after.tree):
+    if not alike(without(before.tree, gone), after.tree):
         raise NotProven(f"{after.path}: more than imports would change")
     tree = read_scopes(after)
     bound = {name for owner, name in tree.binders if owner is tree.module}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
@@ -179,7 +180,7 @@ def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple
 def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
     found: list[tuple[ast.AST, str]] = []
     if names & tree.attributes.keys():
-        for node in ast.walk(tree.source.tree):
+        for node in nodes.walk(tree.source.tree):
             if isinstance(node, ast.Attribute) and node.attr in names:
                 base = dotted(tree, tree.module, node.value)
                 if base in modules:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts import nodes
 from codemods.facts.handed import asks_by_name, is_handed
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
@@ -266,7 +267,7 @@ def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str
 
 def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
     scopes = _ScopeOf(tree)
-    for node in ast.walk(tree.source.tree):
+    for node in nodes.walk(tree.source.tree):
         if isinstance(node, ast.MatchClass) and present.intersection(node.kwd_attrs):
             yield Sight(node.lineno, "an attribute of a frame or of code is matched", "all")
         if not isinstance(node, ast.Attribute):
@@ -401,7 +402,7 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
     if not named:
         return
     dynamic = asks_by_name(tree) or bool(_BY_NAME & (tree.attributes.keys() | tree.bound_names))
-    for node in ast.walk(tree.source.tree):
+    for node in nodes.walk(tree.source.tree):
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in named):
             continue
         call = tree.parents[node]

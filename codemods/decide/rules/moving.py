@@ -11,6 +11,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
+from codemods.facts.scopes import Binder, ScopeTree
 
 rule(
     "outer-in-loop",
@@ -224,9 +225,9 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
         reads.update({n.id: n.lineno for n in ast.walk(decorator) if isinstance(n, ast.Name)})
     if "globals" in reads and known.look_up("globals").origin == "builtin":
         return refuse("module-identity", reads["globals"], f"{name} uses globals()")
-    for (owner, written), binders in lifting.tree.binders.items():
-        if owner is lifting.tree.module and (inside := [b for b in binders if b.scope.inside(helper.scope)]):
-            return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
+    for written, binder in lifting.tree.once("globals written", lambda: _written(lifting.tree)):
+        if binder.scope.inside(helper.scope):
+            return refuse("global-write", binder.line, f"{name} assigns the global {written}")
     for passed, owner in lifting.needs[helper]:
         for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
             if owner is lifting.tree.module and scope.inside(helper.scope):
@@ -245,6 +246,17 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
         if isinstance(node, ast.Call) and dotted(lifting.tree, helper.scope, node.func) == "warnings.warn":
             return refuse("module-attribution", node.lineno, f"{name} calls warnings.warn")
     return None
+
+
+def _written(tree: ScopeTree) -> list[tuple[str, Binder]]:
+    """Globals that code within functions and classes binds."""
+    return [
+        (name, binder)
+        for (owner, name), binders in tree.binders.items()
+        if owner is tree.module
+        for binder in binders
+        if binder.scope is not tree.module
+    ]
 
 
 def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:

@@ -88,11 +88,17 @@ def seen_from_outside(
 def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The module does not delete functions or classes of its own, as one does that keeps its names tidy."""
     tree = lifting.tree
+    deleted = tree.once("deleted definition", lambda: _deleted(tree))
+    return None if deleted is None else refuse("namespace-seen", deleted[0], f"{deleted[1]} is deleted here")
+
+
+def _deleted(tree: ScopeTree) -> tuple[int, str] | None:
+    """The first place that deletes a function or class of the module, and which."""
     for (owner, name), binders in tree.binders.items():
         if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
             for binder in binders:
                 if isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del):
-                    return refuse("namespace-seen", binder.line, f"{name} is deleted here")
+                    return binder.line, name
     return None
 
 
