@@ -163,6 +163,21 @@ def test_bytes_outside_the_touched_statements_stay(tmp_path: Path, extract: Comm
     assert written.endswith(tail)
 
 
+def test_statements_beside_the_touched_ones_stay(tmp_path: Path, extract: Command) -> None:
+    """In the outer function itself, whatever their shape."""
+    above = "    odd = [ n,\n  2 ]   # odd\n\n    if odd :\n        odd .pop( )\n      # less deep\n"
+    chain = (
+        "    if n :  pass\n    elif  odd:  # why\n     odd = ( n ) ; n -= 1\n    else :\n\n      odd=h( 2 )\n"
+    )
+    below = "    @ print\n    # between\n    class  K :  'k'\n    'no docstring'\n        # deeper\n    odd"
+    path = tmp_path / "program.py"
+    path.write_text(f"def outer(m):\n    n = m\n    def h(x):\n        return x + m\n{above}{chain}{below}\n")
+    ran = extract(path, "--helper", "h", "--write", "--output-format", "json")
+    assert ran.helpers["h"]["status"] == "lifted", ran.out
+    kept = above + chain.replace("h( 2 )", "_h( 2, m=m )") + below
+    assert path.read_text().endswith(f"def outer(m):\n    n = m\n{kept}\n")
+
+
 def test_the_console_script_runs_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "program.py"
     path.write_text(LIFTABLE)
