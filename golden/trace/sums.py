@@ -31,6 +31,12 @@ _ROW_SUMS_BYTES = SUMS * 8
 _ROWS_AT_ONCE = 1024
 _MASK = (1 << 64) - 1
 _is_negated = torch.Tensor.is_neg
+# Others can't all be put together: they are read as integers of their width.
+_ORDINARY = frozenset(
+    {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+    | {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128}
+)
+_OF_WIDTH = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def multipliers() -> list[list[int]]:
@@ -150,6 +156,8 @@ class Sums:
 
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self._sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
+        self._others = [index for index, tensor in enumerate(tensors) if tensor.dtype not in _ORDINARY]
+        tensors = self._readable(tensors)
         devices: dict[torch.device, list[int]] = defaultdict(list)
         for index, tensor in enumerate(tensors):
             devices[tensor.device].append(index)
@@ -157,8 +165,17 @@ class Sums:
 
     def start(self, tensors: Sequence[torch.Tensor]) -> None:
         """Begin on the tensors as they are now; nothing is waited for."""
+        tensors = self._readable(tensors)
         for device in self._devices:
             device.start(tensors)
+
+    def _readable(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        if not self._others:
+            return tensors
+        found = list(tensors)
+        for index in self._others:
+            found[index] = found[index].detach().view(_OF_WIDTH[found[index].element_size()])
+        return found
 
     def digests(self) -> list[bytes]:
         """The digests of the tensors that were begun on (16 bytes each)."""
