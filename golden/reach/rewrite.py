@@ -9,6 +9,7 @@ Objects/exception_handling_notes.txt and Objects/locations.md of CPython 3.11 fo
 from __future__ import annotations
 
 import dis
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _JOINED = {dis.opmap[name] for name in ("RESUME", "CALL", "PRECALL") if name in 
 _CACHES: list[int] = list(getattr(dis, "_inline_cache_entries", ()))
 _LONGEST = 8  # code units of an entry in the table of positions
 _NO_COLUMNS, _LONG, _NONE = 13, 14, 15
+_SMALL = [bytes((value,)) for value in range(64)]
 _NEEDS = 3  # places on the stack
 
 Position = tuple[int | None, int | None, int | None, int | None]
@@ -173,28 +175,29 @@ def _bytes(each: _Instruction) -> bytes:
 
 
 def _positions(first: int, instructions: list[_Instruction]) -> Iterator[bytes]:
+    """The table of positions, neighbours that have the same one told together."""
     line = first
-    for each in instructions:
-        left = each.size
+    for position, group in itertools.groupby(instructions, lambda each: each.position):
+        start, end, column, stop = position
+        left = sum(each.size for each in group)
+        if start is None:
+            kind, lines, rest = _NONE, b"", b""
+        elif end is None or column is None or stop is None:
+            kind, lines, rest = _NO_COLUMNS, _signed(start - line), b""
+        else:
+            rest = b"".join((_unsigned(end - start), _unsigned(column + 1), _unsigned(stop + 1)))
+            kind, lines = _LONG, _signed(start - line)
         while left:
             length = min(left, _LONGEST)
             left -= length
-            start, end, column, stop = each.position
-            if start is None:
-                yield bytes((0x80 | _NONE << 3 | length - 1,))
-                continue
-            if end is None or column is None or stop is None:
-                yield bytes((0x80 | _NO_COLUMNS << 3 | length - 1,)) + _signed(start - line)
-            else:
-                yield (
-                    bytes((0x80 | _LONG << 3 | length - 1,))
-                    + _signed(start - line)
-                    + b"".join(map(_unsigned, (end - start, column + 1, stop + 1)))
-                )
-            line = start
+            yield bytes((0x80 | kind << 3 | length - 1,)) + lines + rest
+            if start is not None:
+                line, lines = start, b"\0"
 
 
 def _unsigned(value: int) -> bytes:
+    if value < 64:
+        return _SMALL[value]
     found = bytearray()
     while value >= 64:
         found.append(0x40 | value & 0x3F)

@@ -12,11 +12,14 @@ import atexit
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 _TOOL = "golden"
+# Events of the audit that come with code which is going to run.
+_RUNS = frozenset(["exec", "function.__new__"])
 # Of coverage.py; it knows no name for all.
 _WARNINGS = [
     *("already-imported", "couldnt-parse", "dynamic-conflict", "module-not-imported", "module-not-measured"),
@@ -95,20 +98,39 @@ def _monitor(notes: _Notes) -> None:
     monitoring.use_tool_id(tool, _TOOL)
     events = monitoring.events
 
-    def entered(code: Any, _: int) -> object:
-        if notes.number(code.co_filename) is not None:
-            monitoring.set_local_events(tool, code, events.LINE)
+    def watch(code: types.CodeType) -> None:
+        if notes.number(code.co_filename) is None:
+            return
+        monitoring.set_local_events(tool, code, events.LINE)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                watch(constant)
+
+    def entered(code: types.CodeType, _: int) -> object:
+        watch(code)
         return monitoring.DISABLE
 
-    def ran(code: Any, line: int) -> object:
+    def ran(code: types.CodeType, line: int) -> object:
         number = notes.number(code.co_filename)
         if number is not None:
             notes.say(number, line)
         return monitoring.DISABLE
 
+    def hears(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _RUNS:
+            if type(arguments[0]) is types.CodeType:
+                watch(arguments[0])
+        elif event == "object.__setattr__":
+            if type(arguments[2]) is types.CodeType:
+                watch(arguments[2])
+        elif event == "code.__new__" and notes.number(arguments[1]) is not None:
+            # What is made by hand may be run by means that nobody is told of: all that starts is looked at.
+            monitoring.set_events(tool, events.PY_START)
+
     monitoring.register_callback(tool, events.PY_START, entered)
     monitoring.register_callback(tool, events.LINE, ran)
-    monitoring.set_events(tool, events.PY_START)
+    # Looking at all that starts makes each function of the process slower the first time.
+    sys.addaudithook(hears)
     notes.core("sys.monitoring")
 
 

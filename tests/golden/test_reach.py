@@ -162,6 +162,40 @@ def test_without_the_means_it_says_so(
     assert told in capsys.readouterr().out
 
 
+BY_HAND = """\
+import pathlib
+import sys
+import types
+
+made = compile(pathlib.Path("work.py").read_text(), "work.py", "exec")
+_, thread, fork, process = [each for each in made.co_consts if isinstance(each, types.CodeType)]
+types.FunctionType(thread, {})()
+
+
+def other():
+    pass
+
+
+other.__code__ = fork
+other()
+types.FunctionType(process.replace(co_name="other"), {})()
+pathlib.Path(sys.argv[1], "log.jsonl").write_text("{}")
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="code is made anew when it is loaded")
+def test_code_that_the_program_makes_functions_of_is_noted(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "work.py").write_text(WORK.replace("return 0", "return 1 - 1"))
+    (repository / "main.py").write_text(BY_HAND)
+    assert main(["verify", "--base", "HEAD", "fit"]) == 4
+    out = capsys.readouterr().out
+    assert "reached: of " in out
+    assert "work.py" not in out
+    assert "did not run, after: main.py:11\n" in out
+
+
 def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its functions, and what stands in none; a traceback shows the program's lines."""
     script = MAIN.replace("    work.here(1)\n", "    for n in range(2):\n        work.here(n)\n")
