@@ -56,6 +56,7 @@ class _Notes:
         self.traced = False
         self._numbers = {os.path.realpath(path): number for number, path in enumerate(files)}
         self._here = Path.cwd()
+        self._folders: dict[Path, Path] = {}
         self._known: dict[str, int | None] = {}
         self._said: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
@@ -64,8 +65,15 @@ class _Notes:
     def number(self, path: str) -> int | None:
         """Which of the files a path of a code object names."""
         if path not in self._known:
-            self._known[path] = self._numbers.get(os.path.realpath(self._here / path))
+            self._known[path] = self._numbers.get(self._real(self._here / path))
         return self._known[path]
+
+    def _real(self, path: Path) -> str:
+        """As `os.path.realpath` has it, which asks for every folder above: here each folder once."""
+        if path.parent not in self._folders:
+            self._folders[path.parent] = Path(os.path.realpath(path.parent))
+        whole = self._folders[path.parent] / path.name
+        return os.path.realpath(whole) if whole.is_symlink() else str(whole)
 
     def say(self, number: int, line: int) -> None:
         """Note that a line ran."""
