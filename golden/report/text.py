@@ -403,7 +403,9 @@ def _weight(field: FieldChange) -> tuple[int, float, str]:
     if field.ulps is None:
         return (1, 0.0, field.path)
     left, right = float(field.left), float(field.right)
-    return (2, -abs(right - left) / max(abs(left), abs(right)), field.path)
+    # Zeros of two signs differ by their bits alone.
+    largest = max(abs(left), abs(right)) or 1.0
+    return (2, -abs(right - left) / largest, field.path)
 
 
 def _output(change: OutputChange) -> list[str]:

@@ -135,6 +135,19 @@ def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
     assert re.search(r"-> \(2,971 characters\) …x{30}rightx+… \(6,007 in all\)", page.said)
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.0, -0.0), (5e-324, 0.0), (-1e308, 1e308), (0, -0.0)])
+def test_numbers_at_the_edges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], before: float, after: float
+) -> None:
+    left, right = (
+        write_trace(tmp_path / side, steps=0, events=[("step", None, {"loss": value})])
+        for side, value in (("a", before), ("b", after))
+    )
+    assert main(["diff", str(left), str(right)]) == 1
+    assert f"field loss: {before} -> {after}" in capsys.readouterr().out
+    assert f"{before} -> {after}" in report(left, right, tmp_path / "page.html").said
+
+
 def test_missing_extra_and_moved_events(tmp_path: Path) -> None:
     events = [(f"kind{n}", None, {"n": n}) for n in range(12)]
     other = [*events[:2], *events[3:6], events[7], events[6], *events[8:], ("late", None, {"x": 1})]
