@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
+from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.mentions import words_in
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
@@ -55,22 +56,6 @@ _TOLD = frozenset(
     ]
 )
 _HEADED = re.compile(r"[A-Za-z]\w*")
-
-
-# What installs an import hook by which annotations of whole packages are checked at every call. To name it is
-# enough: it may be called by another name, or taken by `getattr`. No pattern matches its own text.
-_CHECKERS = re.compile(
-    rb"\b(install_import[_]hook|beartype_(this_)?packages?|beartype_al[l]|beartyp[i]ng)\b"
-    rb"|\b(beartype|jaxtyping|typeguard)[-_]packages\b"
-    rb"|(Jaxtyping|Typeguard)(Finder|Loader)\b"
-)
-_CLAW = re.compile(rb"\bcla[w]\b")
-_WORDS = (b"beartyp", b"import_hook", b"jaxtyping", b"typeguard", b"Jaxtyping", b"Typeguard")
-# Files besides Python's that say how programs and tests are run.
-_SETTINGS = (
-    *("pyproject.toml", "setup.cfg", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("tox.ini", "tox.toml", "Makefile"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +103,7 @@ class Surroundings:
         self.root = root
         self.files = files
         self.module = module_name(path, root)
-        self._checked = _checks(source.text.encode("utf-8", "replace"))
+        self._checked = installs_checker(source.text.encode("utf-8", "replace"))
         self._exports = Exports([root, root / "src", *_bases(path)])
         self._known: dict[object, object] = {}
 
@@ -134,7 +119,7 @@ class Surroundings:
         inside = self.path.parent if self.path.name == "__init__.py" else None
         found = []
         for path, data in self.files():
-            self._checked = self._checked or _checks(data)
+            self._checked = self._checked or installs_checker(data)
             if path == self.path:
                 continue
             if tail in data or (inside is not None and inside in path.parents):
@@ -216,8 +201,7 @@ class Surroundings:
         its settings, names what of `beartype`, `jaxtyping` or `typeguard` does that.
         """
         _ = self._seen
-        settings = (self.root / name for name in _SETTINGS)
-        return self._checked or any(path.is_file() and _checks(path.read_bytes()) for path in settings)
+        return self._checked or settings_install_checker(self.root)
 
     def late_star(self, line: int) -> int | None:
         """The line of a star import after a line that may bring any name."""
@@ -245,13 +229,6 @@ class Surroundings:
                     line = (statement.end_lineno or node.lineno) if loop else node.lineno
                     found.append((line, self._exports.of(absolute(node, package))))
         return found
-
-
-def _checks(data: bytes) -> bool:
-    """Whether a file may install a checker of annotations."""
-    if not any(word in data for word in _WORDS):
-        return False
-    return _CHECKERS.search(data) is not None or (b"beartype" in data and _CLAW.search(data) is not None)
 
 
 def _bases(path: Path) -> Iterator[Path]:
@@ -290,17 +267,8 @@ def _look_at(
                 within = None if base is None else module.within(base)
                 if not isinstance(node.ctx, ast.Load):
                     stores.add(node.attr)
-                if node.attr == "__dict__" and within == "" and node not in harmless:
-                    seen.looks.append(Look(shown, node.lineno, "looks at its namespace"))
-                elif (
-                    own
-                    and node.attr == "__globals__"
-                    and node not in harmless
-                    and isinstance(node.ctx, ast.Load)
-                ):
-                    seen.looks.append(Look(shown, node.lineno, "looks at the globals of a function"))
-                elif node.attr in _OF_FUNCTION and within and not own:
-                    seen.looks.append(Look(shown, node.lineno, f"looks at {node.attr} of {within}"))
+                if what := _looked_at(node, within, own, node in harmless):
+                    seen.looks.append(Look(shown, node.lineno, what))
                 elif node.attr in ("__qualname__", "__module__") and within is None and not own:
                     seen.asks.append(Look(shown, node.lineno, f"asks for {node.attr}"))
                 near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
@@ -344,6 +312,17 @@ def _look_at(
     if runs and reads_file:
         seen.looks.append(Look(shown, reads_file, "may run its text somewhere else"))
     return seen
+
+
+def _looked_at(node: ast.Attribute, within: str | None, own: bool, harmless: bool) -> str | None:
+    """What an attribute looks at, in words, if it sees names of the module or what a function is made of."""
+    if node.attr == "__dict__" and within == "" and not harmless:
+        return "looks at its namespace"
+    if own and node.attr == "__globals__" and not harmless and isinstance(node.ctx, ast.Load):
+        return "looks at the globals of a function"
+    if node.attr in _OF_FUNCTION and within and not own:
+        return f"looks at {node.attr} of {within}"
+    return None
 
 
 def _followed(node: ast.AST) -> Iterator[ast.AST]:
