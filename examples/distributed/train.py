@@ -1,6 +1,7 @@
 """Two processes under torchrun (gloo): data parallel training, each on its own part of the batch."""
 
 import argparse
+import gc
 import json
 import os
 from pathlib import Path
@@ -33,8 +34,10 @@ def main() -> None:
             loss.backward()
             optimizer.step()
             log.write(json.dumps({"type": "step", "rank": rank, "step": step, "loss": loss.item()}) + "\n")
-    # Freed after the group, the wrapper would be the last to hold it, and torch 2.13 can then wait forever.
+    # The wrapper, part of a cycle, holds the group; where its threads outlive the interpreter, torch 2.13
+    # aborts or waits forever.
     del model, optimizer, loss
+    gc.collect()
     distributed.destroy_process_group()
 
 

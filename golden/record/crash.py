@@ -6,17 +6,43 @@ import re
 import sysconfig
 from pathlib import Path
 
+from golden.record.launched import FailedRank, first_failed
+
 _BEGINS = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
 _LONGEST = 500
+_TERMINATED = "terminate called without an active exception"
+_OUTLIVED = (
+    " (at the end of a program: a process group outlived the interpreter; free what holds it, a wrapper of"
+    " the model for one, call gc.collect(), then destroy_process_group())"
+)
 _GOLDEN = Path(__file__).resolve().parents[1]
 
 
-def said_last(stderr: Path, root: Path) -> str:
+def printed(stderr: Path) -> list[str]:
+    """The lines that a program printed, without empty ones."""
+    return [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
+
+
+def said_last(lines: list[str], root: Path) -> str:
     """The last line that was printed; behind a traceback also its innermost frame in the tree."""
-    lines = [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
+    failed = first_failed(lines)
+    if failed is not None:
+        return _said_by_rank(failed, root)
     if not lines:
         return "(nothing on stderr)"
+    return _last(lines, root)
+
+
+def _said_by_rank(failed: FailedRank, root: Path) -> str:
+    said = f"rank {failed.rank}: {failed.ended}"
+    if not failed.lines:
+        return said
+    last = _last(list(failed.lines), root)
+    return f"{said}: {last}{_OUTLIVED if failed.lines[-1].startswith(_TERMINATED) else ''}"
+
+
+def _last(lines: list[str], root: Path) -> str:
     place = _place(lines, root.resolve())
     return lines[-1].strip()[:_LONGEST] + (f" ({place})" if place else "")
 

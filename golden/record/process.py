@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
-from golden.record.crash import said_last
+from golden.record.crash import printed, said_last
+from golden.record.launched import first_failed
 from golden.record.live import Program, count_steps, registered, steps_by_rank
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
@@ -178,13 +179,16 @@ def execute(
             _kill(process, folder)
     if status == 0:
         return
-    last = said_last(stderr_file, root)
+    lines = printed(stderr_file)
+    last = said_last(lines, root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
     if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
         raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
-    raise RunFailed(f"run {run.name}: exit status {status} {_reached(folder)}: {last}")
+    failed = first_failed(lines)
+    reached = _reached(folder, None if failed is None else failed.rank)
+    raise RunFailed(f"run {run.name}: exit status {status} {reached}: {last}")
 
 
 def _wait(
@@ -233,11 +237,13 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
                 os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def _reached(folder: Path) -> str:
+def _reached(folder: Path, failed: int | None = None) -> str:
+    """How far it came, every rank; of the one that failed or ended first, that it did."""
     ranks, ended = steps_by_rank(folder)
+    first = (ended, "ended") if failed is None else (failed, "failed")
     if len(ranks) > 1:
         return "after " + ", ".join(
-            f"{_steps(count)} of rank {rank}{' (which ended first)' if rank == ended else ''}"
+            f"{_steps(count)} of rank {rank}{f' (which {first[1]} first)' if rank == first[0] else ''}"
             for rank, count in sorted(ranks.items())
         )
     count = count_steps(folder)

@@ -97,6 +97,48 @@ def test_crash_in_a_library_names_the_line_that_called_it(project: Project) -> N
     )
 
 
+TORCHRUN = RUN.replace(
+    '"python", "train.py"',
+    '"python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"',
+)
+JOINED = """
+import torch
+
+torch.distributed.init_process_group("gloo")
+
+def batch(index):
+    if torch.distributed.get_rank() == 1:
+        raise ValueError(f"batch {index} is bad")
+
+batch(3)
+torch.distributed.barrier()
+"""
+
+
+def test_the_rank_that_failed_first_says_why(project: Project) -> None:
+    """Rank 0 fails, too: nobody answers it. torchrun says last that something failed, and a row of signs."""
+    project.run_file(TORCHRUN.partition("[events]")[0])
+    project.script(JOINED)
+    said = r"rank 1: exit status 1: ValueError: batch 3 is bad \(train\.py:\d+, in batch\)"
+    assert re.search(rf"exit status 1 before .*: {said}$", record(project, 3).strip())
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("sys.exit(4)", r"rank 0: exit status 4"),
+        (
+            "os.write(2, b'terminate called without an active exception\\n'), os.abort()",
+            r"rank 0: SIGABRT: terminate called .*: a process group outlived the interpreter; free what .*",
+        ),
+    ],
+)
+def test_a_rank_that_ends_without_a_traceback_is_named(project: Project, ending: str, said: str) -> None:
+    command = TORCHRUN.partition("[events]")[0]
+    project.plain(f"import sys; os.environ['RANK'] == '0' and ({ending})", command)
+    assert re.search(rf"exit status 1 before .*: {said}$", record(project, 3).strip())
+
+
 def test_timeout(project: Project) -> None:
     project.plain("time.sleep(60)", "timeout = 1\n" + PLAIN_RUN)
     assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
