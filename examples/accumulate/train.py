@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 import torch
+import torch.distributed.nn  # before there is a group: what it loads holds the group that is there
 from torch import distributed, nn
 from torch.nn import functional as F
 

@@ -1,12 +1,12 @@
 """Two processes under torchrun (gloo): data parallel training, each on its own part of the batch."""
 
 import argparse
-import gc
 import json
 import os
 from pathlib import Path
 
 import torch
+import torch.distributed.nn  # before there is a group: what it loads holds the group that is there
 from torch import distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
@@ -34,10 +34,8 @@ def main() -> None:
             loss.backward()
             optimizer.step()
             log.write(json.dumps({"type": "step", "rank": rank, "step": step, "loss": loss.item()}) + "\n")
-    # The wrapper, part of a cycle, holds the group; where its threads outlive the interpreter, torch 2.13
-    # aborts or waits forever.
+    # Freed after the group, the wrapper would be the last to hold it, and torch 2.13 can then wait forever.
     del model, optimizer, loss
-    gc.collect()
     distributed.destroy_process_group()
 
 

@@ -35,6 +35,8 @@ def main() -> None:
         optimizer.step()
         if rank == 0:
             print(f"step {step} loss {loss.item():.4f}", flush=True)
+    # torch keeps the mesh, which holds the group, and aborts where the group has work left at the very end.
+    distributed.barrier()
     distributed.destroy_process_group()
 
 

@@ -13,8 +13,8 @@ _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
 _LONGEST = 500
 _TERMINATED = "terminate called without an active exception"
 _OUTLIVED = (
-    " (at the end of a program: a process group outlived the interpreter; free what holds it, a wrapper of"
-    " the model for one, call gc.collect(), then destroy_process_group())"
+    " (torch's threads outlived the interpreter: before destroy_process_group() free the wrappers of models,"
+    " and import torch.distributed.nn before init_process_group(), or it holds the group)"
 )
 _GOLDEN = Path(__file__).resolve().parents[1]
 

@@ -102,6 +102,7 @@ class Processes:
         """Make the process group; whether torchrun has started any of its processes again."""
         import torch
         import torch.distributed as dist
+        import torch.distributed.nn  # loaded later, it would hold the group until the interpreter is gone
 
         if not self.leads:
             # All wait for rank 0 while it waits for one of them, which it is to name before they name rank 0.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -94,3 +96,25 @@ def test_a_full_disk_ends_all(tmp_path: Path) -> None:
     assert ended.lines == [
         f"error: --save {saved}: can't be written (No space left on device); nothing was saved there"
     ]
+
+
+ALONE = """
+import os, sys
+from esper.scripts.train import main
+ended = main(sys.argv[1:])
+assert "torch.distributed.nn.functional" in sys.modules  # what would hold the group
+print(ended, len(os.listdir("/proc/self/task")))
+"""
+
+
+def test_no_thread_outlives_the_group() -> None:
+    """One that does can abort the process when the interpreter ends."""
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    ended = subprocess.run(
+        [sys.executable, "-c", ALONE, *TINY, "--engine", "distributed"],
+        env={**os.environ, **alone, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout.splitlines()[-1:] == ["0 1"], ended.stderr
