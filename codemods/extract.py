@@ -6,7 +6,7 @@ import contextlib
 import enum
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,9 @@ import click
 
 from codemods.decide.annotate import STYLES, Style
 from codemods.facts.repository import unreadable_files
-from codemods.facts.source import no_collection
+from codemods.output import explain_code, put, run_command
 
 if TYPE_CHECKING:
-    from codemods.decide.refusals import Rule
     from codemods.plans.report import Report
 
 
@@ -28,15 +27,6 @@ class Exit(enum.IntEnum):
     DONE = 0
     FOUND = 1
     UNUSABLE = 2
-
-
-class _Unusable(click.ClickException):
-    """Input that can't be used: one line, exit status 2."""
-
-    exit_code = int(Exit.UNUSABLE)
-
-    def show(self, file: object = None) -> None:
-        click.echo(f"codemods extract: {self.message}", err=True)
 
 
 @click.command(name="extract", context_settings={"help_option_names": ["-h", "--help"]})
@@ -97,7 +87,8 @@ def command(**given: Any) -> int:
     """
     asked = _Asked(**given)
     if asked.explain is not None:
-        return _explain(asked.explain)
+        explain_code(asked.explain)
+        return Exit.DONE
     asked.must_fit()
     report = _carried_out(asked)
     if not asked.quiet and (asked.plan is not None or asked.to is not None):
@@ -111,7 +102,7 @@ def command(**given: Any) -> int:
     if asked.write and changed and not (asked.plan is not None and report.refused):
         _write(report, asked.places()[0])
     if not asked.quiet or asked.output is not None:
-        _print(_rendered(report, asked), asked.output)
+        put(_rendered(report, asked), asked.output)
     if report.refused and not asked.exit_zero:
         return Exit.FOUND
     if asked.check and changed:
@@ -172,9 +163,10 @@ class _Asked:
 def _carried_out(asked: _Asked) -> Report:
     """What is asked for, done in memory; with ``--derive``, in another folder."""
     with _usable():
+        from codemods.facts.source import read_source
         from codemods.plans.derive import derive_tree
         from codemods.plans.journal import settle
-        from codemods.plans.run import extract_file, run_plan
+        from codemods.plans.run import extract_source, run_plan
 
         for settled in settle(asked.places()):
             click.echo(f"codemods extract: {settled}", err=True)
@@ -183,8 +175,8 @@ def _carried_out(asked: _Asked) -> Report:
         if asked.plan is not None:
             return run_plan(asked.plan, asked.root)
         assert asked.file is not None
-        return extract_file(
-            asked.file,
+        return extract_source(
+            read_source(asked.file),
             asked.function,
             asked.helpers,
             asked.to,
@@ -206,26 +198,6 @@ def _superseded(report: Report, asked: _Asked) -> Path | None:
     return state.by if isinstance(state, Carried) else None
 
 
-def known_rules() -> Mapping[str, Rule]:
-    """Every refusal code with what it means."""
-    import codemods.decide.rules
-    import codemods.plans.run  # noqa: F401  (both register codes)
-    from codemods.decide.refusals import RULES
-
-    return RULES
-
-
-def _explain(code: str) -> int:
-    from codemods.decide.refusals import explain
-
-    known = known_rules()
-    text = explain(code)
-    if text is None:
-        raise _Unusable(f"unknown code {code}; known are {', '.join(sorted(known))}")
-    click.echo(text, nl=False)
-    return Exit.DONE
-
-
 @contextlib.contextmanager
 def _usable() -> Iterator[None]:
     """Input that can't be used ends the command with one line."""
@@ -237,7 +209,7 @@ def _usable() -> Iterator[None]:
         with room_for_nesting():
             yield
     except (run.SourceError, run.PlanError, run.RequestError, run.TargetError, WriteError) as error:
-        raise _Unusable(str(error)) from None
+        raise click.ClickException(str(error)) from None
 
 
 def _write(report: Report, journal: Path) -> None:
@@ -246,7 +218,7 @@ def _write(report: Report, journal: Path) -> None:
     try:
         write_all(report.in_order(), journal=journal)
     except WriteError as error:
-        raise _Unusable(str(error)) from None
+        raise click.ClickException(str(error)) from None
 
 
 def _rendered(report: Report, asked: _Asked) -> str:
@@ -263,27 +235,9 @@ def _rendered(report: Report, asked: _Asked) -> str:
     return ("" if written else render.as_diff(report)) + text
 
 
-def _print(text: str, output: Path | None) -> None:
-    from codemods.output import put
-
-    put(text, output)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
-    try:
-        with no_collection():
-            result = command.main(
-                args=None if argv is None else list(argv), prog_name="codemods extract", standalone_mode=False
-            )
-    except click.ClickException as error:
-        click.echo(f"codemods extract: {error.format_message()}", err=True)
-        return error.exit_code
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.Abort:
-        return 130
-    return int(result or 0)
+    return run_command(command, argv)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,70 @@
-"""Where a command's text goes: a file, or standard output; either may be full."""
+"""How a command of the static half runs, and where its text goes: a file, or standard output; either may be
+full.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from codemods.facts.source import SourceError, no_collection
+
+if TYPE_CHECKING:
+    from codemods.decide.refusals import Rule
 
 
 class OutputError(click.ClickException):
     """A report that can't be written."""
 
     exit_code = 2
+
+
+def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
+    """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
+    # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+    name = f"codemods {command.name}"
+    try:
+        with no_collection():
+            status = command.main(
+                args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
+            )
+    except (click.ClickException, SourceError) as error:
+        told = error.format_message() if isinstance(error, click.ClickException) else error
+        click.echo(f"{name}: {told}", err=True)
+        return 2
+    except click.Abort:
+        return 130
+    return int(status or 0)
+
+
+def known_rules() -> Mapping[str, Rule]:
+    """Every refusal code with what it means."""
+    import codemods.decide.definitions
+    import codemods.decide.loop  # noqa: F401  (both register codes)
+    from codemods.decide.refusals import RULES
+
+    return RULES
+
+
+def explain_code(code: str) -> None:
+    """Print what a refusal code means."""
+    from codemods.decide.refusals import explain
+
+    known = known_rules()
+    text = explain(code)
+    if text is None:
+        raise click.UsageError(f"unknown code {code}; known are {', '.join(sorted(known))}")
+    click.echo(text, nl=False)
 
 
 def put(text: str, output: Path | None) -> None:

@@ -10,9 +10,10 @@ import codemods.facts
 from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
-from codemods.extract import Exit, known_rules
+from codemods.extract import Exit
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
+from codemods.output import known_rules
 from codemods.plans import Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode

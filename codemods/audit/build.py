@@ -20,6 +20,7 @@ from codemods.device.syncs import find_syncs
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
+from codemods.facts.nodes import first_line
 from codemods.facts.repository import (
     ModuleName,
     module_name,
@@ -79,9 +80,7 @@ def _choose(analysis: Analysis, function: str | None) -> list[Scope]:
     """The functions to report on."""
     if function is None:
         return list(dict.fromkeys(_outermost(helper.outer) for helper in analysis.helpers))
-    wanted = function.replace(".<locals>", "")
-    scopes = [scope for scope in analysis.tree.scopes() if scope.kind == "function"]
-    found = [scope for scope in scopes if scope.qualname == wanted]
+    found = analysis.tree.functions(function.replace(".<locals>", ""))
     if not found:
         path = analysis.source.path
         candidates = list(dict.fromkeys(_outermost(helper.outer).qualname for helper in analysis.helpers))
@@ -217,6 +216,5 @@ def _own_lines(node: FunctionNode, helpers: Sequence[Helper]) -> int:
     """How many lines of a function belong to none of its helpers."""
     lines = set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     for helper in helpers:
-        first = min([helper.node.lineno, *(item.lineno for item in helper.node.decorator_list)])
-        lines -= set(range(first, (helper.node.end_lineno or first) + 1))
+        lines -= set(range(first_line(helper.node), (helper.node.end_lineno or 0) + 1))
     return len(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import click
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
-from codemods.facts.source import SourceError, no_collection, room_for_nesting
-from codemods.output import put
+from codemods.facts.source import room_for_nesting
+from codemods.output import explain_code, put, run_command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,19 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: every helper can be lifted, or ``--exit-zero``; 1: some are refused; 2: unusable input.
     """
-    try:
-        with no_collection():
-            status = command.main(
-                args=list(sys.argv[1:] if argv is None else argv),
-                prog_name="codemods audit",
-                standalone_mode=False,
-            )
-    except click.ClickException as error:
-        click.echo(f"codemods audit: {error.format_message()}", err=True)
-        return 2
-    except click.Abort:
-        return 130
-    return status if isinstance(status, int) else 0
+    return run_command(command, argv)
 
 
 @click.command(
@@ -71,17 +58,15 @@ def command(
 ) -> int:
     """The options, turned into a report and its rendering."""
     if code is not None:
-        return _explain(code)
+        explain_code(code)
+        return 0
     if file is None:
         raise click.UsageError("no FILE given; name the Python file to report on")
     for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")
-    try:
-        with room_for_nesting():
-            report = build_report(file, function=function, tests=tests, root=root)
-    except SourceError as error:
-        raise click.ClickException(str(error)) from None
+    with room_for_nesting():
+        report = build_report(file, function=function, tests=tests, root=root)
     text = _render(report, output_format, statistics=statistics, quiet=quiet)
     put(text, output)
     return 1 if report.refused and not exit_zero else 0
@@ -100,16 +85,3 @@ def _render(report: Report, output_format: str, *, statistics: bool, quiet: bool
         counts = "".join(line + "\n" for line in render_statistics(report)) if statistics else ""
         return render_refusals(report) + counts
     return render_text(report, statistics=statistics)
-
-
-def _explain(code: str) -> int:
-    """Print what a refusal code means."""
-    import codemods.decide.rules
-    import codemods.plans.compose  # noqa: F401  (registers its codes too)
-    from codemods.decide.refusals import RULES, explain
-
-    text = explain(code)
-    if text is None:
-        raise click.UsageError(f"no refusal code {code}; the codes: {', '.join(sorted(RULES))}")
-    click.echo(text, nl=False)
-    return 0

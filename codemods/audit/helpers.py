@@ -25,7 +25,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.names import imported_path
-from codemods.facts.scopes import Binder, FunctionNode, Scope, Use
+from codemods.facts.scopes import Binder, Scope, Use
 
 _BOUND: dict[type[ast.AST], Bound] = {
     ast.arg: "parameter",
@@ -63,7 +63,7 @@ class HelperReporter:
             qualname=helper.qualname,
             line=node.lineno,
             end_line=node.end_lineno or node.lineno,
-            kind=_kind(node),
+            kind=_kind(helper),
             inputs=parameters(node.args),
             returns=None if node.returns is None else ast.unparse(node.returns),
             decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
@@ -130,10 +130,10 @@ def _captured(helper: Helper) -> list[tuple[str, Scope]]:
     return list(dict.fromkeys((name, owner) for name, owner, _ in helper.reads))
 
 
-def _kind(node: FunctionNode) -> HelperKind:
-    if isinstance(node, ast.AsyncFunctionDef):
-        return "async generator" if is_generator(node) else "coroutine"
-    return "generator" if is_generator(node) else "function"
+def _kind(helper: Helper) -> HelperKind:
+    if isinstance(helper.node, ast.AsyncFunctionDef):
+        return "async generator" if is_generator(helper.node) else "coroutine"
+    return "generator" if helper.lazy else "function"
 
 
 def _place(use: Use) -> Place:

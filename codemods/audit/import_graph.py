@@ -14,38 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.facts.globals import is_type_checking
+from codemods.facts.imports import bound_name
 from codemods.facts.origins import absolute
-from codemods.facts.repository import package_of
+from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, read_source, statements_in
 
 HEAVY = frozenset(
-    (
-        *("cv2", "datasets", "diffusers", "gymnasium", "jax", "jaxlib", "keras", "lightning", "matplotlib"),
-        *(
-            "numba",
-            "numpy",
-            "pandas",
-            "PIL",
-            "plotly",
-            "polars",
-            "pyarrow",
-            "pytorch_lightning",
-            "ray",
-            "scipy",
-        ),
-        *(
-            "seaborn",
-            "skimage",
-            "sklearn",
-            "sympy",
-            "tensorboard",
-            "tensorflow",
-            "timm",
-            "tokenizers",
-            "torch",
-        ),
-        *("torchaudio", "torchvision", "transformers", "triton", "wandb", "xgboost"),
-    )
+    """
+    cv2 datasets diffusers gymnasium jax jaxlib keras lightning matplotlib numba numpy pandas PIL plotly
+    polars pyarrow pytorch_lightning ray scipy seaborn skimage sklearn sympy tensorboard tensorflow timm
+    tokenizers torch torchaudio torchvision transformers triton wandb xgboost
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Distributions whose import alone takes a noticeable time."""
 
@@ -97,16 +76,9 @@ class ImportGraph:
     def file(self, module: str) -> Path | None:
         """The file of a module, or None if it is not of this repository."""
         if module not in self._files:
-            self._files[module] = self._find(module)
+            files = module_files(module, self.folders)
+            self._files[module] = next((path for path in files if path.is_file()), None)
         return self._files[module]
-
-    def _find(self, module: str) -> Path | None:
-        relative = Path(*module.split("."))
-        for folder in self.folders:
-            for candidate in (folder / relative / "__init__.py", (folder / relative).with_suffix(".py")):
-                if candidate.is_file():
-                    return candidate
-        return None
 
     def imports(self, module: str) -> tuple[str, ...]:
         """Modules that importing ``module`` imports directly, in order; none for outside ones."""
@@ -195,9 +167,8 @@ def lazy_imports(
             if graph is not None and below is not None and graph.file(below) is not None:
                 target = below
             cycle = None if graph is None else graph.chain(target, module) if graph.file(target) else ()
-            name = alias.asname or (alias.name.partition(".")[0] if base is None else alias.name)
             deferred = None if graph is None else target not in anyway
-            found.append(LazyImport(name, target, node.lineno, cycle, deferred))
+            found.append(LazyImport(bound_name(alias), target, node.lineno, cycle, deferred))
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
 

@@ -42,7 +42,7 @@ def propose_state(analysis: Analysis, scope: Scope, decision: Decision) -> LoopS
     None if the function has no one main loop that can become a method, or what it needs is not known.
     """
     node = scope.node
-    plain = isinstance(node, ast.FunctionDef) and not is_generator(node)
+    plain = isinstance(node, ast.FunctionDef) and not (analysis.tree.yields and is_generator(node))
     if not plain or scope.parent is None or scope.parent.kind != "module":
         return None
     assert isinstance(node, ast.FunctionDef)

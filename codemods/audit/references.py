@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from codemods.facts.imports import bound_name
+from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, absolute, resolve, single, walk
 from codemods.facts.repository import (
     ModuleName,
@@ -157,7 +159,7 @@ def _reexports(file: _File, owners: Mapping[str, str]) -> Iterator[tuple[str, st
                         if owner.rpartition(".")[0] == base:
                             yield f"{file.module}.{owner.rpartition('.')[2]}", name
                 elif f"{base}.{alias.name}" in owners:
-                    yield f"{file.module}.{alias.asname or alias.name}", owners[f"{base}.{alias.name}"]
+                    yield f"{file.module}.{bound_name(alias)}", owners[f"{base}.{alias.name}"]
 
 
 def _uses(
@@ -176,7 +178,7 @@ def _uses(
     for node, scope in walk(file.tree, file.package):
         if isinstance(node, ast.Call):
             called.add(id(node.func))
-            if isinstance(node.func, (ast.Name, ast.Attribute)) and _last(node.func) in _INSPECTORS:
+            if called_name(node) in _INSPECTORS:
                 inspected.update(map(id, node.args))
             if not own and len(node.args) == 2 and _is_getattr(node):
                 name = single(node.args[1], scope)
@@ -211,10 +213,6 @@ def _own(node: ast.Name | ast.Attribute, scope: Names, module: ModuleName, names
         return None
     owner = scope.owner(node.id)
     return f"{module.name}.{node.id}" if owner is not None and owner.parent is None else None
-
-
-def _last(node: ast.Name | ast.Attribute) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
 def _is_getattr(node: ast.Call) -> bool:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from codemods.decide.classes import can_be_attribute, has_room_above, own_statements
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
-from codemods.facts.printed import is_printed
 from codemods.facts.scopes import Binder, Scope
 
 
@@ -25,14 +25,6 @@ class Box:
     at: ast.stmt
     names: tuple[ast.Name, ...]
     declarations: tuple[ast.Nonlocal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BoxNames:
-    """What a box's class and variable are called."""
-
-    type_name: str
-    variable: str
 
 
 def shared(analysis: Analysis, helper: Helper) -> list[Need]:
@@ -88,16 +80,15 @@ def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables:
         for statement, _ in tree.declared.get((outer, name), []):
             if isinstance(statement, ast.Nonlocal) and statement not in declarations:
                 declarations.append(statement)
-    at = _first(outer)
     return Box(
-        outer, tuple(helpers), tuple(variables), tuple(given), at, tuple(names.values()), tuple(declarations)
+        outer,
+        tuple(helpers),
+        tuple(variables),
+        tuple(given),
+        own_statements(outer)[0],
+        tuple(names.values()),
+        tuple(declarations),
     )
-
-
-def _first(outer: Scope) -> ast.stmt:
-    assert isinstance(outer.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    body = outer.node.body
-    return body[1] if ast.get_docstring(outer.node) is not None else body[0]
 
 
 def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
@@ -118,9 +109,8 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
 
 def _place_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
     """The object can be made in a line of its own, first thing in the function."""
-    at, lines = _first(owner), analysis.source.lines
-    own = not lines[at.lineno - 1].encode()[: at.col_offset].strip()
-    if own and not lines[at.lineno - 2].rstrip("\r\n").endswith("\\"):
+    at = own_statements(owner)[0]
+    if has_room_above(analysis.source, at):
         return None
     return refuse("layout", at.lineno, f"an object for {name} can't be made in a line of its own here")
 
@@ -159,9 +149,7 @@ def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None
     nodes = [use.node for use in tree.uses.get((owner, name), [])]
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
-        start, end = source.span(node)
-        printed = (node.lineno, node.col_offset) in in_text and is_printed(tree, node)
-        if source.text[start:end] != name or printed or name.startswith("__"):
+        if not can_be_attribute(analysis, node, in_text=(node.lineno, node.col_offset) in in_text):
             return refuse("box-text", node.lineno, f"{name} can't be written as an attribute here")
     for statement, _ in tree.declared.get((owner, name), []):
         line = source.lines[statement.lineno - 1]
@@ -179,7 +167,7 @@ def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | N
     ):
         line = max(b.line for b in tree.binders[owner, name])
         return refuse("box-unbound", line, f"{name} is deleted somewhere")
-    reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.node in tree.parents]
+    reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.written]
     for binder in tree.binders.get((owner, name), []):
         if isinstance(tree.parents.get(binder.node), ast.AugAssign) and isinstance(binder.node, ast.Name):
             reads.append((binder.scope, binder.node))

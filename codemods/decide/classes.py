@@ -1,4 +1,6 @@
-"""By which names a file knows what added classes need."""
+"""Small classes whose objects hold variables of a function: what they are called, what they need, and where
+their attributes can stand for the variables.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,17 @@ from dataclasses import dataclass
 from codemods.decide.naming import fresh_name
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
+from codemods.facts.printed import is_printed
+from codemods.facts.scopes import Scope
+from codemods.facts.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNames:
+    """What a class, and the variable of its object, are called."""
+
+    type_name: str
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +30,16 @@ class Imported:
 
     names: Mapping[str, str]
     missing: tuple[str, ...]
+
+
+def class_names(
+    analysis: Analysis, outer: Scope, kind: str, variables: Sequence[str], taken: set[str]
+) -> ClassNames:
+    """Names for a class of some kind (``State``) that holds variables of a function."""
+    stem = outer.name.strip("_")
+    title = "".join(part.capitalize() for part in stem.split("_"))
+    variable = fresh_name(analysis, [*variables, f"{stem}_{kind.lower()}"], taken)
+    return ClassNames(fresh_name(analysis, [f"_{title}{kind}"], taken), variable)
 
 
 def find_imports(
@@ -35,3 +58,22 @@ def find_imports(
         alias = "" if names[name] == name else f" as {names[name]}"
         missing.setdefault(module, []).append(name + alias)
     return Imported(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
+
+
+def own_statements(outer: Scope) -> list[ast.stmt]:
+    """The statements of a function below its docstring."""
+    assert isinstance(outer.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return outer.node.body[ast.get_docstring(outer.node) is not None :]
+
+
+def has_room_above(source: Source, statement: ast.stmt) -> bool:
+    """Whether another statement can stand in a line of its own before one."""
+    lines = source.lines
+    own = not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
+    return own and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
+
+
+def can_be_attribute(analysis: Analysis, node: ast.Name, *, in_text: bool) -> bool:
+    """Whether a name can be written as an attribute: it is where the tree says, and nothing prints it."""
+    printed = in_text and is_printed(analysis.tree, node)
+    return analysis.source.segment(node) == node.id and not printed and not node.id.startswith("__")

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codemods.decide.classes import can_be_attribute, has_room_above, own_statements
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
-from codemods.facts.printed import is_printed
 from codemods.facts.scopes import Scope, Use
 
 
@@ -23,14 +23,6 @@ class Context:
     fields: tuple[Need, ...]
     at: ast.stmt
     reads: tuple[Use, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ContextNames:
-    """What a context's class and variable are called."""
-
-    type_name: str
-    variable: str
 
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
@@ -56,7 +48,7 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Context],
             if found is not None:
                 refused[helper] = found
             elif reads and _place(lifting, outer, [*chosen, helper]) is None:
-                refused[helper] = _late(helper, helper.node.lineno)
+                refused[helper] = late(helper, helper.node.lineno)
             elif reads:
                 chosen.append(helper)
         at = _place(lifting, outer, chosen) if chosen else None
@@ -67,22 +59,15 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Context],
     return contexts, refused
 
 
-def _late(helper: Helper, line: int) -> Refusal:
-    return refuse("context-late", line, f"not all captures that {helper.name} would share are settled here")
-
-
-def late(helper: Helper, refusal: Refusal) -> Refusal:
+def late(helper: Helper, line: int) -> Refusal:
     """The refusal of a helper that is called where its context may not have been made."""
-    return _late(helper, refusal.line)
+    return refuse("context-late", line, f"not all captures that {helper.name} would share are settled here")
 
 
 def _text(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusal | None:
     """Every read is where the tree says, and nothing prints its text."""
-    source = analysis.source
     for (name, _), use in reads:
-        start, end = source.span(use.node)
-        printed = use.in_text and is_printed(analysis.tree, use.node)
-        if source.text[start:end] != use.node.id or printed or name.startswith("__"):
+        if not can_be_attribute(analysis, use.node, in_text=use.in_text):
             return refuse("context-text", use.node.lineno, f"{name} can't be read as an attribute here")
     return None
 
@@ -101,15 +86,7 @@ def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]
 
 def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:
     """Statements of a function before which another may stand."""
-    assert isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    body, lines = owner.node.body, analysis.source.lines
-    found = body[1:] if ast.get_docstring(owner.node) is not None else body
-    return [
-        statement
-        for statement in found
-        if not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
-        and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
-    ]
+    return [statement for statement in own_statements(owner) if has_room_above(analysis.source, statement)]
 
 
 def _settled(analysis: Analysis, owner: Scope, statement: ast.stmt, name: str) -> bool:

@@ -10,6 +10,7 @@ from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
+from codemods.facts.nodes import called, first_line
 from codemods.facts.scopes import Scope, Use
 from codemods.facts.surroundings import Surroundings
 
@@ -23,7 +24,6 @@ _DESCRIPTIVE = STATELESS_DECORATORS | frozenset(
     typing.overload typing.override typing.runtime_checkable
     """.split()  # noqa: SIM905 (a word list reads better than twenty quoted lines)
 )
-_ACTIVE = (ast.Await, ast.Yield, ast.NamedExpr, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
 
 rule(
     "needs-source",
@@ -214,8 +214,7 @@ class Definitions:
                 ):
                     return self._refused(definition, node.lineno)
         for decorator in getattr(definition.node, "decorator_list", []):
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if dotted(self.tree, self.tree.module, function) not in _DESCRIPTIVE:
+            if dotted(self.tree, self.tree.module, called(decorator)) not in _DESCRIPTIVE:
                 return self._refused(definition, decorator.lineno)
         if isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
             value = definition.node.value
@@ -252,10 +251,7 @@ def _defined(statement: ast.stmt) -> str | None:
 
 def _within(use: Use, node: ast.stmt) -> bool:
     """Whether a use stands in a statement (decorators included)."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(d.lineno for d in decorators)])
-    assert node.end_lineno is not None
-    return first <= use.node.lineno <= node.end_lineno
+    return first_line(node) <= use.node.lineno <= (node.end_lineno or 0)
 
 
 def _inside(scope: Scope, node: ast.stmt) -> bool:

@@ -42,10 +42,7 @@ class FileNames:
             return False
         if any(name.startswith(head) for head in heads(self.tree)):
             return False
-        return self._owners.get(name, set()) <= {helper.outer} if name == helper.name else self._unused(name)
-
-    def _unused(self, name: str) -> bool:
-        return name not in self._owners
+        return self._owners.get(name, set()) <= ({helper.outer} if name == helper.name else set())
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""

@@ -7,7 +7,9 @@ lifted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,11 @@ class Refusal:
     line: int
     reason: str
     way_out: str
+
+    def with_lines(self, line: Callable[[int], int]) -> Refusal:
+        """The same with other lines, those that its reason names too; ``line`` gives one for another."""
+        reason = re.sub(r"\bline (\d+)\b", lambda found: f"line {line(int(found[1]))}", self.reason)
+        return replace(self, line=line(self.line), reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from codemods.facts import nodes
 from codemods.facts.globals import is_type_checking
+from codemods.facts.imports import bound_name
 from codemods.facts.loading import Run
 from codemods.facts.mentions import mentions
 from codemods.facts.scopes import ScopeTree
@@ -80,7 +81,7 @@ class Left:
         aliases = list(self._unused())
         if aliases:
             needed = self.needed()
-            there = {_bound(a) for s in import_statements(self.before.tree) for a in s.names}
+            there = {bound_name(a) for s in import_statements(self.before.tree) for a in s.names}
             aliases = [alias for alias in aliases if alias.name in needed or alias.name not in there]
         if not aliases:
             return Unneeded()
@@ -107,7 +108,7 @@ class Left:
         plain = {*import_statements(self.now.tree)}
         for statement in import_statements(self.now.tree):
             for number, alias in enumerate(statement.names):
-                name = _bound(alias)
+                name = bound_name(alias)
                 binders = tree.binders.get((tree.module, name), ())
                 if name not in read and all(binder.node in plain for binder in binders):
                     yield Alias(statement, number, name)
@@ -197,10 +198,6 @@ class Left:
 
     def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
         return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
-
-
-def _bound(alias: ast.alias) -> str:
-    return alias.asname or alias.name.partition(".")[0]
 
 
 def _given(alias: Alias) -> ast.alias:

@@ -6,10 +6,11 @@ By name alone: what a receiver is, is not inferred here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codemods.device.waits import JOINS, READS, is_fence, sync_method
+from codemods.facts.nodes import called_name
+from codemods.facts.source import all_blocks
 
 # Loops and clauses of comprehensions, outermost first.
 _Loops = tuple[ast.AST, ...]
@@ -74,7 +75,7 @@ class _Scan:
             if name not in _BLOCK_FIELDS:
                 fence = self.expressions(getattr(node, name, None), own, fence)
         passed = fence
-        for index, block in enumerate(_blocks(node)):
+        for index, block in enumerate(all_blocks(node)):
             after = self.body(block, inner, fence)
             if index == 0:
                 passed = after
@@ -136,21 +137,7 @@ def _on_host(function: ast.expr) -> bool:
 
 def _is_batch(function: ast.expr) -> bool:
     """Whether what is read was put together from many values: ``torch.stack(losses).tolist()``."""
-    return any(
-        isinstance(part, ast.Call)
-        and (part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", ""))
-        in JOINS
-        for part in ast.walk(function)
-    )
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if block:
-            yield block
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
+    return any(isinstance(part, ast.Call) and called_name(part) in JOINS for part in ast.walk(function))
 
 
 def _header(node: ast.AST) -> str:

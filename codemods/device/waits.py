@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from codemods.facts.nodes import called_name
+
 READS = {
     "item": "one element to the host",
     "cpu": "tensor to the host",
@@ -17,17 +19,9 @@ READS = {
 """Methods of a tensor that copy it to the host and wait for the copy."""
 
 SHAPES = frozenset(
-    {
-        "argwhere",
-        "bincount",
-        "combinations",
-        "coalesce",
-        "masked_select",
-        "nonzero",
-        "to_sparse",
-        "unique",
-        "unique_consecutive",
-    }
+    """
+    argwhere bincount combinations coalesce masked_select nonzero to_sparse unique unique_consecutive
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Methods and functions whose result has as many elements as the data says: the host must count first."""
 
@@ -35,36 +29,13 @@ ANSWERS = frozenset({"allclose", "equal", "is_nonzero"})
 """Methods and functions of tensors that answer with a Python bool."""
 
 CHECKED = frozenset(
-    {
-        "torch.cholesky",
-        "torch.inverse",
-        "torch.lu",
-        "torch.multinomial",
-        "torch.normal",
-        "torch.pinverse",
-        "torch.testing.assert_close",
-        *(
-            f"torch.linalg.{name}"
-            for name in (
-                "cholesky",
-                "cond",
-                "eig",
-                "eigh",
-                "eigvals",
-                "eigvalsh",
-                "inv",
-                "lstsq",
-                "lu_factor",
-                "matrix_rank",
-                "pinv",
-                "solve",
-                "svd",
-                "svdvals",
-                "tensorinv",
-                "tensorsolve",
-            )
-        ),
-    }
+    """
+    torch.cholesky torch.inverse torch.lu torch.multinomial torch.normal torch.pinverse
+    torch.testing.assert_close torch.linalg.cholesky torch.linalg.cond torch.linalg.eig torch.linalg.eigh
+    torch.linalg.eigvals torch.linalg.eigvalsh torch.linalg.inv torch.linalg.lstsq torch.linalg.lu_factor
+    torch.linalg.matrix_rank torch.linalg.pinv torch.linalg.solve torch.linalg.svd torch.linalg.svdvals
+    torch.linalg.tensorinv torch.linalg.tensorsolve
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Functions that look at values or error flags on the host before they return."""
 
@@ -73,16 +44,10 @@ CHECKED_METHODS = frozenset({"cholesky", "inverse", "multinomial", "pinverse"})
 
 COLLECTIVES = frozenset(
     f"torch.distributed.{name}"
-    for name in (
-        "all_gather_object",
-        "barrier",
-        "broadcast_object_list",
-        "gather_object",
-        "monitored_barrier",
-        "recv_object_list",
-        "scatter_object_list",
-        "send_object_list",
-    )
+    for name in """
+    all_gather_object barrier broadcast_object_list gather_object monitored_barrier recv_object_list
+    scatter_object_list send_object_list
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Collectives that the host waits for."""
 
@@ -93,16 +58,10 @@ SAVERS = frozenset({"pickle.dump", "pickle.dumps", "torch.save", "cloudpickle.du
 """Functions that write tensors, which brings them to the host."""
 
 TRACKERS = frozenset(
-    {
-        "add_histogram",
-        "add_histogram_raw",
-        "add_scalar",
-        "add_scalars",
-        "log_metric",
-        "log_metrics",
-        "set_postfix",
-        "set_postfix_str",
-    }
+    """
+    add_histogram add_histogram_raw add_scalar add_scalars log_metric log_metrics set_postfix
+    set_postfix_str
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Methods of experiment trackers and progress bars that turn what they are given into numbers or text."""
 
@@ -127,9 +86,9 @@ def is_fence(name: str) -> bool:
 def sync_method(node: ast.Call) -> str | None:
     """Which wait a call is, told by its name alone, if any."""
     function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    name = called_name(node)
     if is_fence(name):
-        return str(name)
+        return name
     if not isinstance(function, ast.Attribute):
         return None
     if function.attr in NAMED_READS and not node.args:

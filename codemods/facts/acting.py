@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
+from codemods.facts.imports import bound_name
+from codemods.facts.nodes import called, first_of
 from codemods.facts.origins import absolute
 from codemods.facts.quiet import calls_back, is_plain, makes
 
@@ -117,7 +119,7 @@ class Reader:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 self.steps.append(Loads(node.lineno, alias.name, maybe=maybe))
-                bound = alias.asname or alias.name.partition(".")[0]
+                bound = bound_name(alias)
                 self.origins[bound] = alias.name if alias.asname else bound
                 self.bound.add(bound)
             return
@@ -127,8 +129,8 @@ class Reader:
         names = tuple(alias.name for alias in node.names if alias.name != "*")
         self.steps.append(Loads(node.lineno, module, names, maybe))
         for alias in node.names:
-            self.origins[alias.asname or alias.name] = f"{module}.{alias.name}"
-            self.bound.add(alias.asname or alias.name)
+            self.origins[bound_name(alias)] = f"{module}.{alias.name}"
+            self.bound.add(bound_name(alias))
 
     def _class(self, node: ast.ClassDef, maybe: bool) -> None:
         self.classes[node.name] = node
@@ -163,7 +165,7 @@ class Reader:
         """Whether what a decorator is called with is all that matters of it."""
         if isinstance(node, ast.Attribute) and node.attr in _ACCESSORS:
             return isinstance(node.value, ast.Name)
-        return self._maker(node.func if isinstance(node, ast.Call) else node) and self._quiet(node)
+        return self._maker(called(node)) and self._quiet(node)
 
     def _quiet(self, value: ast.AST) -> bool:
         for node in ast.walk(value):
@@ -209,8 +211,7 @@ class Reader:
     def _record(self, node: ast.ClassDef) -> bool:
         """Whether making an object of a class only keeps what is given."""
         own = {inner.name for inner in node.body if isinstance(inner, _DEFINITIONS)}
-        kinds = [*node.decorator_list, *node.bases]
-        roots = [kind.func if isinstance(kind, ast.Call) else kind for kind in kinds]
+        roots = [called(kind) for kind in (*node.decorator_list, *node.bases)]
         names = {self.origins.get(root.id, "") for root in roots if isinstance(root, ast.Name)}
         made = names & {
             "dataclasses.dataclass",
@@ -229,8 +230,7 @@ class Reader:
             hooks = any(isinstance(n, _DEFINITIONS) and n.name == "__init_subclass__" for n in own.body)
             metas = [keyword.value for keyword in own.keywords if keyword.arg == "metaclass"]
             return not hooks and all(map(self.plain_base, [*own.bases, *metas]))
-        while isinstance(node, ast.Attribute):
-            node = node.value
+        node = first_of(node)
         if not isinstance(node, ast.Name):
             return False
         if node.id in self.origins:

@@ -1,12 +1,13 @@
-"""The annotation that a program already states for a captured variable; what annotations read."""
+"""What annotations read."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from codemods.facts.lifting import Analysis, Need
 from codemods.facts.names import dotted
+from codemods.facts.nodes import all_arguments
 from codemods.facts.scopes import Scope, ScopeTree
 
 _GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
@@ -56,35 +57,19 @@ class Reads:
         self.paths[path] = self.paths.get(path, False) or value
 
 
-def stated_annotation(analysis: Analysis, need: Need) -> ast.expr | None:
-    """The annotation of a capture that has one binding, or None.
+def stated_by(node: ast.AST) -> list[ast.expr]:
+    """The annotations of a function's parameters and result, or of an assignment; none of other nodes."""
+    found: list[ast.expr | None] = []
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        found = [*(argument.annotation for argument in all_arguments(node.args)), node.returns]
+    elif isinstance(node, ast.AnnAssign):
+        found = [node.annotation]
+    return [annotation for annotation in found if annotation is not None]
 
-    An optional type is left out: where the helper runs it may have been narrowed, and the wide type would be
-    wrong.
-    """
-    name, owner = need
-    tree = analysis.tree
-    if owner is tree.module or "annotations" not in tree.source.future_flags:
-        return None
-    binders = tree.binders.get((owner, name), [])
-    if len(binders) != 1:
-        return None
-    node = binders[0].node
-    if not isinstance(node, (ast.arg, ast.AnnAssign)) or node.annotation is None:
-        return None
-    arguments = getattr(owner.node, "args", None)
-    if isinstance(node, ast.arg) and arguments is not None and node in (arguments.vararg, arguments.kwarg):
-        return None
-    for part in ast.walk(node.annotation):
-        if isinstance(part, ast.Constant) and part.value is not Ellipsis:
-            return None
-        if isinstance(part, ast.BinOp) or (
-            isinstance(part, ast.Name) and part.id in ("Optional", "Union", "Any")
-        ):
-            return None
-        if isinstance(part, ast.Name) and tree.owner(owner, part.id) is not tree.module:
-            return None
-    return node.annotation
+
+def annotations_in(tree: ast.AST) -> list[ast.expr]:
+    """All annotations in a tree."""
+    return [annotation for node in ast.walk(tree) for annotation in stated_by(node)]
 
 
 def plain_names(annotation: ast.expr) -> list[str] | None:
@@ -105,7 +90,7 @@ def cannot_fail(annotation: ast.expr) -> bool:
     return False
 
 
-def annotation_names(annotations: list[ast.expr]) -> set[str]:
+def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
     """Names that annotations refer to, also from inside string annotations."""
     found: set[str] = set()
     for annotation in annotations:

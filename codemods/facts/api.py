@@ -116,7 +116,7 @@ def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment,
     """
     analysis = Analysis(parse_source(text, path))
     tree = analysis.tree
-    scopes = [s for s in tree.scopes() if s.kind == "function" and s.qualname == function]
+    scopes = tree.functions(function)
     if len(scopes) != 1:
         raise NotFollowed(f"{path}: there are {len(scopes)} functions {function}")
     scope = scopes[0]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import builtins
 import dis
 import types
-import warnings
 
 from codemods.facts.helpers import Helper
-from codemods.facts.source import Source
+from codemods.facts.nodes import first_line
+from codemods.facts.source import Source, nested_code
 
 _ENCODING = frozenset(["CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "RESUME", "RETURN_GENERATOR"])
 _LOADS = frozenset(["LOAD_CONST", "LOAD_DEREF", "LOAD_FAST", "LOAD_GLOBAL", "PUSH_NULL"])
@@ -32,7 +32,7 @@ def entry_reads(source: Source, helper: Helper) -> dict[str, bool]:
         for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
     ]
     first: dict[str, bool] = {}
-    later: set[str] = {name for inner in _nested(code) for name in inner.co_freevars}
+    later: set[str] = {name for inner in nested_code(code) for name in inner.co_freevars}
     at_entry, sure, made = True, True, False
     for item in dis.get_instructions(code):
         name = item.opname
@@ -57,18 +57,12 @@ def entry_reads(source: Source, helper: Helper) -> dict[str, bool]:
 
 def _code_of(source: Source, helper: Helper) -> types.CodeType | None:
     """The helper's code object, if name and line tell which it is."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        waiting = [compile(source.text, source.path, "exec", dont_inherit=True)]
-    line = min([helper.node.lineno, *(decorator.lineno for decorator in helper.node.decorator_list)])
+    waiting = [source.compiled()]
+    line = first_line(helper.node)
     found = []
     while waiting:
         code = waiting.pop()
-        waiting.extend(_nested(code))
+        waiting.extend(nested_code(code))
         if code.co_name == helper.node.name and code.co_firstlineno == line:
             found.append(code)
     return found[0] if len(found) == 1 else None
-
-
-def _nested(code: types.CodeType) -> list[types.CodeType]:
-    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
+from codemods.facts.imports import bound_name
 from codemods.facts.origins import absolute
 from codemods.facts.source import SourceError, read_source
 
@@ -66,11 +67,11 @@ class Exports:
                 case ast.MatchAs(name=str() as found) | ast.MatchStar(name=str() as found):
                     bound.add(found)
                 case ast.Import():
-                    bound.update(a.asname or a.name.partition(".")[0] for a in node.names)
+                    bound.update(bound_name(a) for a in node.names)
                 case ast.ImportFrom():
                     if any(a.name == "*" for a in node.names):
                         stars.append(absolute(node, package))
-                    bound.update(a.asname or a.name for a in node.names)
+                    bound.update(bound_name(a) for a in node.names)
                     # Loading a submodule makes it an attribute of its package.
                     bound.add(absolute(node, package).rpartition(".")[2])
         listed = self._listed(tree, package, len(lists), depth)
@@ -99,7 +100,7 @@ class Exports:
                 }
             elif isinstance(node, ast.ImportFrom):
                 base = absolute(node, package)
-                where |= {a.asname or a.name: f"{base}.{a.name}" if base else a.name for a in node.names}
+                where |= {bound_name(a): f"{base}.{a.name}" if base else a.name for a in node.names}
         for node in ast.walk(tree):
             value: ast.expr | None = None
             match node:

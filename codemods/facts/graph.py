@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
-from codemods.facts.nodes import children
+from codemods.facts.imports import bound_name
+from codemods.facts.nodes import all_arguments, children
 from codemods.facts.scopes import mangle
-from codemods.facts.walk import ComprehensionNode, all_arguments
+from codemods.facts.walk import ComprehensionNode
 
 
 class Graph(Builder):
@@ -198,14 +199,11 @@ class Graph(Builder):
 
     do_Global = do_Nonlocal = do_Pass
 
-    def do_Import(self, node: ast.Import) -> None:
+    def do_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
-            self._bind(alias.asname or alias.name.partition(".")[0], node.lineno)
+            self._bind(bound_name(alias), node.lineno)
 
-    def do_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            if alias.name != "*":
-                self._bind(alias.asname or alias.name, node.lineno)
+    do_ImportFrom = do_Import
 
     def do_Return(self, node: ast.Return) -> None:
         self.expression(node.value)

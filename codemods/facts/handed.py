@@ -82,8 +82,7 @@ def _is_told(tree: ScopeTree, node: ast.AST, depth: int = 0) -> bool:
     if not isinstance(node, ast.ClassDef) or depth > 5:
         return True
     for decorator in node.decorator_list:
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if dotted(tree, tree.module, function) != "dataclasses.dataclass":
+        if dotted(tree, tree.module, nodes.called(decorator)) != "dataclasses.dataclass":
             return True
     if node.keywords or any(getattr(s, "name", "") in ("__init_subclass__", "__new__") for s in node.body):
         return bool(node.keywords) or depth > 0

@@ -22,6 +22,11 @@ class Import:
         return self.alias or self.name or self.module.partition(".")[0]
 
 
+def bound_name(alias: ast.alias) -> str:
+    """The name that one alias of an import statement binds."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
 def imports_in(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
     """What a statement of a file in a package imports."""
     if isinstance(node, ast.Import):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from codemods.facts.acting import Acts, Reader, Step
 from codemods.facts.quiet import QUIET
+from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, decode_source
 
 # What torch loads by itself, in every version that is supported.
@@ -67,11 +68,9 @@ def found_below(bases: Sequence[Path], data: Callable[[Path], bytes | None]) -> 
     """Find modules in the first of some folders that has them; ``data`` gives a file's bytes."""
 
     def find(module: str) -> tuple[bytes, bool] | None:
-        for base in dict.fromkeys(bases):
-            place = base.joinpath(*module.split("."))
-            for path in (place / "__init__.py", place.with_suffix(".py")):
-                if (found := data(path)) is not None:
-                    return found, path.name == "__init__.py"
+        for path in module_files(module, dict.fromkeys(bases)):
+            if (found := data(path)) is not None:
+                return found, path.name == "__init__.py"
         return None
 
     return find

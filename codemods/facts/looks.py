@@ -88,7 +88,7 @@ def _variable_stays(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[st
     return all(
         use.call is None and stays(tree, use.node, use.scope, seen | {name})
         for use in tree.uses.get((owner, name), [])
-        if use.node in tree.parents
+        if use.written
     )
 
 

@@ -9,17 +9,14 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.facts import nodes
-from codemods.facts.flow import Flow
-from codemods.facts.graph import Graph
-from codemods.facts.helpers import own_nodes
 from codemods.facts.lifting import Analysis
 from codemods.facts.live import Live
-from codemods.facts.names import is_quiet
 from codemods.facts.scopes import Binder, Scope, Use, mangle
+from codemods.facts.source import blocks_of
 
 Region = Literal["setup", "loop", "tail"]
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
-_AROUND = (ast.With, ast.Try, ast.If)
+_AROUND = (ast.With, ast.Try, ast.TryStar, ast.If)
 
 
 class LoopError(Exception):
@@ -36,8 +33,7 @@ def loop_statement(
     Raises:
         LoopError: if there is none, or several and no ``at``.
     """
-    found = [s for s in node.body if any(isinstance(inner, _LOOPS) for inner in own_nodes([s]))]
-    found = [s for s in found if isinstance(s, (*_LOOPS, *_AROUND)) or type(s).__name__ == "TryStar"]
+    found = [s for s in node.body if isinstance(s, (*_LOOPS, *_AROUND)) and _has_loop(s)]
     direct = [s for s in found if isinstance(s, _LOOPS)]
     if not found:
         raise LoopError(f"{node.name} has no loop among its statements")
@@ -52,19 +48,13 @@ def loop_statement(
     return chosen[0]
 
 
-class _LoopGraph(Graph):
-    """Also marks the places before and after one statement."""
-
-    loop: ast.stmt
-    after: ast.stmt
-
-    def block(self, statements: list[ast.stmt]) -> None:  # type: ignore[override]
-        for statement in statements:
-            if statement is self.loop:
-                self._mark(self.loop)
-            super().block([statement])
-            if statement is self.loop:
-                self._mark(self.after)
+def _has_loop(statement: ast.AST) -> bool:
+    """Whether a statement is a loop or holds one that runs in its frame."""
+    if isinstance(statement, _LOOPS):
+        return True
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    blocks = [] if isinstance(statement, functions) else blocks_of(statement)
+    return any(_has_loop(inner) for block in blocks for inner in block)
 
 
 @dataclass(frozen=True)
@@ -183,32 +173,26 @@ class LoopFlow:
         Raises:
             NotUnderstood: if it holds a statement whose flow is not known.
         """
-        tree = parts.analysis.tree
-        owned = frozenset(n for owner, n in (*tree.uses, *tree.binders) if owner is parts.scope)
-        graph = _LoopGraph(tree, parts.scope, owned, lambda node, scope: is_quiet(tree, scope, node))
-        graph.loop, graph.after = parts.loop, ast.Pass()
-        graph.build()
         self.parts = parts
-        self._before, self._after = parts.loop, graph.after
-        self._flow = Flow(graph)
-        self._graph = graph
-        self._lives = Live(graph, parts.scope.private)
+        self._flow = parts.analysis.flow(parts.scope)
+        self._lives = Live(self._flow.graph, parts.scope.private)
 
     def bound_before(self, name: str) -> bool:
         """Whether the variable is surely bound where the loop begins."""
-        return name in self._graph.names and self._flow.bound_at(self._before, name)
+        return name in self._flow.graph.names and self._flow.bound_at(self.parts.loop, name)
 
     def bound_after(self, name: str) -> bool:
-        """Whether the variable is surely bound where the tail begins."""
-        return self._flow.bound_at(self._after, name)
+        """Whether the variable is surely bound where the tail, of which there is some, begins."""
+        return self._flow.bound_at(self.parts.tail[0], name)
 
     def read_in_loop(self, name: str) -> bool:
         """Whether the value that a variable has before the loop may be read, in the loop or after it."""
-        return self._anyhow(name, "loop") or self._anyhow(name, "tail") or self._live(name, self._before)
+        anyhow = self._anyhow(name, "loop") or self._anyhow(name, "tail")
+        return anyhow or self._lives.live(name, self.parts.loop)
 
     def read_in_tail(self, name: str) -> bool:
         """Whether the value that a variable has after the loop may be read."""
-        return self._anyhow(name, "tail") or self._live(name, self._after)
+        return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.parts.tail[:1])
 
     def _anyhow(self, name: str, region: Region) -> bool:
         """Whether a part reads a variable in ways that the graph has no place for."""
@@ -220,36 +204,19 @@ class LoopFlow:
     @cached_property
     def _read_by_stores(self) -> dict[Region, frozenset[str]]:
         """Names that augmented assignments and deletions of each part read."""
-        regions: tuple[Region, ...] = ("loop", "tail")
+        parts: dict[Region, list[ast.stmt]] = {"loop": [self.parts.loop], "tail": self.parts.tail}
         return {
-            region: frozenset(
-                node.id
-                for augmented, node in _stores(self._statements(region))
-                if isinstance(node, ast.Name) and _reads_too(node, augmented)
-            )
-            for region in regions
+            region: frozenset(name for each in statements for name in _read_by_stores(each))
+            for region, statements in parts.items()
         }
 
-    def _statements(self, region: Region) -> list[ast.stmt]:
-        return [self.parts.loop] if region == "loop" else self.parts.tail
 
-    def _live(self, name: str, marker: ast.stmt) -> bool:
-        """Whether a path from a marker leads to a read of the name before it is bound again."""
-        return self._lives.live(name, marker)
-
-
-def _stores(statements: list[ast.stmt]) -> Iterator[tuple[bool, ast.AST]]:
-    """Nodes of some statements, and whether each is the target of an augmented assignment."""
-    for statement in statements:
-        for node in nodes.walk(statement):
-            if isinstance(node, ast.AugAssign):
-                yield True, node.target
-            else:
-                yield False, node
-
-
-def _reads_too(node: ast.Name, augmented: bool) -> bool:
-    return augmented or isinstance(node.ctx, ast.Del)
+def _read_by_stores(statement: ast.stmt) -> Iterator[str]:
+    """Names in a statement that augmented assignments and deletions read."""
+    for node in nodes.walk(statement):
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name)) | ast.Name(id=name, ctx=ast.Del()):
+                yield name
 
 
 def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:

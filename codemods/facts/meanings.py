@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from codemods.facts.names import dotted
+from codemods.facts.nodes import called, first_of
+from codemods.facts.repository import folder_package
 from codemods.facts.scopes import Scope, ScopeTree
 
 # Classes that an import of their first part alone makes available, in every release that counts.
@@ -127,9 +129,7 @@ class Meanings:
 
     def _attribute(self, node: ast.Attribute, worst: object, depth: int) -> object:
         path = dotted(self.tree, self.scope, node)
-        first: ast.expr = node
-        while isinstance(first, ast.Attribute):
-            first = first.value
+        first = first_of(node)
         if isinstance(first, ast.Name) and path is not None:
             self._name(first, worst, depth)
             module, _, name = path.rpartition(".")
@@ -184,8 +184,7 @@ class Meanings:
         if node.keywords or depth > 5:
             return False
         for decorator in node.decorator_list:
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if dotted(self.tree, self.tree.module, function) != "dataclasses.dataclass":
+            if dotted(self.tree, self.tree.module, called(decorator)) != "dataclasses.dataclass":
                 return False
         for base in node.bases:
             base = base.value if isinstance(base, ast.Subscript) else base
@@ -201,17 +200,10 @@ class Meanings:
 
     def _known(self, path: str) -> bool:
         """Whether a path is of a known class, seen from outside the package that makes it."""
-        return path in KNOWN_CLASSES and path.partition(".")[0] != self._package()
-
-    def _package(self) -> str:
-        return self.tree.once("package around", lambda: package_around(Path(self.tree.source.path)))
+        return path in KNOWN_CLASSES and path.partition(".")[0] != own_package(self.tree)
 
 
-def package_around(path: Path) -> str:
-    """The name of the outermost package that a file lies in; empty if it lies in none."""
-    found = ""
-    for folder in path.absolute().parents:
-        if not (folder / "__init__.py").exists():
-            break
-        found = folder.name
-    return found
+def own_package(tree: ScopeTree) -> str:
+    """The outermost package that a file lies in; empty if it lies in none."""
+    path = Path(tree.source.path)
+    return tree.once("package around", lambda: folder_package(path.absolute()).partition(".")[0])

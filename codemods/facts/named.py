@@ -12,6 +12,7 @@ from typing import Literal
 
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper
+from codemods.facts.nodes import called_name
 from codemods.facts.scopes import Scope, ScopeTree
 
 Made = Literal["class", "function", "generator", "called class"]
@@ -59,7 +60,7 @@ def _made(tree: ScopeTree, helper: Helper) -> Iterator[Made]:
 
 
 def _makes_class(node: ast.Call) -> bool:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called_name(node)
     return name in _MAKERS and not (name == "type" and len(node.args) == 1 and not node.keywords)
 
 
@@ -82,7 +83,7 @@ def _yields(tree: ScopeTree, scope: Scope) -> bool:
 
 def _all_used_up(tree: ScopeTree, owner: Scope, name: str) -> bool:
     return all(
-        use.call is not None and use.call in tree.parents and is_used_up(tree, use.call, use.scope)
+        use.call is not None and is_used_up(tree, use.call, use.scope)
         for use in tree.uses.get((owner, name), ())
     )
 
@@ -184,7 +185,7 @@ def _is_class(tree: ScopeTree, node: ast.expr) -> bool:
         shadowed = "type" in tree.bound_names or bool(tree.star_imports)
         return plain and not node.keywords and not shadowed
     if isinstance(node, ast.Name) and isinstance(tree.parents[node], ast.Attribute):
-        scope = _frame_of(tree, node)
+        scope = tree.scope_of(node)
         function = scope.node
         if not isinstance(function, ast.FunctionDef) or scope.parent is None or scope.parent.kind != "class":
             return False
@@ -201,13 +202,3 @@ def _is_class(tree: ScopeTree, node: ast.expr) -> bool:
             and own == [first[0]]
         )
     return False
-
-
-def _frame_of(tree: ScopeTree, node: ast.AST) -> Scope:
-    """The function, or what else has a scope, directly around a node."""
-    around = tree.parents.get(node)
-    while around is not None:
-        if around in tree.by_node:
-            return tree.by_node[around]
-        around = tree.parents.get(around)
-    return tree.module

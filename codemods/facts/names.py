@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from codemods.facts.imports import bound_name
 from codemods.facts.scopes import Scope, ScopeTree
 
 # Context managers that never swallow what their block raises.
@@ -48,7 +49,7 @@ def imported_path(node: ast.AST, name: str) -> str | None:
                 return name
     if isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            if (alias.asname or alias.name) == name:
+            if bound_name(alias) == name:
                 return "." * node.level + ".".join(part for part in (node.module, alias.name) if part)
     return None
 

@@ -12,21 +12,9 @@ from codemods.facts.surroundings import head_of
 
 # Builtins that take elements, here names of modules; and those that look at a value, not into it.
 _ELEMENTS = frozenset(
-    [
-        "all",
-        "any",
-        "bool",
-        "enumerate",
-        "frozenset",
-        "iter",
-        "len",
-        "list",
-        "max",
-        "min",
-        "set",
-        "sorted",
-        "tuple",
-    ]
+    """
+    all any bool enumerate frozenset iter len list max min set sorted tuple
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 _GLANCES = frozenset(["bool", "callable", "hash", "id", "isinstance", "print", "repr", "str", "type"])
 _WRITES = frozenset(["__contains__", "__delitem__", "__setitem__", "clear", "keys", "update"])
@@ -188,7 +176,7 @@ def _variable_only_asked(tree: ScopeTree, target: ast.Name, seen: frozenset[ast.
     if owner is None or owner.kind not in ("function", "comprehension"):
         return False
     uses = tree.uses.get((owner, target.id), [])
-    return all(use.node in tree.parents and _only_asked(tree, use.node, seen) for use in uses)
+    return all(use.written and _only_asked(tree, use.node, seen) for use in uses)
 
 
 def _scope_binding(tree: ScopeTree, target: ast.Name) -> Scope | None:

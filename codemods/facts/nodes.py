@@ -29,3 +29,40 @@ def walk(node: ast.AST) -> list[ast.AST]:
     for each in found:
         found += children(each)
     return found
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of the name of what is called; empty where that has none."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def called(node: ast.expr) -> ast.expr:
+    """What a decorator, or a base, is made of: what is called, where it is a call."""
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def first_of(node: ast.expr) -> ast.expr:
+    """What a chain of attributes begins with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def first_line(node: ast.stmt) -> int:
+    """The line on which a statement begins, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
+    """Parameters in the order in which the compiler visits their annotations."""
+    found = [*arguments.posonlyargs, *arguments.args]
+    if arguments.vararg is not None:
+        found.append(arguments.vararg)
+    found.extend(arguments.kwonlyargs)
+    if arguments.kwarg is not None:
+        found.append(arguments.kwarg)
+    return found

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from codemods.facts.imports import imported_module
-from codemods.facts.nodes import children
+from codemods.facts.imports import bound_name, imported_module
+from codemods.facts.nodes import all_arguments, children
 from codemods.facts.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -79,25 +79,20 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
             inner = Names(node, scope, qualname)
             if not isinstance(node, ast.ClassDef):
-                inner.others |= _arguments(node.args)
+                inner.others.update(argument.arg for argument in all_arguments(node.args))
             scopes.append(inner)
             outside = Names(node, scope, qualname)
             body = set(map(id, node.body))
             stack += [(child, *((inner, True) if id(child) in body else (outside, False))) for child in below]
         elif isinstance(node, ast.Lambda):
-            inner = Names(node, scope, scope.function, others=_arguments(node.args))
+            given = {argument.arg for argument in all_arguments(node.args)}
+            inner = Names(node, scope, scope.function, others=given)
             stack += [(child, inner, False) for child in below]
         else:
             stack += [(child, scope, binds) for child in below]
     for scope in scopes:
         scope.others.update(name for name, values in scope.values.items() if len(values) != 1)
     return found
-
-
-def _arguments(arguments: ast.arguments) -> set[str]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    return {argument.arg for argument in every}
 
 
 def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> None:
@@ -111,7 +106,7 @@ def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> 
             if alias.name == "*":
                 names.stars.append(module)
             else:
-                names.imports[alias.asname or alias.name] = f"{module}.{alias.name}"
+                names.imports[bound_name(alias)] = f"{module}.{alias.name}"
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         assigned.add(node.targets[0])
         names.values.setdefault(node.targets[0].id, []).append(node.value)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, walk
 from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
 from codemods.facts.seams import ANY_NAME, Replacing
@@ -106,9 +107,7 @@ def _by_itself(tree: ast.Module, package: str, names: Collection[str]) -> Iterat
                 if _may_be_module(node.value, scope):
                     yield node.lineno, f"replaces {name}"
             case ast.Call(args=[given, ast.Constant(value=str() as name), *_]) if name in names:
-                function = node.func.attr if isinstance(node.func, ast.Attribute) else node.func
-                function = function.id if isinstance(function, ast.Name) else function
-                if function in _SETTERS and _may_be_module(given, scope):
+                if called_name(node) in _SETTERS and _may_be_module(given, scope):
                     yield node.lineno, f"replaces {name}"
 
 

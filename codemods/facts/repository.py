@@ -73,6 +73,36 @@ def _packages_around(path: Path) -> list[Path]:
     return folders
 
 
+def import_base(path: Path) -> Path:
+    """The folder above the outermost package around a file."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def dotted_name(path: Path, base: Path) -> str:
+    """A file's or folder's dotted name below a base."""
+    relative = path.relative_to(base)
+    parts = list(relative.with_suffix("").parts if relative.suffix == ".py" else relative.parts)
+    if parts and parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts)
+
+
+def folder_package(path: Path) -> str:
+    """The package whose folder a file lies in, from the outermost one on; empty if it lies in none."""
+    return dotted_name(path.parent, import_base(path))
+
+
+def module_files(module: str, folders: Iterable[Path]) -> Iterator[Path]:
+    """Where a module may be below some folders, in the order in which it is looked for."""
+    for folder in folders:
+        place = folder.joinpath(*module.split("."))
+        yield place / "__init__.py"
+        yield place.with_suffix(".py")
+
+
 def package_of(path: Path, module: str) -> str:
     """The package against which a file's relative imports are resolved."""
     return module if path.name == "__init__.py" else module.rpartition(".")[0]

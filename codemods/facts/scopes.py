@@ -82,13 +82,14 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class Use:
-    """One occurrence of a name."""
+    """One occurrence of a name; one that is not ``written`` is an augmented assignment's own look at it."""
 
     node: ast.Name
     scope: Scope
     call: ast.Call | None = None
     attribute: str | None = None
     in_text: bool = False
+    written: bool = True
 
     @property
     def position(self) -> tuple[int, int]:
@@ -183,6 +184,17 @@ class ScopeTree:
             for child in below:
                 found[child] = node
         return found
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The innermost scope around a node; one a little further out where it makes no difference."""
+        around = self.parents.get(node)
+        while around is not None and around not in self.by_node:
+            around = self.parents.get(around)
+        return self.module if around is None else self.by_node[around]
+
+    def functions(self, qualname: str) -> list[Scope]:
+        """The functions of a qualified name, in the order of the text."""
+        return [scope for scope in self.scopes() if scope.kind == "function" and scope.qualname == qualname]
 
     def scopes(self) -> Iterator[Scope]:
         """All scopes, outer before inner, in the order of the text."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, strings, walk
 from codemods.facts.repository import (
     ModuleName,
@@ -24,19 +25,10 @@ ANY_NAME = "*"
 
 _SETTERS = {"setattr": 1, "delattr": 1, "setitem": 1, "delitem": 1, "spy": 1, "stub": 1}
 _READERS = frozenset(
-    (
-        *(
-            "getattr",
-            "hasattr",
-            "import_module",
-            "importorskip",
-            "find_spec",
-            "reload",
-            "getLogger",
-            "get_logger",
-        ),
-        *("dict", "print", "raises", "match", "fullmatch", "search", "startswith", "endswith", "format"),
-    )
+    """
+    getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
+    fullmatch search startswith endswith format
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 """Calls that take a module or a dotted name and replace nothing."""
 
@@ -143,7 +135,7 @@ def _how(node: ast.Attribute | ast.Subscript) -> str:
 
 def _is_reader(node: ast.Call, patcher: str | None) -> bool:
     """Whether a call is one of those that take a module and assign nothing that its text does not name."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called_name(node)
     known = name in _READERS or name in _SETTERS or name in ("dir", "vars", "isinstance", "getmembers")
     return known or patcher is not None
 
@@ -190,7 +182,7 @@ def _namespace(node: ast.expr, scope: Names) -> str | None:
 def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator[tuple[str, str]]:
     """The dotted names that a call replaces, and the way in which it does."""
     function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    name = called_name(node)
     if patcher is not None:
         yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
     elif name == "dict" and isinstance(function, ast.Attribute) and node.args:

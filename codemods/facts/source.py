@@ -11,6 +11,7 @@ import re
 import symtable
 import sys
 import tokenize
+import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,16 +80,16 @@ class Source:
             except SyntaxError as error:
                 raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
 
-    def must_compile(self) -> None:
-        """Ask the compiler, which finds more than the parser.
+    def compiled(self) -> types.CodeType:
+        """The file's code.
 
         Raises:
-            SourceError: if it does.
+            SourceError: if the compiler finds what the parser does not.
         """
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compile(self.text, self.path, "exec", dont_inherit=True)
+                return compile(self.text, self.path, "exec", dont_inherit=True)
         except SyntaxError as error:
             raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
 
@@ -134,6 +135,11 @@ class Source:
     def encode(self, text: str) -> bytes:
         """A text in this file's encoding, with its byte order mark if it has one."""
         return (_BOM if self.bom else b"") + text.encode(self.encoding)
+
+
+def nested_code(code: types.CodeType) -> list[types.CodeType]:
+    """Code objects among a code object's constants."""
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def split_lines(text: str) -> list[str]:
@@ -228,6 +234,17 @@ def shared_source(data: bytes, name: str) -> Source:
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
     """The blocks of a statement, handler or case; a statement's handlers or cases count as one."""
     return [getattr(node, field) for field in _BLOCKS.get(type(node), ())]
+
+
+def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
+    """The blocks of statements in a statement, those of handlers and cases too."""
+    found = []
+    for block in blocks_of(statement):
+        if block and isinstance(block[0], (ast.ExceptHandler, ast.match_case)):
+            found += [inner for holder in block for inner in blocks_of(holder)]
+        else:
+            found.append(block)
+    return found
 
 
 def statements_in(tree: ast.AST) -> Iterator[ast.AST]:

@@ -16,9 +16,11 @@ from typing import TypeVar, cast
 
 from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.imports import imports_in
 from codemods.facts.mentions import words_in
+from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
-from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
+from codemods.facts.repository import ModuleName, import_base, module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, shared_source, statements_in
 
 T = TypeVar("T")
@@ -27,23 +29,10 @@ _LISTS = frozenset(["dir", "vars"])
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 _TEXTS = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 # What is handed to these is named there, and goes no further.
-_KEPT = frozenset(
-    [
-        *(
-            "dir",
-            "delattr",
-            "getattr",
-            "hasattr",
-            "id",
-            "isinstance",
-            "multiple",
-            "object",
-            "print",
-            "reload",
-        ),
-        *("setattr", "spy", "stub", "vars"),
-        *_TEXTS,
-    ]
+_KEPT = _TEXTS | frozenset(
+    """
+    delattr dir getattr hasattr id isinstance multiple object print reload setattr spy stub vars
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
 )
 _RUNS = frozenset(["compile", "exec"])
 # Of other nodes nothing is told.
@@ -54,6 +43,10 @@ _TOLD = frozenset(
         *(ast.Attribute, ast.Call, ast.Compare, ast.Constant, ast.Delete, ast.ImportFrom, ast.Subscript),
         *(ast.comprehension, ast.keyword),
     ]
+)
+# By these, or by an import of itself, a file gets at its own namespace or text.
+_ITSELF = re.compile(
+    r"__(dict|file|globals|import|main)__|import_module|importorskip|modules|reload|run_module"
 )
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
@@ -104,7 +97,7 @@ class Surroundings:
         self.files = files
         self.module = module_name(path, root)
         self._checked = installs_checker(source.text.encode("utf-8", "replace"))
-        self._exports = Exports([root, root / "src", *_bases(path)])
+        self._exports = Exports([root, root / "src", import_base(path)])
         self._known: dict[object, object] = {}
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -114,7 +107,7 @@ class Surroundings:
         return cast("T", self._known[key])
 
     @cached_property
-    def _seen(self) -> list[_Seen]:
+    def _others(self) -> list[_Seen]:
         tail = self.module.name.rpartition(".")[2].encode()
         inside = self.path.parent if self.path.name == "__init__.py" else None
         found = []
@@ -132,11 +125,35 @@ class Surroundings:
                     found.append(_Seen(shown, words=words, texts=words, imports_any=True))
                     continue
                 found.append(_look_at(tree, path, self.root, self.module, shown, self.path.name))
-        own = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
-        found.append(
-            _look_at(self.source.tree, self.path, self.root, own, self.source.path, self.path.name, own=True)
-        )
         return found
+
+    @cached_property
+    def _own(self) -> _Seen:
+        names = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
+        source = self.source
+        return _look_at(source.tree, self.path, self.root, names, source.path, self.path.name, own=True)
+
+    @property
+    def _seen(self) -> list[_Seen]:
+        return [*self._others, self._own]
+
+    @cached_property
+    def _looking(self) -> list[_Seen]:
+        """The files that may see every name of the module."""
+        return [*self._others, *([self._own] if self._may_look_at_itself() else [])]
+
+    def _may_look_at_itself(self) -> bool:
+        """Whether the file may look at its own namespace or text: a search for words takes less time."""
+        if _ITSELF.search(self.source.text) is not None:
+            return True
+        package = package_of(self.path, self.module.name)
+        for node in statements_in(self.source.tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for made in imports_in(node, package):
+                    path = made.module if made.name in (None, "*") else f"{made.module}.{made.name}"
+                    if any(_on_one_way(path.lstrip("."), spelled) for spelled in self.module.spellings):
+                        return True
+        return False
 
     @cached_property
     def _submodules(self) -> frozenset[str]:
@@ -184,11 +201,11 @@ class Surroundings:
 
     def look(self) -> Look | None:
         """A place that sees every name of the module."""
-        return next((look for seen in self._seen for look in seen.looks), None)
+        return next((look for seen in self._looking for look in seen.looks), None)
 
     def asks_names(self) -> Look | None:
         """A place of another file that asks what the module made for its qualified name or module."""
-        return next((look for seen in self._seen for look in seen.asks), None)
+        return next((look for seen in self._others for look in seen.asks), None)
 
     @property
     def reloaded(self) -> bool:
@@ -200,7 +217,7 @@ class Surroundings:
         """Whether the project may evaluate the annotations of all its functions when it runs: some file, or
         its settings, names what of `beartype`, `jaxtyping` or `typeguard` does that.
         """
-        _ = self._seen
+        _ = self._others
         return self._checked or settings_install_checker(self.root)
 
     def late_star(self, line: int) -> int | None:
@@ -231,12 +248,9 @@ class Surroundings:
         return found
 
 
-def _bases(path: Path) -> Iterator[Path]:
-    """The folders above the packages around a file."""
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    yield folder
+def _on_one_way(path: str, module: str) -> bool:
+    """Whether a dotted path leads to a module, to a package around it, or to something in it."""
+    return not path or f"{path}.".startswith(f"{module}.") or f"{module}.".startswith(f"{path}.")
 
 
 def _look_at(
@@ -277,9 +291,9 @@ def _look_at(
                 elif base is None and near:
                     seen.names.add(node.attr)
             case ast.Subscript(slice=ast.Constant()):
-                harmless.update(_spaces(node.value))
+                harmless.add(node.value)
             case ast.Compare(left=ast.Constant(), comparators=[space]):
-                harmless.update(_spaces(space))
+                harmless.add(space)
             case ast.comprehension():
                 harmless.update(_walked(node, seen))
             case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
@@ -332,16 +346,13 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
             if node.value is not None:
                 yield node.value
         case ast.Call(args=[first, *_]):
-            function = node.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if name in _KEPT:
+            if called_name(node) in _KEPT:
                 yield first
 
 
 def _imports_any(node: ast.Call) -> bool:
     """Whether a call imports a module that only a run tells."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("__import__", "import_module") and not (
+    return called_name(node) in ("__import__", "import_module") and not (
         node.args and isinstance(node.args[0], ast.Constant)
     )
 
@@ -370,7 +381,7 @@ def _drops(node: ast.Call, scope: Names, module: ModuleName) -> bool:
 
 def _asks_itself(node: ast.Call) -> bool:
     """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called_name(node)
     first = node.args[0] if node.args else None
     if isinstance(first, ast.Name):
         if first.id == "__name__":
@@ -383,11 +394,6 @@ def _asks_itself(node: ast.Call) -> bool:
             isinstance(argument, ast.Name) and argument.id == "__file__" for argument in made.args
         )
     return False
-
-
-def _spaces(node: ast.expr) -> Iterator[ast.AST]:
-    """A namespace that is only asked for one name: ``m.__dict__[...]``, ``vars(m)[...]``."""
-    yield node
 
 
 def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
@@ -448,7 +454,7 @@ def _call(
     node: ast.Call, scope: Names, module: ModuleName, shown: str, seen: _Seen, harmless: set[ast.AST]
 ) -> bool:
     """What a call does with the module; whether it hands it to something."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called_name(node)
     given = [resolve(argument, scope) for argument in node.args]
     whole = [path is not None and module.within(path) == "" for path in given]
     if name in _LISTS and whole[:1] == [True]:

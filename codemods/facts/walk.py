@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from codemods.facts.nodes import children
+from codemods.facts.imports import bound_name
+from codemods.facts.nodes import all_arguments, children
 from codemods.facts.scopes import (
     Binder,
     FunctionNode,
@@ -88,10 +89,12 @@ class Walk:
                 Binder(node, self.scope, node.lineno)
             )
 
-    def use(self, node: ast.Name, call: ast.Call | None, attribute: str | None = None) -> None:
+    def use(
+        self, node: ast.Name, call: ast.Call | None, attribute: str | None = None, *, written: bool = True
+    ) -> None:
         """Record a load of a name, and the call of which it is the callee, or the attribute taken from it."""
         owner = self.tree.owner(self.scope, node.id)
-        use = Use(node, self.scope, call, attribute, self.in_text)
+        use = Use(node, self.scope, call, attribute, self.in_text, written)
         self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
         if self.lazy and owner.kind != "module":
             self.tree.lazy.append(use)
@@ -155,7 +158,7 @@ class Walk:
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-            self.use(load, None)
+            self.use(load, None, written=False)
         self.children(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -179,16 +182,14 @@ class Walk:
             if isinstance(part, ast.Name):
                 self.tree.annotated.append(Use(part, self.scope))
 
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self.bind(alias.asname or alias.name.partition(".")[0], node, node.lineno)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
                 self.tree.star_imports.append(node.lineno)
             else:
-                self.bind(alias.asname or alias.name, node, node.lineno)
+                self.bind(bound_name(alias), node, node.lineno)
+
+    visit_ImportFrom = visit_Import
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
@@ -337,14 +338,3 @@ class Walk:
         for element in elements:
             self.visit(element)
         self.scope = outer
-
-
-def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
-    """Parameters in the order in which the compiler visits their annotations."""
-    found = [*arguments.posonlyargs, *arguments.args]
-    if arguments.vararg is not None:
-        found.append(arguments.vararg)
-    found.extend(arguments.kwonlyargs)
-    if arguments.kwarg is not None:
-        found.append(arguments.kwarg)
-    return found

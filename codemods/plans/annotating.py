@@ -10,28 +10,27 @@ from codemods.decide.annotate.project import Module, Project
 from codemods.decide.annotate.stated import Stated
 from codemods.facts.lifting import Analysis
 from codemods.facts.loading import found_below
-from codemods.facts.surroundings import Surroundings
-from codemods.plans.modules import Layout, dotted_name, import_base
+from codemods.facts.repository import dotted_name, import_base
+from codemods.plans.modules import Layout
 from codemods.plans.overlay import Overlay
+from codemods.plans.request import Request
 
 
-def annotations_of(
-    analysis: Analysis, layout: Layout, overlay: Overlay, style: Style, around: Surroundings | None
-) -> Annotations:
+def annotations_of(analysis: Analysis, layout: Layout, request: Request) -> Annotations:
     """What is known of the captures of a file, with the project's other files as plans made them so far.
 
     None gets an annotation where the project checks annotations when it runs.
     """
-    if style != "none" and around is not None and around.checks_annotations:
+    style = request.annotations
+    if style != "none" and request.surroundings.checks_annotations:
         style = "none"
-    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, layout, overlay, style))
+    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, layout, request.overlay, style))
 
 
 def _made(analysis: Analysis, layout: Layout, overlay: Overlay, style: Style) -> Annotations:
     names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    bases = (layout.base, layout.root, layout.root / "src")
-    project = Project(found_below(bases, overlay.found), own, names[1:])
+    project = Project(found_below(layout.folders, overlay.found), own, names[1:])
     return Annotations(analysis, Stated(project), style)
 
 

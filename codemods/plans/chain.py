@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from codemods.plans.model import Plan, PlanError, line_of, load_plan
 
 
-def plans_before(path: Path) -> list[tuple[Path, Plan]]:
+class Loaded(NamedTuple):
+    """A plan, its file, and the file's text, for the lines of messages."""
+
+    path: Path
+    plan: Plan
+    text: str
+
+    def place(self, key: str, index: int = 0) -> str:
+        """Where a key or a quoted name stands, from the ``index``-th table of moves on."""
+        return f"{self.path}:{line_of(self.text, key, index)}"
+
+
+def plans_before(path: Path) -> list[Loaded]:
     """A plan after all those that it builds on, each once.
 
     Raises:
         PlanError: if a plan can't be used or comes after itself.
     """
-    found: dict[Path, tuple[Path, Plan]] = {}
+    found: dict[Path, Loaded] = {}
 
     def visit(path: Path, around: tuple[Path, ...]) -> None:
-        plan, text = load_plan(path, str(path))
-        for name in plan.after:
+        loaded = Loaded(path, *load_plan(path, str(path)))
+        for name in loaded.plan.after:
             before = path.parent / name
             if before.resolve() in (*around, path.resolve()):
-                raise PlanError(f"{path}:{line_of(text, name)}: {name} comes after this plan itself")
+                raise PlanError(f"{loaded.place(name)}: {name} comes after this plan itself")
             visit(before, (*around, path.resolve()))
-        found.setdefault(path.resolve(), (path, plan))
+        found.setdefault(path.resolve(), loaded)
 
     visit(path, ())
     return list(found.values())

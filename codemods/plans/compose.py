@@ -12,7 +12,7 @@ from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.classes import find_imports
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusal, refuse
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
@@ -20,44 +20,13 @@ from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.annotating import annotations_of
 from codemods.plans.modules import Layout
-from codemods.plans.targets import Request, TargetError, build_targets, source_imports
+from codemods.plans.request import Request
+from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
 from codemods.prove.lift import prove_all
 from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.lift import Lift
 from codemods.rewrite.program import TextNotPreserved
-
-rule(
-    "not-proven",
-    "The lifted text does not compile to the same instructions; nothing of it was written. This is a "
-    "fault of the tool, "
-    "found in time: please report it.",
-    "lift this helper by hand",
-    refused="",
-    lifted="",
-)
-rule(
-    "text-not-preserved",
-    "The text around the helper holds something that would not be written back as it is (a form feed in an "
-    "indentation, a line that is only a backslash); nothing of it was written.",
-    "format the function, or take out the odd blanks",
-    refused="""
-def outer(n):
-    def h(x):
-        return x + n
-    first = h(1)
-\\
-    return first
-""",
-    lifted="""
-def outer(n):
-    def h(x):
-        return x + n
-    first = h(1)
-
-    return first
-""",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +41,11 @@ class Composed:
 def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
     refused: dict[Helper, Refusal] = {}
-    if request.surroundings is not None:
-        for helper in request.wanted:
-            refusal = seen_from_outside(
-                request.surroundings, analysis.tree, helper, moves=helper in request.targets
-            )
-            if refusal is not None:
-                refused[helper] = refusal
+    for helper in request.wanted:
+        moves = helper in request.targets
+        refusal = seen_from_outside(request.surroundings, analysis.tree, helper, moves=moves)
+        if refusal is not None:
+            refused[helper] = refusal
     while True:
         known = globals_of(analysis)
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
@@ -126,7 +93,7 @@ def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: De
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
-    annotations = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
+    annotations = annotations_of(analysis, layout, request)
     stated, missing = _stated(analysis, annotations, decision, {n.definition for n in names.values()})
     lift = Lift(decision, names, annotate=lambda helper, need: stated.get((helper, need)))
     lift.before_roots()
@@ -211,6 +178,3 @@ def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
     return Composed(decision, files, {h: t.path for t in targets for h in t.helpers})
-
-
-__all__ = ["Composed", "Request", "TargetError", "compose"]

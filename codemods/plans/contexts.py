@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from codemods.decide.classes import find_imports
-from codemods.decide.context import Context, ContextNames, collect, late
+from codemods.decide.classes import class_names, find_imports
+from codemods.decide.context import Context, collect, late
 from codemods.decide.decision import decide
-from codemods.decide.naming import fresh_name
 from codemods.decide.refusals import Refusal
 from codemods.decide.rules.frames import looked_at
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
 from codemods.plans.annotating import annotations_of
 from codemods.plans.modules import Layout
-from codemods.plans.prepared import Explain, Found, Lift, Outcome, Prepared, lift_rewritten, prepare
-from codemods.plans.targets import Request
+from codemods.plans.prepared import Found, Lift, Outcome, Rewritten, lift_rewritten, prepare
+from codemods.plans.request import Request
 from codemods.prove.context import prove_contexts
 from codemods.rewrite.context import collect_captures
 
@@ -36,32 +35,20 @@ def with_contexts(
         # An object that holds another helper uses it as a value; that is not why it is refused.
         return Found(contexts, unfit, plain.refused)
 
-    def rewrite(contexts: Sequence[Context]) -> tuple[Prepared, Explain]:
-        prepared, variables = _rewritten(analysis, layout, request, contexts)
-
-        def explain(helper: Helper, refusal: Refusal) -> Refusal:
-            of_context = any(refusal.reason.startswith(f"{variable} ") for variable in variables)
-            return late(helper, refusal) if of_context else refusal
-
-        return prepared, explain
-
-    return lift_rewritten(analysis, request, lift, find, rewrite)
+    return lift_rewritten(
+        analysis, request, lift, find, lambda contexts: _rewritten(analysis, layout, request, contexts)
+    )
 
 
 def _rewritten(
     analysis: Analysis, layout: Layout, request: Request, contexts: Sequence[Context]
-) -> tuple[Prepared, list[str]]:
-    """The file with contexts in it, proven; the names of their variables."""
+) -> Rewritten:
+    """The file with contexts in it, proven."""
     taken: set[str] = set()
-    named = []
-    for context in contexts:
-        stem = context.outer.name.strip("_")
-        title = "".join(part.capitalize() for part in stem.split("_"))
-        variable = fresh_name(analysis, ["context", f"{stem}_context"], taken)
-        named.append((context, ContextNames(fresh_name(analysis, [f"_{title}Context"], taken), variable)))
+    named = [(c, class_names(analysis, c.outer, "Context", ["context"], taken)) for c in contexts]
     roots = [context.helpers[0].root.node for context in contexts]
     imported = find_imports(analysis, roots, ["dataclasses.dataclass", "typing.Any"], taken)
-    known = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
+    known = annotations_of(analysis, layout, request)
     fields = {name for context in contexts for name, _ in context.fields}
 
     def annotate(need: Need, at: ast.AST) -> ast.expr | None:
@@ -69,4 +56,9 @@ def _rewritten(
 
     prepared = prepare(collect_captures(analysis, named, imported, annotate), analysis.helpers)
     prove_contexts(analysis.source, prepared.analysis.source, named, imported)
-    return prepared, [names.variable for _, names in named]
+
+    def explain(helper: Helper, refusal: Refusal) -> Refusal:
+        of_context = any(refusal.reason.startswith(f"{names.variable} ") for _, names in named)
+        return late(helper, refusal.line) if of_context else refusal
+
+    return Rewritten(prepared, explain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.repository import module_name
 from codemods.facts.seams import Seam, find_seams
 from codemods.facts.surroundings import Surroundings
-from codemods.plans.model import Move, Plan, PlanError, line_of
+from codemods.plans.chain import Loaded
+from codemods.plans.model import Move, Plan, PlanError
 from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest
 from codemods.plans.overlay import Overlay
@@ -44,18 +46,39 @@ def expanded(move: Move, helpers: list[str]) -> list[str]:
     return found
 
 
-def seams_of(plan: Plan, shown: str, text: str, layout: Layout) -> tuple[list[Seam], frozenset[str]]:
+def find_targets(loaded: Loaded, layout: Layout) -> list[tuple[Move, Path]]:
+    """The moves of a plan, each with its file.
+
+    Raises:
+        PlanError: if that is the source itself.
+    """
+    moves = []
+    for index, move in enumerate(loaded.plan.move):
+        target = layout.root / loaded.plan.root / move.to
+        if target in (layout.source, layout.rest):
+            raise PlanError(f"{loaded.place(move.to, index)}: {move.to} is the source itself")
+        moves.append((move, target))
+    return moves
+
+
+def docstrings_of(moves: Sequence[tuple[Move, Path]]) -> dict[Path, str]:
+    """The docstrings of files that moves make."""
+    return {target: move.docstring for move, target in moves if move.docstring is not None}
+
+
+def seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str]]:
     """Seams found in the plan's tests, and the names of these and those to be kept.
 
     Raises:
         PlanError: if a folder of tests is not there.
     """
-    tests = [layout.root / folder for folder in plan.seams.tests]
-    for folder, given in zip(tests, plan.seams.tests, strict=True):
+    asked = loaded.plan.seams
+    tests = [layout.root / folder for folder in asked.tests]
+    for folder, given in zip(tests, asked.tests, strict=True):
         if not folder.exists():
-            raise PlanError(f"{shown}:{line_of(text, given)}: no such folder: {given}")
+            raise PlanError(f"{loaded.place(given)}: no such folder: {given}")
     seams = rebound_in([*tests, layout.root], layout)
-    return seams, frozenset([*plan.seams.keep, *(seam.name for seam in seams)])
+    return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])
 
 
 def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
@@ -68,9 +91,8 @@ def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
 
 
 def move_definitions(
-    plan: Plan,
-    shown: str,
-    text: str,
+    loaded: Loaded,
+    moves: Sequence[tuple[Move, Path]],
     analysis: Analysis,
     layout: Layout,
     overlay: Overlay,
@@ -79,32 +101,23 @@ def move_definitions(
     """Move what a plan names of the module's own definitions, into the overlay.
 
     Raises:
-        PlanError: if a name is moved twice. Clash, NotProven: if the files can't be made.
+        PlanError: if a name is moved twice. TargetError, NotProven: if the files can't be made.
     """
-    defined = set(Definitions(analysis).names()) - _helper_names(plan, analysis)
+    defined = set(Definitions(analysis).names()) - _helper_names(loaded.plan, analysis)
     targets: dict[str, Path] = {}
     renames: dict[str, str] = {}
-    docstrings: dict[Path, str] = {}
     reexport: set[str] = set()
-    for index, move in enumerate(plan.move):
-        target = layout.root / plan.root / move.to
-        if move.docstring is not None:
-            docstrings[target] = move.docstring
-        for name in move.names:
-            if name in defined and name in targets:
-                raise PlanError(f"{shown}:{line_of(text, name, index)}: {name} is moved twice")
-            if name in defined:
-                if target in (layout.source, layout.rest):
-                    raise PlanError(
-                        f"{shown}:{line_of(text, move.to, index)}: {move.to} is the source itself"
-                    )
-                targets[name] = target
-                reexport |= {name} if move.reexport else set()
-                renames |= {name: move.rename[name]} if name in move.rename else {}
+    for index, (move, target) in enumerate(moves):
+        for name in (given for given in move.names if given in defined):
+            if name in targets:
+                raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")
+            targets[name] = target
+            reexport |= {name} if move.reexport else set()
+            renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
         return MovedRows()
-    _, seams = seams_of(plan, shown, text, layout)
-    request = MoveRequest(targets, renames, docstrings, frozenset(reexport), seams)
+    _, seams = seams_of(loaded, layout)
+    request = MoveRequest(targets, renames, docstrings_of(moves), frozenset(reexport), seams)
     mover = Mover(analysis, layout, overlay, request, surroundings)
     refused = mover.check()
     if not refused:

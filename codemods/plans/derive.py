@@ -35,7 +35,7 @@ def made_by(path: Path, base: Path) -> frozenset[Path]:
         PlanError: if a plan can't be used, or takes its source apart in place.
     """
     made: set[Path] = set()
-    for each, plan in plans_before(path):
+    for each, plan, _ in plans_before(path):
         if plan.rest is None and base / plan.source not in made:
             raise PlanError(
                 f"{each}: takes {plan.source} apart in place, so what was there before is gone; "

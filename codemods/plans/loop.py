@@ -13,20 +13,19 @@ from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.loop import LoopDecision, decide_loop, field_of
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts import nodes
-from codemods.facts.annotations import annotation_names
+from codemods.facts.annotations import annotation_names, stated_by
 from codemods.facts.globals import globals_of
 from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
 from codemods.facts.source import Source, SourceError, parse_source
-from codemods.facts.walk import all_arguments
 from codemods.plans.compose import must_compile, reread
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
-from codemods.plans.targets import TargetError, layout_section, not_hidden
+from codemods.plans.targets import layout_section, module_of, not_hidden
 from codemods.prove.code import NotProven
 from codemods.prove.loop import Made, prove_loop
-from codemods.rewrite.append import docstring_text, made_module
+from codemods.rewrite.append import TargetError, docstring_text, made_module
 from codemods.rewrite.imports import ImportSection
 from codemods.rewrite.layout import annotation_text, line_limit
 from codemods.rewrite.loop import Loop as Taken
@@ -64,13 +63,7 @@ def compose_loop(
     Raises:
         TargetError: if the plan asks for something that can't be made.
     """
-    try:
-        module = layout.dotted(target)
-    except ValueError:
-        raise TargetError(
-            f"{layout.shown(target)}: can't be imported from {layout.shown(layout.rest)}: "
-            "not below its folder"
-        ) from None
+    module = module_of(layout, target)
     analysis = Analysis(source)
     not_hidden(analysis, layout, target, module)
     parts = _parts(analysis, function, loop, line)
@@ -78,7 +71,7 @@ def compose_loop(
 
 
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
-    scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
+    scopes = analysis.tree.functions(function)
     if len(scopes) != 1:
         raise TargetError(f"there are {len(scopes)} functions {function}")
     node = scopes[0].node
@@ -114,7 +107,7 @@ class _Writer:
         self.package = _package(layout)
         self.classes = (*loop.state, loop.class_)
         self.section = ImportSection(
-            (layout.root, layout.root / "src", layout.base),
+            layout.folders,
             self.source.future_flags,
             manner=layout.manner(self.source, target),
             made=[layout.dotted(layout.rest)],
@@ -299,12 +292,7 @@ class _Writer:
         if "annotations" not in self.source.future_flags:
             return
         for node in nodes.walk(self.parts.loop):
-            found: list[ast.expr | None] = []
-            if isinstance(node, ast.AnnAssign):
-                found = [node.annotation]
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found = [argument.annotation for argument in all_arguments(node.args)] + [node.returns]
-            self._annotates([annotation for annotation in found if annotation is not None])
+            self._annotates(stated_by(node))
 
     def _method(self, decision: LoopDecision, grouped: Mapping[str, str]) -> str:
         newline, inner = self.newline, _INDENT * 2

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.facts.exports import UNKNOWN, Exports
-from codemods.facts.imports import Import
+from codemods.facts.imports import Import, bound_name
+from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
-from codemods.facts.repository import module_name, package_of, shown_path
+from codemods.facts.repository import import_base, module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
-from codemods.plans.modules import import_base
 from codemods.plans.references import is_star_imported
 from codemods.rewrite.append import top_level_names
 
@@ -63,7 +63,7 @@ def bound_in(tree: ast.Module) -> set[str]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 found.add(name)
             case ast.Import() | ast.ImportFrom():
-                found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+                found.update(bound_name(alias) for alias in node.names)
     return found
 
 
@@ -87,10 +87,7 @@ def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
                 if whole == module or (whole == head and any(alias.name == tail for alias in node.names)):
                     yield node.lineno
             case ast.Call(args=[ast.Constant(value=str() as text), *_]) if text == module:
-                name = (
-                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                )
-                if name in _LOOK_UPS:
+                if called_name(node) in _LOOK_UPS:
                     yield node.lineno
 
 

@@ -11,8 +11,8 @@ from codemods.plans.compose import compose
 from codemods.plans.contexts import with_contexts
 from codemods.plans.modules import Layout
 from codemods.plans.prepared import Outcome, outcome_of
+from codemods.plans.request import Request
 from codemods.plans.residuals import with_residuals
-from codemods.plans.targets import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from codemods.facts.imports import Manner, manner_of
-from codemods.facts.repository import package_of
+from codemods.facts.repository import dotted_name, folder_package, import_base, package_of
 from codemods.facts.source import Source
 
 
@@ -38,13 +38,14 @@ class Layout:
         return dotted_name(path, self.base)
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where modules of the project are looked for."""
+        return (self.base, self.root, self.root / "src")
+
+    @property
     def source_package(self) -> str | None:
         """The package of the source as it was, for its relative imports."""
-        base = import_base(self.source)
-        if base == self.source.parent:
-            return None
-        name = dotted_name(self.source.parent, base)
-        return name or None
+        return folder_package(self.source) or None
 
     def package_of(self, path: Path) -> str:
         """The package of a file that may not be there yet; empty if it is in none that is known."""
@@ -68,23 +69,6 @@ class Layout:
             return path.relative_to(self.root).as_posix()
         except ValueError:
             return path.as_posix()
-
-
-def import_base(path: Path) -> Path:
-    """The folder above the outermost package around a file."""
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
-
-
-def dotted_name(path: Path, base: Path) -> str:
-    """A file's or folder's dotted name below a base."""
-    relative = path.relative_to(base)
-    parts = list(relative.with_suffix("").parts if relative.suffix == ".py" else relative.parts)
-    if parts and parts[-1] == "__init__":
-        parts.pop()
-    return ".".join(parts)
 
 
 def find_root(start: Path) -> Path:

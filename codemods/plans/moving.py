@@ -10,19 +10,19 @@ from pathlib import Path
 
 from codemods.decide.definitions import Definition, Definitions, executed_again
 from codemods.decide.refusals import Refusal
-from codemods.facts.annotations import annotation_names
+from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
 from codemods.facts.surroundings import Surroundings
-from codemods.plans.met import loaded_on_the_way, met_by_names, met_by_new_file, met_in_file
-from codemods.plans.modules import Layout, cycle_in
+from codemods.plans.met import met_by_names
+from codemods.plans.modules import Layout
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import Moved, follow_references, free_everywhere, referenced_elsewhere
-from codemods.plans.targets import layout_section, not_hidden
+from codemods.plans.targets import layout_section, met_by_target, no_cycle, not_hidden
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
-from codemods.rewrite.append import Clash, extended_module, made_module
+from codemods.rewrite.append import TargetError, extended_module, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
 from codemods.rewrite.move import Moved as Taken
@@ -97,20 +97,22 @@ class Mover:
         """Write targets, what is left, and the files that refer to them into the overlay.
 
         Raises:
-            Clash: if a target can't take a definition. NotProven: if the result is not the same program.
+            TargetError: if a target can't take a definition. NotProven: if the result is another program.
         """
         for name, definition in sorted(self.definitions.items(), key=lambda item: item[1].node.lineno):
             path = self.request.targets[name]
             if path not in self.files:
-                roots = (self.layout.root, self.layout.root / "src", self.layout.base)
                 manner = self.layout.manner(self.source, path)
                 home = self.layout.dotted(self.layout.rest)
-                section = ImportSection(roots, self.source.future_flags, manner=manner, made=[home])
+                section = ImportSection(
+                    self.layout.folders, self.source.future_flags, manner=manner, made=[home]
+                )
                 self.files[path] = _File(path, self.layout.dotted(path), section)
             self.files[path].definitions.append(definition)
         for target in self.files.values():
             self._imports(target)
-        self._no_cycle()
+        files = self.files.values()
+        no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
         for target in self.files.values():
             self._free_of_meanings(target)
         moved = [
@@ -144,7 +146,8 @@ class Mover:
         """Imports that a target's definitions need."""
         package = self.layout.source_package or ""
         for definition in target.definitions:
-            for name in {*definition.reads, *definition.annotated, *_quoted(definition)}:
+            texts = [a for a in annotations_in(definition.node) if isinstance(a, ast.Constant)]
+            for name in {*definition.reads, *definition.annotated, *annotation_names(texts)}:
                 known = self.lookup.known.look_up(name)
                 section = target.imports.typing if known.origin == "typing" else target.imports.runtime
                 for node in known.imports:
@@ -173,24 +176,12 @@ class Mover:
         why: str | None = None
         if start is not None:
             why = met_by_names(start, names, target.imports.runtime | target.imports.typing)
-        if why is None and path not in self.overlay.made and not self.layout.frozen:
-            if start is None:
-                why = met_by_new_file(path, target.module, self.surroundings)
-                why = why or loaded_on_the_way(path, self.surroundings)
-            else:
-                why, there = met_in_file(start, path, self.surroundings)
-                taken = [name for name in names if why is None and there.asked(name)]
-                why = f"other code asks it for {taken[0]}" if taken else why
+        if why is None:
+            there = met_by_target(self.layout, path, start, self.overlay, self.surroundings)
+            asked = (name for name in names if there is not None and there.asked(name))
+            why = next((f"other code asks it for {name}" for name in asked), None)
         if why is not None:
-            raise Clash(f"{self.layout.shown(path)}: {why}")
-
-    def _no_cycle(self) -> None:
-        needs = {
-            target.module: {made.module for made in target.imports.runtime} for target in self.files.values()
-        }
-        cycle = cycle_in(needs)
-        if cycle:
-            raise Clash(f"{' and '.join(cycle)} would import each other; move their names to one file")
+            raise TargetError(f"{self.layout.shown(path)}: {why}")
 
     def _target_text(self, taken: Taken, target: _File) -> str:
         texts = [taken.definition(definition) for definition in target.definitions]
@@ -268,17 +259,6 @@ def _dumps(statements: Sequence[ast.stmt], modules: set[str], package: str | Non
         absolute(statement, package)
         if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
             found.append(ast.dump(statement))
-    return found
-
-
-def _quoted(definition: Definition) -> set[str]:
-    """Names in string annotations of a definition."""
-    found: set[str] = set()
-    for node in ast.walk(definition.node):
-        for name in ("annotation", "returns"):
-            annotation = getattr(node, name, None)
-            if isinstance(annotation, ast.Constant):
-                found |= annotation_names([annotation])
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +12,11 @@ from typing import Generic, Protocol, TypeVar
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
+from codemods.facts.nodes import first_line
 from codemods.facts.source import SourceError, parse_source
 from codemods.plans.compose import Composed, not_preserved
-from codemods.plans.targets import Request
+from codemods.plans.request import Request
 from codemods.prove.code import FUNCTIONS, NotProven
-from codemods.rewrite.layout import first_row
 from codemods.rewrite.program import Program, TextNotPreserved
 
 
@@ -53,7 +52,7 @@ class Prepared:
         if at < 0:
             return 1
         first, statement = self.rows[at]
-        return min(first_row(statement) + line - first, statement.end_lineno or 1)
+        return min(first_line(statement) + line - first, statement.end_lineno or 1)
 
 
 def prepare(program: Program, helpers: Sequence[Helper]) -> Prepared:
@@ -78,16 +77,14 @@ def prepare(program: Program, helpers: Sequence[Helper]) -> Prepared:
     }
     if now.keys() != set(helpers):
         raise NotProven("a helper is lost")
-    rows = sorted(((first_row(new), old) for new, old in pairs), key=lambda row: row[0])
+    rows = sorted(((first_line(new), old) for new, old in pairs), key=lambda row: row[0])
     return Prepared(analysis, now, rows)
 
 
-def translated(
-    request: Request, wanted: Collection[Helper], prepared: Prepared, split: Collection[Helper] = ()
-) -> Request:
-    """The same request about the rewritten file; a body goes by its helper's name in a file of its own."""
-    now = prepared.now
-    renames = {now[helper]: helper.name for helper in split}
+def translated(request: Request, wanted: Collection[Helper], made: Rewritten) -> Request:
+    """The same request about the rewritten file."""
+    now = made.prepared.now
+    renames = {now[helper]: helper.name for helper in made.split}
     renames.update({now[helper]: name for helper, name in request.renames.items()})
     targets = {now[helper]: path for helper, path in request.targets.items()}
     return replace(request, wanted=[now[helper] for helper in wanted], targets=targets, renames=renames)
@@ -110,7 +107,7 @@ def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]
         outcome.files,
         {was[helper]: path for helper, path in outcome.targets.items()},
         {was[helper]: names for helper, names in outcome.lifted.items()},
-        {**{was[h]: located(refusal, prepared) for h, refusal in outcome.refused.items()}, **refused},
+        {**{was[h]: refusal.with_lines(prepared.line) for h, refusal in outcome.refused.items()}, **refused},
     )
 
 
@@ -133,7 +130,16 @@ class Found(Generic[G]):
     before: Mapping[Helper, Refusal]
 
 
-Explain = Callable[[Helper, Refusal], Refusal]
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file rewritten, how a refusal after that is told of the file as it is, and a check of what is made of
+    it, which raises `NotProven`; ``split`` are helpers whose bodies go by their names in other files.
+    """
+
+    prepared: Prepared
+    explain: Callable[[Helper, Refusal], Refusal] = lambda helper, refusal: refusal
+    check: Callable[[Outcome], None] = lambda outcome: None
+    split: Collection[Helper] = ()
 
 
 def lift_rewritten(
@@ -141,12 +147,11 @@ def lift_rewritten(
     request: Request,
     lift: Lift,
     find: Callable[[Sequence[Helper], Collection[Helper]], Found[G]],
-    rewrite: Callable[[Sequence[G]], tuple[Prepared, Explain]],
+    rewrite: Callable[[Sequence[G]], Rewritten],
 ) -> Outcome:
     """Rewrite groups of helpers, lift, refuse what fails, and again, until nothing does.
 
-    ``find`` gives the groups among the helpers wanted, but for those refused; ``rewrite`` the file rewritten,
-    and how a refusal after it is told of the file as it is.
+    ``find`` gives the groups among the helpers wanted, but for those refused.
     """
     refused: dict[Helper, Refusal] = {}
     while True:
@@ -160,29 +165,17 @@ def lift_rewritten(
             return replace(outcome, refused={**outcome.refused, **refused})
         members = [helper for group in found.groups for helper in group.helpers]
         try:
-            prepared, explain = rewrite(found.groups)
+            made = rewrite(found.groups)
+            now = made.prepared.now
+            outcome = lift(made.prepared.analysis, translated(request, wanted, made))
+            failed = {h: outcome.refused[now[h]] for h in members if now[h] in outcome.refused}
+            if not failed:
+                made.check(outcome)
+                before = {h: r for h, r in found.before.items() if now[h] in outcome.refused}
+                return back(outcome, made.prepared, {**before, **refused})
+            refused.update({h: made.explain(h, r.with_lines(made.prepared.line)) for h, r in failed.items()})
         except NotProven as failure:
-            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in members})
-            continue
+            culprits = [failure.helper] if failure.helper in members else members
+            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in culprits})
         except TextNotPreserved as failure:
             refused.update(not_preserved(analysis, members, failure))
-            continue
-        outcome = lift(prepared.analysis, translated(request, wanted, prepared))
-        failed = {h: outcome.refused[prepared.now[h]] for h in members if prepared.now[h] in outcome.refused}
-        if not failed:
-            before = {h: r for h, r in found.before.items() if prepared.now[h] in outcome.refused}
-            return back(outcome, prepared, {**before, **refused})
-        refused.update({h: explain(h, located(refusal, prepared)) for h, refusal in failed.items()})
-
-
-def located(refusal: Refusal, prepared: Prepared) -> Refusal:
-    """A refusal with the lines of the file as it is."""
-
-    def line(match: re.Match[str]) -> str:
-        return f"line {prepared.line(int(match.group(1)))}"
-
-    return replace(
-        refusal,
-        line=prepared.line(refusal.line),
-        reason=re.sub(r"\bline (\d+)\b", line, refusal.reason),
-    )

@@ -9,15 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.imports import imported_module
+from codemods.facts.imports import bound_name, imported_module
 from codemods.facts.lifting import Analysis
 from codemods.facts.mentions import all_words, words_in
 from codemods.facts.names import dotted
 from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.repository import module_name, python_files
+from codemods.facts.repository import folder_package, module_name, python_files
 from codemods.facts.scopes import Scope
 from codemods.facts.source import Source, SourceError, decode_source
-from codemods.plans.modules import dotted_name, import_base
 from codemods.plans.overlay import Overlay
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses
@@ -62,7 +61,7 @@ def referenced_elsewhere(
         except SourceError:
             found |= names & all_words(overlay.data(path).decode("utf-8", "replace"))
             continue
-        for node, scope in walk(tree, _package(path)):
+        for node, scope in walk(tree, folder_package(path)):
             match node:
                 case ast.Attribute(attr=name) if name in names:
                     base = resolve(node.value, scope)
@@ -97,7 +96,7 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
     """A file's text with its references to moved names brought up to date."""
     analysis = Analysis(source)
     tree = analysis.tree
-    package = _package(path)
+    package = folder_package(path)
     changes = Followed()
     for scope in tree.scopes():
         for node in _own_statements(scope):
@@ -140,7 +139,7 @@ def _follow_import(
         item = moved.get(alias.name)
         if item is None:
             continue
-        local = alias.asname or alias.name
+        local = bound_name(alias)
         if alias.asname is None and item.new != item.old and free_everywhere(analysis, item.new):
             owner = analysis.tree.owner(scope, item.old)
             changes.names.update(renamed_uses(analysis, {item.old: item.new}, owner))
@@ -188,7 +187,7 @@ def is_star_imported(root: Path, module: Path) -> bool:
                 return True
             continue
         beside = module.stem if path.parent == module.parent else None
-        if any(known.within(name) == "" or name == beside for name in _stars(tree, _package(path))):
+        if any(known.within(name) == "" or name == beside for name in _stars(tree, folder_package(path))):
             return True
     return False
 
@@ -204,9 +203,3 @@ def _stars(tree: ast.Module, package: str) -> Iterator[str]:
                     yield from _stars(ast.parse(textwrap.dedent(text)), package)
                 except (SyntaxError, ValueError, RecursionError):
                     yield from all_words(text)
-
-
-def _package(path: Path) -> str:
-    """The package against which a file's relative imports are resolved."""
-    base = import_base(path)
-    return dotted_name(path.parent, base) if base != path.parent else ""

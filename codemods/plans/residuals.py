@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from codemods.decide.naming import FileNames
 from codemods.decide.refusals import Refusal, refuse
@@ -12,49 +12,41 @@ from codemods.facts.entry import entry_reads
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
-from codemods.plans.compose import not_preserved
 from codemods.plans.modules import Layout
-from codemods.plans.prepared import Lift, Outcome, Prepared, back, located, prepare, translated
-from codemods.plans.targets import Request
+from codemods.plans.prepared import Found, Lift, Outcome, Prepared, Rewritten, lift_rewritten, prepare
+from codemods.plans.request import Request
 from codemods.prove.code import NotProven
 from codemods.prove.residual import prove_split
-from codemods.rewrite.program import TextNotPreserved
 from codemods.rewrite.residual import split_helpers
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Helpers that are split in one rewrite."""
+
+    helpers: tuple[Helper, ...]
 
 
 def with_residuals(
     analysis: Analysis, layout: Layout, request: Request, chosen: frozenset[Helper], lift: Lift
 ) -> Outcome:
     """Split the chosen helpers and lift; one that can't be lifted then is not split."""
-    refused: dict[Helper, Refusal] = {}
     chosen = chosen.intersection(request.wanted)
-    for helper in chosen:
-        found = _refusal(analysis, helper, chosen)
-        if found is not None:
-            refused[helper] = found
-    while True:
-        wanted = [helper for helper in request.wanted if helper not in refused]
-        split = chosen - refused.keys()
-        if not split:
-            outcome = lift(analysis, replace(request, wanted=wanted))
-            return replace(outcome, refused={**outcome.refused, **refused})
-        try:
-            prepared = _split(analysis, split)
-            outcome = lift(prepared.analysis, translated(request, wanted, prepared, split))
-            failed = {
-                helper: located(outcome.refused[prepared.now[helper]], prepared)
-                for helper in split
-                if prepared.now[helper] in outcome.refused
-            }
-            if not failed:
-                _check(outcome, prepared, layout, split)
-                return back(outcome, prepared, refused)
-            refused.update(failed)
-        except NotProven as failure:
-            for helper in split if failure.helper not in split else {failure.helper}:
-                refused[helper] = refuse("not-proven", helper.node.lineno, failure.what)
-        except TextNotPreserved as failure:
-            refused |= not_preserved(analysis, split, failure)
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[_Together]:
+        split = tuple(helper for helper in wanted if helper in chosen)
+        found = ((helper, _refusal(analysis, helper, chosen)) for helper in split)
+        unfit = {helper: refusal for helper, refusal in found if refusal is not None}
+        return Found([_Together(split)] if split else [], unfit, {})
+
+    def rewrite(together: Sequence[_Together]) -> Rewritten:
+        split = together[0].helpers
+        prepared = _split(analysis, split)
+        return Rewritten(
+            prepared, check=lambda outcome: _check(outcome, prepared, layout, split), split=split
+        )
+
+    return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
 def _refusal(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusal | None:
@@ -91,8 +83,6 @@ def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collecti
     Raises:
         NotProven: if it is anything else.
     """
-    if not split:
-        return
     made = {path: Analysis(parse_source(text, str(path))) for path, text in outcome.files.items()}
     module = {name for owner, name in prepared.analysis.tree.binders if owner.kind == "module"}
     for helper in split:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from codemods.decide.annotate import Style
-from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import python_files
 from codemods.facts.seams import ANY_NAME, Seam
-from codemods.facts.source import Source, SourceError, decode_source, read_source
+from codemods.facts.source import Source, SourceError, decode_source
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.annotating import annotations_of
 from codemods.plans.before import line_before
-from codemods.plans.compose import Request, TargetError, reread
-from codemods.plans.definitions import MovedRows, expanded, move_definitions, rebound_in, seams_of
+from codemods.plans.chain import Loaded, plans_before
+from codemods.plans.compose import reread
+from codemods.plans.definitions import (
+    MovedRows,
+    docstrings_of,
+    expanded,
+    find_targets,
+    move_definitions,
+    rebound_in,
+    seams_of,
+)
 from codemods.plans.loop import compose_loop
-from codemods.plans.model import Loop, Plan, PlanError, line_of, load_plan
+from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
 from codemods.plans.modules import Layout, find_root
 from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
+from codemods.plans.request import Request
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
 from codemods.rewrite.absolute import absolute_text
-from codemods.rewrite.append import Clash, defined_names
+from codemods.rewrite.append import TargetError, defined_names
 from codemods.rewrite.program import TextNotPreserved
 
 
@@ -37,11 +45,11 @@ class RequestError(Exception):
     """Something that was asked for does not exist; the message is one line."""
 
 
-def extract_file(
-    path: Path,
+def extract_source(
+    source: Source,
     function: str | None,
     names: Collection[str],
-    to: Path | None,
+    to: Path | None = None,
     residual: Collection[str] = (),
     captures: str = "params",
     box: Collection[str] = (),
@@ -57,20 +65,6 @@ def extract_file(
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
-    return extract_source(read_source(path), function, names, to, residual, captures, box, annotations)
-
-
-def extract_source(
-    source: Source,
-    function: str | None,
-    names: Collection[str],
-    to: Path | None = None,
-    residual: Collection[str] = (),
-    captures: str = "params",
-    box: Collection[str] = (),
-    annotations: Style = "inferred",
-) -> Report:
-    """As `extract_file`, of a file that was read."""
     path = Path(source.path)
     analysis = Analysis(source)
     root = find_root(path.parent)
@@ -82,7 +76,8 @@ def extract_source(
     modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
-    surroundings = around(source, layout, Overlay())
+    overlay = Overlay()
+    surroundings = around(source, layout, overlay)
     if to is not None:
         target = to.resolve()
         if target == layout.source:
@@ -90,20 +85,19 @@ def extract_source(
         targets = dict.fromkeys(wanted, target)
         seams = rebound_in([root], layout)
     request = Request(
-        wanted,
-        targets,
-        {},
-        {},
-        read_at_calls(seams, surroundings),
-        False,
-        not _has_all(analysis),
+        wanted=wanted,
+        targets=targets,
+        seams=read_at_calls(seams, surroundings),
+        strict=False,
+        star_imported=not _has_all(analysis),
+        overlay=overlay,
         annotations=annotations,
         surroundings=surroundings,
     )
     try:
         composed = compose_with(analysis, layout, request, modes)
     except NotProven:
-        source.must_compile()
+        source.compiled()
         raise
     report = _report(analysis, layout, scope, composed, seams)
     if to is not None:
@@ -121,14 +115,13 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
     """
     base = root_of(path, root)
     overlay = Overlay(absent)
-    report = _chain(path, base, overlay, ())
+    report = _chain(path, base, overlay)
     taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
     for change in report.files:
         lost = _lost(change) if change.path not in taken_apart | absent else set()
         if lost:
-            _, text = load_plan(path, str(path))
-            line = line_of(text, change.path.name)
-            raise PlanError(f"{path}:{line}: {change.shown} exists already and holds {_list(sorted(lost))}")
+            place = Loaded(path, *load_plan(path, str(path))).place(change.path.name)
+            raise PlanError(f"{place}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return replace(
         report,
         sources=frozenset([*overlay.sources, *overlay.rests.values()]),
@@ -162,38 +155,41 @@ def _lost(change: FileChange) -> set[str]:
     return defined_names(before.tree) - defined_names(decode_source(change.after, change.shown).tree)
 
 
-def _chain(path: Path, base: Path, overlay: Overlay, around: tuple[Path, ...]) -> Report:
-    """Carry out a plan on what earlier plans made; the report has the files of all."""
-    shown = str(path)
-    plan, text = load_plan(path, shown)
-    earlier: dict[Path, FileChange] = {}
+def _chain(path: Path, base: Path, overlay: Overlay) -> Report:
+    """Carry out a plan on what earlier plans make; the report has the files of all."""
+    files: dict[Path, FileChange] = {}
     stayed: list[StayedImport] = []
-    for name in plan.after:
-        before = path.parent / name
-        place = f"{shown}:{line_of(text, name)}"
-        if before.resolve() in (*around, path.resolve()):
-            raise PlanError(f"{place}: {name} comes after this plan itself")
-        report = _chain(before, base, overlay, (*around, path.resolve()))
+    plans = plans_before(path)
+    for loaded in plans:
+        report = _carry_out(loaded, base, overlay)
+        if report.refused and loaded is not plans[-1]:
+            raise PlanError(_stopped_by(loaded, plans, report.refused[0]))
         if report.refused:
-            first = report.refused[0]
-            reason = first.refusal.reason if first.refusal else "it was refused"
-            raise PlanError(f"{place}: {name} can't be carried out: {first.name}: {reason}")
-        stayed += report.imports
+            return report
         for change in report.files:
             overlay.made[change.path] = change.after
-            earlier[change.path] = change
-    report = _carry_out(plan, shown, text, base, overlay)
-    if report.refused:
-        return report
-    files = {**earlier, **{change.path: change for change in report.files}}
-    source = base / plan.source
-    if plan.rest is not None:
-        overlay.rests[source] = base / plan.root / plan.rest
-    return replace(report, files=tuple(files.values()), imports=(*stayed, *report.imports))
+            files[change.path] = change
+        stayed += report.imports
+        if loaded.plan.rest is not None:
+            overlay.rests[base / loaded.plan.source] = base / loaded.plan.root / loaded.plan.rest
+    return replace(report, files=tuple(files.values()), imports=tuple(stayed))
 
 
-def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) -> Report:
+def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> str:
+    """The message about a plan that can't be carried out: at the place that asks for it."""
+    place, name = next(
+        (later.place(name), name)
+        for later in plans
+        for name in later.plan.after
+        if (later.path.parent / name).resolve() == before.path.resolve()
+    )
+    reason = refused.refusal.reason if refused.refusal else "it was refused"
+    return f"{place}: {name} can't be carried out: {refused.name}: {reason}"
+
+
+def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     """Carry out one plan: first what it moves, then what it lifts."""
+    plan = loaded.plan
     given = base / plan.source
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
@@ -202,23 +198,21 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
     overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
-        moved = move_definitions(
-            plan, shown, text, analysis, layout, overlay, around(source, layout, overlay)
-        )
+        moves = find_targets(loaded, layout)
+        moved = move_definitions(loaded, moves, analysis, layout, overlay, around(source, layout, overlay))
         if moved.refused:
             return Report(moved.rows, ())
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
-        scope = _of_function(analysis, plan.function, shown, text)
-        request, seams = _request(plan, shown, text, analysis, scope, layout, overlay, moved.names)
-        modes = _modes(plan, shown, text, request)
-        assert request.surroundings is not None
+        scope = _of_function(analysis, plan.function, loaded)
+        request, seams = _request(loaded, moves, analysis, scope, layout, overlay, moved.names)
+        modes = _modes(loaded, request)
         tidy = Tidy(layout, overlay, request.surroundings, request.seams, moved.exported)
         composed = compose_with(analysis, layout, request, modes)
-    except (TargetError, Clash, NotProven, TextNotPreserved) as error:
-        source.must_compile()
-        raise PlanError(f"{shown}:{line_of(text, 'move')}: {error}") from None
+    except (TargetError, NotProven, TextNotPreserved) as error:
+        source.compiled()
+        raise PlanError(f"{loaded.place('move')}: {error}") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
     report = _with_moved(report, moved, layout, overlay)
     if report.refused:
@@ -229,7 +223,7 @@ def _carry_out(plan: Plan, shown: str, text: str, base: Path, overlay: Overlay) 
         report = _with_loop(plan, plan.loop, source, layout, request, overlay, report)
         return tidy.tidied(source, report)
     except (TargetError, NotProven, TextNotPreserved) as error:
-        raise PlanError(f"{shown}:{line_of(text, 'loop')}: {error}") from None
+        raise PlanError(f"{loaded.place('loop')}: {error}") from None
 
 
 def _with_loop(
@@ -261,9 +255,7 @@ def _with_loop(
         loop,
         request.seams,
         line,
-        lambda analysis: annotations_of(
-            analysis, layout, _as_made(overlay, made), plan.annotations, request.surroundings
-        ),
+        lambda analysis: annotations_of(analysis, layout, replace(request, overlay=_as_made(overlay, made))),
     )
     row = HelperReport(
         name=loop.class_,
@@ -271,7 +263,7 @@ def _with_loop(
         path=source.path,
         line=line(composed.line),
         status="refused" if composed.refusal else "lifted",
-        refusal=composed.refusal and _with_lines(composed.refusal, line),
+        refusal=composed.refusal and composed.refusal.with_lines(line),
         captures=composed.fields,
         target=None if composed.refusal else layout.shown(target),
         call_sites=0 if composed.refusal else 1,
@@ -285,12 +277,6 @@ def _as_made(overlay: Overlay, made: Mapping[Path, FileChange]) -> Overlay:
     """The project's files with those that the moves of the plan have made."""
     texts = {path: change.after for path, change in made.items()}
     return replace(overlay, made={**overlay.made, **texts})
-
-
-def _with_lines(refusal: Refusal, line: Callable[[int], int]) -> Refusal:
-    """A refusal that names lines of the user's file."""
-    reason = re.sub(r"\bline (\d+)", lambda found: f"line {line(int(found[1]))}", refusal.reason)
-    return replace(refusal, line=line(refusal.line), reason=reason)
 
 
 def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:
@@ -312,9 +298,8 @@ def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overl
 
 
 def _request(
-    plan: Plan,
-    shown: str,
-    text: str,
+    loaded: Loaded,
+    moves: Sequence[tuple[Move, Path]],
     analysis: Analysis,
     scope: list[Helper],
     layout: Layout,
@@ -322,53 +307,45 @@ def _request(
     elsewhere: frozenset[str],
 ) -> tuple[Request, list[Seam]]:
     """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
+    plan = loaded.plan
     by_name = {helper.name: helper for helper in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
-    docstrings: dict[Path, str] = {}
-    for index, move in enumerate(plan.move):
-        target = layout.root / plan.root / move.to
-        if target in (layout.source, layout.rest):
-            raise PlanError(f"{shown}:{line_of(text, move.to, index)}: {move.to} is the source itself")
-        if move.docstring is not None:
-            docstrings[target] = move.docstring
-        for name in expanded(move, list(by_name)):
-            line = line_of(text, name, index)
+    for index, (move, target) in enumerate(moves):
+        names = expanded(move, list(by_name))
+        for name in names:
             if name in elsewhere:
                 continue
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
-                raise PlanError(
-                    f"{shown}:{line}: there is no helper {name} in {where}; it has {_list(by_name)}"
-                )
+                what = f"there is no helper {name} in {where}; it has {_list(by_name)}"
+                raise PlanError(f"{loaded.place(name, index)}: {what}")
             if by_name[name] in targets:
-                raise PlanError(f"{shown}:{line}: {name} is moved twice")
+                raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")
             targets[by_name[name]] = target
         for name, new in move.rename.items():
-            if name not in expanded(move, list(by_name)):
-                line = line_of(text, name, index)
-                raise PlanError(f"{shown}:{line}: {name} is renamed but not among the names moved")
+            if name not in names:
+                what = f"{name} is renamed but not among the names moved"
+                raise PlanError(f"{loaded.place(name, index)}: {what}")
             if name in by_name:
                 renames[by_name[name]] = new
-    seams, names = seams_of(plan, shown, text, layout)
+    seams, kept = seams_of(loaded, layout)
     surroundings = around(analysis.source, layout, overlay)
-    names |= read_at_calls(seams, surroundings)
+    kept |= read_at_calls(seams, surroundings)
     star = not _has_all(analysis) and is_star_imported(layout.root, layout.rest)
-    return (
-        Request(
-            list(targets),
-            targets,
-            renames,
-            docstrings,
-            names,
-            True,
-            star,
-            overlay,
-            plan.annotations,
-            surroundings,
-        ),
-        seams,
+    request = Request(
+        wanted=list(targets),
+        targets=targets,
+        renames=renames,
+        docstrings=docstrings_of(moves),
+        seams=kept,
+        strict=True,
+        star_imported=star,
+        overlay=overlay,
+        annotations=plan.annotations,
+        surroundings=surroundings,
     )
+    return request, seams
 
 
 def around(source: Source, layout: Layout, overlay: Overlay) -> Surroundings:
@@ -387,17 +364,17 @@ def read_at_calls(seams: list[Seam], surroundings: Surroundings) -> frozenset[st
     return names | {ANY_NAME} if surroundings.reloaded else names
 
 
-def _modes(plan: Plan, shown: str, text: str, request: Request) -> Modes:
+def _modes(loaded: Loaded, request: Request) -> Modes:
     """The helpers of a plan's moves that are named for a rewrite."""
     by_name = {helper.name: helper for helper in request.targets}
     residual, context, box = set[Helper](), set[Helper](), set[Helper]()
-    for index, move in enumerate(plan.move):
+    for index, move in enumerate(loaded.plan.move):
         names = expanded(move, list(by_name))
         for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
             for name in given:
                 if name not in names or name not in by_name:
                     what = f"{key} names {name}, which is no helper among the names moved"
-                    raise PlanError(f"{shown}:{line_of(text, key, index)}: {what}")
+                    raise PlanError(f"{loaded.place(key, index)}: {what}")
                 chosen.add(by_name[name])
         if move.captures == "context":
             context.update(by_name[name] for name in names if name in by_name)
@@ -409,16 +386,14 @@ def _has_all(analysis: Analysis) -> bool:
     return (analysis.tree.module, "__all__") in analysis.tree.binders
 
 
-def _of_function(
-    analysis: Analysis, function: str | None, plan: str | None = None, text: str = ""
-) -> list[Helper]:
+def _of_function(analysis: Analysis, function: str | None, loaded: Loaded | None = None) -> list[Helper]:
     """Helpers defined directly in a function (all of the file where none is named)."""
     if function is None:
         return list(analysis.helpers)
-    scopes = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == function]
+    scopes = analysis.tree.functions(function)
     if not scopes:
-        where = f"{plan}:{line_of(text, 'function')}" if plan else analysis.source.path
-        kind: type[Exception] = PlanError if plan else RequestError
+        where = analysis.source.path if loaded is None else loaded.place("function")
+        kind: type[Exception] = RequestError if loaded is None else PlanError
         raise kind(f"{where}: there is no function {function} in {analysis.source.path}")
     return [helper for helper in analysis.helpers if helper.outer in scopes]
 
@@ -471,4 +446,4 @@ def _change(source: Source, layout: Layout, path: Path, text: str) -> FileChange
     return FileChange(path, layout.shown(path), before, after)
 
 
-__all__ = ["PlanError", "Report", "RequestError", "SourceError", "TargetError", "extract_file", "run_plan"]
+__all__ = ["PlanError", "Report", "RequestError", "SourceError", "TargetError", "extract_source", "run_plan"]

@@ -8,18 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.decide.annotate import Style
 from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.decision import Decision
 from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.facts.annotations import annotation_names
+from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
-from codemods.facts.walk import all_arguments
 from codemods.plans.annotating import annotations_of
 from codemods.plans.met import (
     known_names,
@@ -31,34 +29,11 @@ from codemods.plans.met import (
 )
 from codemods.plans.modules import Layout, cycle_in
 from codemods.plans.overlay import Overlay
-from codemods.rewrite.append import defined_names, extended_module, has_imports, made_module
+from codemods.plans.request import Request
+from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
 from codemods.rewrite.lift import Lift
-
-
-class TargetError(Exception):
-    """Targets that can't be made; the message is one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Which helpers to lift; to which files (none: next to the outer function), under which names.
-
-    Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
-    ``star_imported``, it gets no new public names.
-    """
-
-    wanted: Collection[Helper]
-    targets: Mapping[Helper, Path]
-    renames: Mapping[Helper, str]
-    docstrings: Mapping[Path, str]
-    seams: frozenset[str] = frozenset()
-    strict: bool = True
-    star_imported: bool = False
-    overlay: Overlay = field(default_factory=Overlay)
-    annotations: Style = "inferred"
-    surroundings: Surroundings | None = None
 
 
 @dataclass(eq=False)
@@ -82,17 +57,15 @@ class Target:
         """The file's text.
 
         Raises:
-            Clash: if the file that is there can't take the functions.
+            TargetError: if the file that is there can't take the functions.
         """
         texts = [lift.function(helper) for helper in self.helpers]
-        if self.start is not None:
-            gained = [self.names[helper].definition for helper in self.helpers]
-            why = met_by_names(self.start, gained, self.imports.runtime | self.imports.typing)
-            if why is not None:
-                raise TargetError(f"{self.start.path}: {why}")
         if self.start is None:
             return made_module(self.docstring, self.imports, texts, self.newline, self.width)
         names = [self.names[helper].definition for helper in self.helpers]
+        why = met_by_names(self.start, names, self.imports.runtime | self.imports.typing)
+        if why is not None:
+            raise TargetError(f"{self.start.path}: {why}")
         return extended_module(self.start, self.imports, texts, names)
 
 
@@ -103,27 +76,20 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
         TargetError: if names collide or the files would have to import each other.
     """
     source = analysis.source
-    roots = (layout.root, layout.root / "src", layout.base)
     homes = [layout.dotted(layout.rest)]
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
         path = request.targets[helper]
         if path not in targets:
-            try:
-                module = layout.dotted(path)
-            except ValueError:
-                where = layout.shown(path)
-                raise TargetError(
-                    f"{where}: can't be imported from {layout.shown(layout.rest)}: not below its folder"
-                ) from None
+            module = module_of(layout, path)
             not_hidden(analysis, layout, path, module)
             title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
             homes.append(module)
             section = ImportSection(
-                roots, source.future_flags, manner=layout.manner(source, path), made=homes
+                layout.folders, source.future_flags, manner=layout.manner(source, path), made=homes
             )
             start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
-            there = _met(layout, path, module, start, request)
+            there = met_by_target(layout, path, start, request.overlay, request.surroundings)
             targets[path] = Target(
                 path, module, title, [], section, source.newline, line_limit(source), start, there
             )
@@ -143,30 +109,47 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                         Import(other.module, names.definition, None if alias == names.definition else alias)
                     )
                     target.needs.add(other.module)
-        known = annotations_of(analysis, layout, request.overlay, request.annotations, request.surroundings)
-        _annotate(known, layout, decision, target)
-    cycle = cycle_in({target.module: target.needs for target in made})
-    if cycle:
-        raise TargetError(f"{' and '.join(cycle)} would import each other; move their helpers to one file")
+        _annotate(annotations_of(analysis, layout, request), layout, decision, target)
+    no_cycle({target.module: target.needs for target in made}, "helpers")
     return made
 
 
-def _met(
-    layout: Layout, path: Path, module: str, start: Source | None, request: Request
+def module_of(layout: Layout, path: Path) -> str:
+    """What a target is imported as.
+
+    Raises:
+        TargetError: if what is left of the source can't import it.
+    """
+    try:
+        return layout.dotted(path)
+    except ValueError:
+        where, rest = layout.shown(path), layout.shown(layout.rest)
+        raise TargetError(f"{where}: can't be imported from {rest}: not below its folder") from None
+
+
+def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
+    """Targets must not import each other; ``needs`` says which modules each one imports."""
+    cycle = cycle_in(needs)
+    if cycle:
+        raise TargetError(f"{' and '.join(cycle)} would import each other; move their {what} to one file")
+
+
+def met_by_target(
+    layout: Layout, path: Path, start: Source | None, overlay: Overlay, surroundings: Surroundings
 ) -> Surroundings | None:
     """What the project does with the names of a target that is there already.
 
     Raises:
         TargetError: if the file or its new names would be met by something.
     """
-    if request.surroundings is None or path in request.overlay.made:
+    if path in overlay.made:
         return None
     why, there = None, None
     if start is not None:
-        why, there = met_in_file(start, path, request.surroundings)
+        why, there = met_in_file(start, path, surroundings)
     elif not layout.frozen:
-        why = met_by_new_file(path, module, request.surroundings)
-        why = why or loaded_on_the_way(path, request.surroundings)
+        why = met_by_new_file(path, layout.dotted(path), surroundings)
+        why = why or loaded_on_the_way(path, surroundings)
     if why is not None:
         raise TargetError(f"{layout.shown(path)}: {why}")
     return there
@@ -252,7 +235,7 @@ def _import_globals(
     runtime = set(known.read_in(helper.scope)) - passed
     for decorator in helper.node.decorator_list:
         runtime.update(node.id for node in ast.walk(decorator) if isinstance(node, ast.Name))
-    typing = annotation_names(_annotations(helper))
+    typing = annotation_names(annotations_in(helper.node))
     for name in runtime | typing:
         found = known.look_up(name)
         section = target.imports.typing if found.origin == "typing" else target.imports.runtime
@@ -303,22 +286,9 @@ def _can_have(target: Target, found: Annotation, imports: Collection[Import], ta
     ) and not found.names & defined_names(target.start.tree)
 
 
-def _annotations(helper: Helper) -> list[ast.expr]:
-    """Annotations in a helper's text."""
-    found: list[ast.expr | None] = []
-    for node in ast.walk(helper.node):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.extend(argument.annotation for argument in all_arguments(node.args))
-            found.append(node.returns)
-        elif isinstance(node, ast.AnnAssign):
-            found.append(node.annotation)
-    return [annotation for annotation in found if annotation is not None]
-
-
 def layout_section(layout: Layout, source: Source, made: Sequence[str]) -> ImportSection:
     """An empty section for what is left of a source, which imports from modules that are made."""
-    roots = (layout.root, layout.root / "src", layout.base)
-    return ImportSection(roots, manner=layout.manner(source, layout.rest), made=made)
+    return ImportSection(layout.folders, manner=layout.manner(source, layout.rest), made=made)
 
 
 def source_imports(

@@ -48,7 +48,7 @@ class Tidy:
         now = decode_source(rest.after, before.path)
         kept: tuple[KeptImport, ...] = ()
         texts = {path: change.after for path, change in made.items()}
-        loading = Loading(found_below(self._bases(), lambda path: self._data(path, texts)))
+        loading = Loading(found_below(self.layout.folders, lambda path: self._data(path, texts)))
         needed = functools.cache(lambda: names_needed(before, self.around.module.name))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
@@ -128,9 +128,6 @@ class Tidy:
     def _run(self, tree: ast.Module, loading: Loading) -> Run:
         module = self.layout.dotted(self.layout.rest)
         return loading.of(module, loading.text(tree, package_of(self.layout.rest, module)))
-
-    def _bases(self) -> tuple[Path, ...]:
-        return (self.layout.base, self.layout.root, self.layout.root / "src")
 
     def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
         return texts[path] if path in texts else self.overlay.found(path)

@@ -5,30 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from codemods.decide.box import Box, BoxNames
-from codemods.decide.classes import Imported
+from codemods.decide.box import Box
+from codemods.decide.classes import ClassNames, Imported
 from codemods.facts.source import Source
+from codemods.prove.attributes import VariablesBack
 from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
 
 
-class _TurnBack(ast.NodeTransformer):
-    """Use variables again where attributes of boxes are used; counts them."""
-
-    def __init__(self, boxes: Sequence[tuple[Box, BoxNames]]) -> None:
-        self.variables = {names.variable: set(box.variables) for box, names in boxes}
-        self.count = 0
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id in self.variables:
-            if node.attr not in self.variables[node.value.id]:
-                raise NotProven(f"{node.attr} is no variable of {node.value.id}")
-            self.count += 1
-            return ast.copy_location(ast.Name(node.attr, node.ctx), node)
-        return node
-
-
-def prove_boxes(old: Source, new: Source, boxes: Sequence[tuple[Box, BoxNames]], imported: Imported) -> None:
+def prove_boxes(
+    old: Source, new: Source, boxes: Sequence[tuple[Box, ClassNames]], imported: Imported
+) -> None:
     """Check that a text is another in which uses of variables became uses of boxes' attributes.
 
     With the classes, the objects' making and the nonlocal declarations taken out, and attributes used as
@@ -59,7 +45,7 @@ def prove_boxes(old: Source, new: Source, boxes: Sequence[tuple[Box, BoxNames]],
         raise NotProven("a box's class or import is not there once")
     if imported.missing and not set(seen[: len(imported.missing)]) == set(imported.missing):
         raise NotProven("a box's class is defined before what it needs is imported")
-    turn = _TurnBack(boxes)
+    turn = VariablesBack({names.variable: box.variables for box, names in boxes}, stored=True)
     tree = turn.visit(tree)
     if turn.count != sum(len(box.names) for box, _ in boxes):
         raise NotProven("not every use became one of an attribute")
@@ -76,7 +62,7 @@ def prove_boxes(old: Source, new: Source, boxes: Sequence[tuple[Box, BoxNames]],
         raise NotProven("something besides the uses of boxed variables differs")
 
 
-def _class(box: Box, names: BoxNames, imported: Imported) -> str:
+def _class(box: Box, names: ClassNames, imported: Imported) -> str:
     """The class that a box must have."""
     kinds = imported.names
     fields = [f"    {name}: {kinds['Any']}" for name in box.given]
@@ -86,14 +72,14 @@ def _class(box: Box, names: BoxNames, imported: Imported) -> str:
     return "\n".join([head, f'    """Variables that {box.outer.name} shares with its helpers."""', *fields])
 
 
-def _making(box: Box, names: BoxNames) -> list[str]:
+def _making(box: Box, names: ClassNames) -> list[str]:
     """The statements that must make the object; a parameter's value is then the object's alone."""
     given = ", ".join(f"{name}={name}" for name in box.given)
     made = [f"{names.variable} = {names.type_name}({given})"]
     return made + ([f"del {', '.join(box.given)}"] if box.given else [])
 
 
-def _take_out_making(tree: ast.Module, boxes: Sequence[tuple[Box, BoxNames]]) -> None:
+def _take_out_making(tree: ast.Module, boxes: Sequence[tuple[Box, ClassNames]]) -> None:
     """Take out the statements that make the objects, which must be the first of their functions."""
     for box, names in boxes:
         assert isinstance(box.outer.node, FUNCTIONS)

@@ -20,7 +20,7 @@ from codemods.facts.annotations import cannot_fail
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import imported_module
 from codemods.facts.scopes import FunctionNode
-from codemods.facts.source import blocks_of, statements_in
+from codemods.facts.source import blocks_of, nested_code, statements_in
 from codemods.prove.instructions import Step, Steps
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -74,11 +74,6 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
         warnings.simplefilter("ignore")
         code: types.CodeType = compile(tree, "<proof>", "exec", flags=bits, dont_inherit=True)
         return code
-
-
-def nested_code(code: types.CodeType) -> list[types.CodeType]:
-    """Code objects among a code object's constants."""
-    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 
 def same_code(

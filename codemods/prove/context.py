@@ -5,31 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from codemods.decide.classes import Imported
-from codemods.decide.context import Context, ContextNames
+from codemods.decide.classes import ClassNames, Imported
+from codemods.decide.context import Context
 from codemods.facts.source import Source
+from codemods.prove.attributes import VariablesBack
 from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
 
 
-class _TurnBack(ast.NodeTransformer):
-    """Read variables again where attributes of contexts are read; counts them."""
-
-    def __init__(self, contexts: Sequence[tuple[Context, ContextNames]]) -> None:
-        self.fields = {names.variable: {name for name, _ in context.fields} for context, names in contexts}
-        self.count = 0
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id in self.fields:
-            if node.attr not in self.fields[node.value.id] or not isinstance(node.ctx, ast.Load):
-                raise NotProven(f"{node.attr} is no field of {node.value.id}")
-            self.count += 1
-            return ast.copy_location(ast.Name(node.attr, ast.Load()), node)
-        return node
-
-
 def prove_contexts(
-    old: Source, new: Source, contexts: Sequence[tuple[Context, ContextNames]], imported: Imported
+    old: Source, new: Source, contexts: Sequence[tuple[Context, ClassNames]], imported: Imported
 ) -> None:
     """Check that a text is another in which some reads of variables became reads of contexts' attributes.
 
@@ -75,7 +59,9 @@ def prove_contexts(
     for names in (names for _, names in contexts):
         if lines[names.type_name] > lines[names.variable]:
             raise NotProven(f"{names.type_name} is defined too late")
-    turn = _TurnBack(contexts)
+    turn = VariablesBack(
+        {names.variable: {name for name, _ in context.fields} for context, names in contexts}, stored=False
+    )
     tree = turn.visit(tree)
     if turn.count != sum(len(context.reads) for context, _ in contexts):
         raise NotProven("not every read became one of an attribute")
@@ -83,7 +69,7 @@ def prove_contexts(
         raise NotProven("something besides the reads of captures differs")
 
 
-def _prove_places(tree: ast.Module, contexts: Sequence[tuple[Context, ContextNames]]) -> None:
+def _prove_places(tree: ast.Module, contexts: Sequence[tuple[Context, ClassNames]]) -> None:
     """Check that each object is made just before the statement at which its fields were found settled."""
     for context, names in contexts:
         assert isinstance(context.outer.node, FUNCTIONS)

@@ -11,6 +11,7 @@ from typing import Protocol
 from codemods.decide.decision import Decision
 from codemods.decide.naming import Names
 from codemods.facts.helpers import Helper
+from codemods.facts.imports import bound_name
 from codemods.facts.scopes import FunctionNode
 from codemods.facts.source import Source, blocks_of, statements_in
 from codemods.prove.code import (
@@ -190,4 +191,4 @@ def _take_blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:
     """Whether an import statement brings in nothing but lifted functions."""
-    return all((alias.name, alias.asname or alias.name) in added for alias in statement.names)
+    return all((alias.name, bound_name(alias)) in added for alias in statement.names)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 import copy
 import symtable
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.loop import LoopDecision, field_of
-from codemods.facts.source import Source, blocks_of, statements_in
+from codemods.facts.imports import bound_name
+from codemods.facts.source import Source, blocks_of, nested_code, statements_in
 from codemods.prove.code import (
     NotProven,
     absolute,
@@ -126,7 +126,7 @@ def _target(decision: LoopDecision, made: Made) -> tuple[ast.FunctionDef, dict[s
     bound: set[str] = set(classes)
     for statement in made.target.tree.body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            bound.update(alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+            bound.update(bound_name(alias) for alias in statement.names)
         elif not isinstance(statement, (ast.ClassDef, ast.Expr, ast.If)):
             raise NotProven("the target has other statements than asked for")
     known = decision.parts.analysis.tree
@@ -326,8 +326,7 @@ def _instructions_agree(decision: LoopDecision, made: Made, method: ast.Function
         if isinstance(s, ast.Assign) and _names(s.targets[0])[0] not in decision.passed
     ]
     old.decorator_list = []
-    codes = [compile_tree(ast.Module([node], []), flags).co_consts for node in (old, new)]
-    before, after = ([c for c in found if isinstance(c, types.CodeType)][-1] for found in codes)
+    before, after = (nested_code(compile_tree(ast.Module([node], []), flags))[-1] for node in (old, new))
     left, right = Steps(before), Steps(after)
     first = left.on_lines(decision.parts.loop.lineno, decision.parts.last)
     second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)

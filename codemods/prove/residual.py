@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from codemods.decide.splits import body_arguments
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.scopes import FunctionNode
-from codemods.facts.source import Source
+from codemods.facts.source import Source, blocks_of
 from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
 
 
@@ -26,7 +26,7 @@ def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
     places = {(helper.node.lineno, helper.node.col_offset): helper for helper in splits}
     found: dict[Helper, int] = {}
     for node in ast.walk(after):
-        for block in _blocks(node):
+        for block in blocks_of(node):
             for index, statement in enumerate(block):
                 helper = names.get(getattr(statement, "name", ""))
                 if helper is None or not isinstance(statement, FUNCTIONS) or index + 1 == len(block):
@@ -42,14 +42,6 @@ def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
             _reduce(node, splits[helper])
     if ast.dump(before) != ast.dump(after):
         raise NotProven("something besides the split helpers differs")
-
-
-def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    return [
-        block
-        for field in ("body", "orelse", "finalbody")
-        if isinstance(block := getattr(node, field, None), list)
-    ]
 
 
 def _reduce(node: FunctionNode, name: str) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection
 
 from codemods.decide.unneeded import Alias, read_names, without
+from codemods.facts.imports import bound_name
 from codemods.facts.source import Source
 from codemods.facts.walk import read_scopes
 from codemods.prove.code import NotProven, alike
@@ -40,11 +41,11 @@ def prove_reordered(before: Source, after: Source, moved: Collection[ast.ImportF
             raise NotProven(f"{after.path}: an import would be lost")
         found.remove(text)
     bound = [
-        alias.asname or alias.name.partition(".")[0]
+        bound_name(alias)
         for node in ast.walk(before.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     ]
-    twice = {alias.asname or alias.name for node in moved for alias in node.names}
+    twice = {bound_name(alias) for node in moved for alias in node.names}
     if rest != found or any(bound.count(name) > 1 for name in twice):
         raise NotProven(f"{after.path}: more than the places of imports would change")

@@ -10,8 +10,8 @@ from codemods.facts.source import Source
 from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
 
-class Clash(Exception):
-    """A module that can't take what is added; the message says why."""
+class TargetError(Exception):
+    """A file that can't be made, or can't take what is added to it; the message is one line."""
 
 
 def docstring_text(text: str, newline: str) -> str:
@@ -47,17 +47,17 @@ def extended_module(
     """The text of a module with imports and definitions added.
 
     Raises:
-        Clash: if a name means something else there, or the future imports differ.
+        TargetError: if a name means something else there, or the future imports differ.
     """
     if imports.future and set(imports.future) - set(source.future_flags):
-        raise Clash(
+        raise TargetError(
             f"{source.path}: lacks `from __future__ import {', '.join(imports.future)}`, which the code needs"
         )
     package = imports.manner.package
     bound = _bound(source.tree, package)
     for name in names:
         if name in bound:
-            raise Clash(f"{source.path}: has a name {name} already")
+            raise TargetError(f"{source.path}: has a name {name} already")
     missing = ImportSection(imports.roots, manner=manner_of(source.tree, package) if package else Manner())
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
         for item in made:
@@ -65,7 +65,7 @@ def extended_module(
             if known is None:
                 chosen.add(item)
             elif item not in known:
-                raise Clash(f"{source.path}: {item.bound} is something else there")
+                raise TargetError(f"{source.path}: {item.bound} is something else there")
     newline = source.newline
     at, section, _ = imports_among(source, missing, _end_of_imports(source))
     lines = [*source.lines[:at], section, *source.lines[at:]]

@@ -9,15 +9,9 @@ from typing import Any
 
 import libcst as cst
 
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
-from codemods.rewrite.layout import (
-    blank_lines,
-    blanks_at_end,
-    blanks_at_start,
-    first_row,
-    is_docstring,
-    own_comments,
-)
+from codemods.rewrite.layout import blank_lines, blanks_at_end, blanks_at_start, is_docstring, own_comments
 from codemods.rewrite.todo import Todo
 
 
@@ -102,7 +96,7 @@ class Pass(cst.CSTTransformer):
                 left = list(new.leading_lines)
                 continue
             if statement in todo.gone:
-                cut = len(new.leading_lines) - own_comments(new.leading_lines, first_row(statement))
+                cut = len(new.leading_lines) - own_comments(new.leading_lines, first_line(statement))
                 lead = list(new.leading_lines[:cut])
                 todo.taken[statement] = new.with_changes(leading_lines=list(new.leading_lines[cut:]))
                 if not filled and self._needs_filler(original, number):
@@ -140,7 +134,7 @@ class Pass(cst.CSTTransformer):
         after_nodes = [made for added in after for made in added.make()]
         if not before:
             return [node, *after_nodes]
-        cut = len(node.leading_lines) - own_comments(node.leading_lines, first_row(statement))
+        cut = len(node.leading_lines) - own_comments(node.leading_lines, first_line(statement))
         above, own = list(node.leading_lines[:cut]), list(node.leading_lines[cut:])
         top = isinstance(block, cst.Module)
         gap = blank_lines(2 if top else 1)

@@ -8,15 +8,15 @@ from typing import Any
 
 import libcst as cst
 
-from codemods.decide.box import Box, BoxNames
-from codemods.decide.classes import Imported
+from codemods.decide.box import Box
+from codemods.decide.classes import ClassNames, Imported
 from codemods.facts.lifting import Analysis
 from codemods.rewrite.classes import add_class, made, read_from
 from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.program import Program
 
 
-def box_variables(analysis: Analysis, boxes: Sequence[tuple[Box, BoxNames]], imported: Imported) -> Program:
+def box_variables(analysis: Analysis, boxes: Sequence[tuple[Box, ClassNames]], imported: Imported) -> Program:
     """Define the classes, make the objects and use their attributes.
 
     Raises:
@@ -39,14 +39,14 @@ def box_variables(analysis: Analysis, boxes: Sequence[tuple[Box, BoxNames]], imp
     return program
 
 
-def _making(box: Box, names: BoxNames) -> list[str]:
+def _making(box: Box, names: ClassNames) -> list[str]:
     """The statements that make the object; a parameter's value is then the object's alone."""
     given = ", ".join(f"{name}={name}" for name in box.given)
     lines = [f"{names.variable} = {names.type_name}({given})"]
     return lines + ([f"del {', '.join(box.given)}"] if box.given else [])
 
 
-def _class(box: Box, names: BoxNames, imported: Imported) -> list[str]:
+def _class(box: Box, names: ClassNames, imported: Imported) -> list[str]:
     lines = [
         f"@{imported.names['dataclass']}(slots=True)",
         f"class {names.type_name}:",

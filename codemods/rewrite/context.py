@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from codemods.decide.classes import Imported
-from codemods.decide.context import Context, ContextNames
+from codemods.decide.classes import ClassNames, Imported
+from codemods.decide.context import Context
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source
 from codemods.rewrite.classes import add_class, made, read_from
@@ -17,7 +17,7 @@ from codemods.rewrite.program import Program
 
 def collect_captures(
     analysis: Analysis,
-    contexts: Sequence[tuple[Context, ContextNames]],
+    contexts: Sequence[tuple[Context, ClassNames]],
     imported: Imported,
     annotate: Callable[[Need, ast.AST], ast.expr | None],
 ) -> Program:
@@ -47,7 +47,7 @@ def _root(context: Context) -> ast.stmt:
     return root
 
 
-def _making(source: Source, context: Context, names: ContextNames) -> list[str]:
+def _making(source: Source, context: Context, names: ClassNames) -> list[str]:
     """The statement that makes the object."""
     given = [f"{name}={name}" for name, _ in context.fields]
     line = f"{names.variable} = {names.type_name}({', '.join(given)})"
@@ -58,7 +58,7 @@ def _making(source: Source, context: Context, names: ContextNames) -> list[str]:
 
 def _class(
     context: Context,
-    names: ContextNames,
+    names: ClassNames,
     imported: Imported,
     annotate: Callable[[Need, ast.AST], ast.expr | None],
 ) -> list[str]:

@@ -12,10 +12,9 @@ from pathlib import Path
 import libcst as cst
 
 from codemods.facts.imports import Import, Manner
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
-from codemods.rewrite.layout import comments_above, documentation, first_row, line_limit
-
-Section = tuple[int, str]
+from codemods.rewrite.layout import comments_above, documentation, line_limit
 
 
 @dataclass
@@ -145,7 +144,7 @@ def _below_comments(source: Source, number: int) -> int:
         last += 1
     if number + 1 < len(body):
         following = body[number + 1]
-        last = min(last, max(end, first_row(following) - 1 - comments_above(source, following)))
+        last = min(last, max(end, first_line(following) - 1 - comments_above(source, following)))
     return last
 
 

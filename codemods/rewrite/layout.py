@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
 
 _LONGEST = 120
@@ -85,15 +86,9 @@ def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
     return None
 
 
-def first_row(node: ast.stmt) -> int:
-    """The line on which a statement begins, decorators included."""
-    decorators: Sequence[ast.expr] = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
 def comments_above(source: Source, statement: ast.stmt) -> int:
     """How many comments directly above a top-level statement are its own."""
-    row = first_row(statement)
+    row = first_line(statement)
     above: list[cst.EmptyLine] = []
     for line in reversed(source.lines[: row - 1]):
         if not line.startswith("#"):

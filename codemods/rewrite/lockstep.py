@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from codemods.facts.walk import all_arguments
+from codemods.facts.nodes import all_arguments
 
 Block = tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]
 """Statements, their nodes, and the nodes on the way there from the statement that has the block."""

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from codemods.facts.source import Source, blocks_of
+from codemods.facts.nodes import first_line
+from codemods.facts.source import Source, all_blocks
 from codemods.rewrite.blocks import Pass
 from codemods.rewrite.deep import deep
-from codemods.rewrite.layout import comments_above, first_row
+from codemods.rewrite.layout import comments_above
 from codemods.rewrite.lockstep import Paired, Unpaired, paired, pairs
 from codemods.rewrite.spare import Spared, spare
 from codemods.rewrite.todo import Added, Change, Made, Place, Todo
@@ -103,18 +104,18 @@ class Program:
         return text.replace("\n", "\r") if self._returns else text
 
     def _touched(self, statement: ast.stmt) -> bool:
-        at = bisect.bisect_left(self._rows, first_row(statement))
+        at = bisect.bisect_left(self._rows, first_line(statement))
         return at < len(self._rows) and self._rows[at] <= (statement.end_lineno or 0)
 
     def _extent(self, number: int) -> tuple[int, int, list[ast.stmt]]:
         """The lines of a top-level statement and those that share them, with its own comments."""
         body, lines = self.source.tree.body, self.source.lines
         low, high = number, number
-        while low and (body[low - 1].end_lineno or 0) >= first_row(body[low]):
+        while low and (body[low - 1].end_lineno or 0) >= first_line(body[low]):
             low -= 1
-        while high + 1 < len(body) and first_row(body[high + 1]) <= (body[high].end_lineno or 0):
+        while high + 1 < len(body) and first_line(body[high + 1]) <= (body[high].end_lineno or 0):
             high += 1
-        first, end = first_row(body[low]) - 1, body[high].end_lineno or 0
+        first, end = first_line(body[low]) - 1, body[high].end_lineno or 0
         first -= comments_above(self.source, body[low])
         for number in range(end, len(lines)):
             if lines[number].strip():
@@ -251,7 +252,7 @@ class Program:
         new = iter(after)
         places = sorted(self.todo.places, key=lambda place: place.line) if top else []
         for statement in before:
-            while places and places[0].line < first_row(statement):
+            while places and places[0].line < first_line(statement):
                 _skip(new, places.pop(0).count)
             _skip(new, sum(added.count for added in self.todo.before.get(statement, ())))
             if statement in self.todo.gone or statement in self.todo.cut:
@@ -261,17 +262,6 @@ class Program:
             for one, other in zip(all_blocks(statement), all_blocks(found), strict=True):
                 yield from self._paired(one, other)
             _skip(new, sum(added.count for added in self.todo.after.get(statement, ())))
-
-
-def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
-    """The blocks of statements in a statement, those of handlers and cases too."""
-    found = []
-    for block in blocks_of(statement):
-        if block and isinstance(block[0], (ast.ExceptHandler, ast.match_case)):
-            found += [inner for holder in block for inner in blocks_of(holder)]
-        else:
-            found.append(block)
-    return found
 
 
 def _blank_rows_above(text: str) -> int:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 
 from codemods.facts.imports import imported_module
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
 from codemods.rewrite.imports import module_key, name_key
-from codemods.rewrite.layout import comments_above, first_row
+from codemods.rewrite.layout import comments_above
 from codemods.rewrite.program import Program
 
 Key = tuple[int, str, tuple[int, str, str]]
@@ -53,7 +54,7 @@ def _placed(
     for node in moving:
         following = next((other for other in there if _key(other) > _key(node)), None)
         if following is not None:
-            yield node, first_row(following) - 1 - comments_above(source, following)
+            yield node, first_line(following) - 1 - comments_above(source, following)
         else:
             yield node, there[-1].end_lineno or 0
 

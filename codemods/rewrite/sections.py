@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
-from codemods.rewrite.layout import SECTION, first_row
+from codemods.rewrite.layout import SECTION
 
 
 def without_empty_sections(before: Source, now: Source) -> str:
@@ -47,8 +48,8 @@ def _gaps(tree: ast.Module, count: int) -> Iterator[tuple[int, int]]:
     """Rows between top-level statements."""
     at = 0
     for statement in tree.body:
-        if first_row(statement) - 1 > at:
-            yield at, first_row(statement) - 1
+        if first_line(statement) - 1 > at:
+            yield at, first_line(statement) - 1
         at = max(at, statement.end_lineno or 0)
     if at < count:
         yield at, count

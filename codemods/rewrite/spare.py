@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from codemods.facts.nodes import first_line
 from codemods.facts.source import Source, blocks_of
-from codemods.rewrite.layout import documentation, first_row, indentation
+from codemods.rewrite.layout import documentation, indentation
 
 # Texts of which libcst may write something differently are read in full.
 _ODD = re.compile(r"\f|\v|\r(?!\n)|^[ \t]*\\\r?$", re.MULTILINE)
@@ -74,9 +75,9 @@ def spare(
     while stem in text:
         stem += "_"
     parts, rows, kept, at = list[str](), list[int](), list[str](), first
-    gone = sorted((node for s in statements for node in _inside(source, s, touched, whole)), key=first_row)
+    gone = sorted((node for s in statements for node in _inside(source, s, touched, whole)), key=first_line)
     for node in gone:
-        start, stop = first_row(node) - 1, node.end_lineno or 0
+        start, stop = first_line(node) - 1, node.end_lineno or 0
         last = lines[stop - 1]
         newline = last[len(last.rstrip("\r\n")) :]
         parts += [*lines[at:start], f"{indentation(source, start + 1)}{stem}{len(kept)}{newline}"]
@@ -106,14 +107,14 @@ def _inside(
 
 def _stands_alone(source: Source, statement: ast.stmt, following: ast.stmt | None) -> bool:
     """Whether a statement has its lines for itself, is no docstring, and has no comment below that is its."""
-    start, stop = first_row(statement), statement.end_lineno or 0
+    start, stop = first_line(statement), statement.end_lineno or 0
     lines, indent = source.lines, indentation(source, start)
     head = lines[start - 1][len(indent) :]
     decorated = start != statement.lineno or bool(getattr(statement, "decorator_list", ()))
     begins = head.startswith("@") if decorated else statement.col_offset == len(indent)
     if not begins or (isinstance(statement, ast.If) and head.startswith("elif")):
         return False
-    if documentation([statement]) is not None or (following is not None and first_row(following) <= stop):
+    if documentation([statement]) is not None or (following is not None and first_line(following) <= stop):
         return False
     if not lines[stop - 1].endswith("\n") or any(
         _goes_on(row) for row in (lines[start - 2], lines[stop - 1])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from codemods.facts.imports import resolve_relative
+from codemods.facts.imports import bound_name, resolve_relative
 from codemods.facts.loading import Find
 from codemods.facts.names import imported_path
 from codemods.facts.source import SourceError, blocks_of, decode_source
@@ -93,9 +93,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield statement.name
         case ast.Import() | ast.ImportFrom():
             for alias in statement.names:
-                yield alias.asname or (
-                    alias.name.partition(".")[0] if isinstance(statement, ast.Import) else alias.name
-                )
+                yield bound_name(alias)
         case _:
             blocks = {id(inner) for block in blocks_of(statement) for inner in block}
             waiting: list[ast.AST] = [statement]

@@ -17,6 +17,7 @@ from codemods.decide.annotate.types import (
     callable_giving,
     union,
 )
+from codemods.facts.nodes import called
 
 _DEPTH = 8
 # Names that type variables go by.
@@ -120,8 +121,7 @@ class Stated:
         if node.keywords or getattr(node, "type_params", None) or depth > _DEPTH:
             return False
         for decorator in node.decorator_list:
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if module.path(function) not in (
+            if module.path(called(decorator)) not in (
                 "dataclasses.dataclass",
                 "functools.total_ordering",
                 "typing.final",

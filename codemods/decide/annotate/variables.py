@@ -24,6 +24,7 @@ from codemods.decide.annotate.types import (
 )
 from codemods.facts.annotations import plain_names
 from codemods.facts.lifting import Analysis
+from codemods.facts.nodes import first_of
 from codemods.facts.scopes import Binder, Scope
 
 _DEPTH = 10
@@ -257,9 +258,7 @@ class Variables:
 
     def _path(self, node: ast.expr, scope: Scope) -> str | None:
         """The dotted path of an expression whose first name is the module's."""
-        first = node
-        while isinstance(first, ast.Attribute):
-            first = first.value
+        first = first_of(node)
         if not isinstance(first, ast.Name) or self.tree.owner(scope, first.id) is not self.tree.module:
             return None
         return self.stated.project.own.path(node)

@@ -22,6 +22,7 @@ from codemods.decide.rules import (
     layout,
     moving,
     namespace,
+    proof,
     residual,
     values,
     writing,
@@ -48,9 +49,10 @@ CHECKS: tuple[Check, ...] = (
     *layout.CHECKS,
 )
 
-# They say by their codes why a rewrite is refused; see codemods.decide.context and .box.
+# They say by their codes why a rewrite is refused; see codemods.decide.context and .box, codemods.plans.
 assert context
 assert box
+assert proof
 
 # What else is asked of a helper of which a residual stays.
 RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS

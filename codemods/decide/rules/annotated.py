@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
 from codemods.decide.rules.redefined import changes_later, evaluated_annotations
+from codemods.facts.annotations import stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.meanings import Meanings
 from codemods.facts.names import dotted
 from codemods.facts.scopes import FunctionNode, ScopeTree
-from codemods.facts.walk import all_arguments
 
 rule(
     "annotation-evaluated",
@@ -115,14 +115,8 @@ def _headers(tree: ScopeTree) -> Iterator[tuple[int, ast.expr]]:
             for annotation in _in_class(tree, statement, statement.body):
                 yield end, annotation
         elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for annotation in _of(statement):
+            for annotation in stated_by(statement):
                 yield statement.end_lineno or statement.lineno, annotation
-
-
-def _of(node: FunctionNode) -> Iterator[ast.expr]:
-    for annotation in (*(a.annotation for a in all_arguments(node.args)), node.returns):
-        if annotation is not None:
-            yield annotation
 
 
 def _in_class(tree: ScopeTree, node: ast.ClassDef, body: list[ast.stmt]) -> Iterator[ast.expr]:
@@ -130,7 +124,7 @@ def _in_class(tree: ScopeTree, node: ast.ClassDef, body: list[ast.stmt]) -> Iter
     scope = tree.by_node[node]
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for annotation in _of(statement):
+            for annotation in stated_by(statement):
                 names = [inner.id for inner in ast.walk(annotation) if isinstance(inner, ast.Name)]
                 if not any((scope, name) in tree.binders for name in names):
                     yield annotation
@@ -140,7 +134,7 @@ def _at_once(tree: ScopeTree, root: ast.AST) -> Iterator[ast.expr]:
     """Annotations of a statement that it evaluates before anything else of the program's can run."""
     if isinstance(root, (ast.FunctionDef, ast.AsyncFunctionDef)):
         if not root.decorator_list and _plain_defaults(root):
-            yield from _of(root)
+            yield from stated_by(root)
         return
     plain = Meanings(tree, tree.module, lambda name: True, ()).plain
     if isinstance(root, ast.ClassDef) and not root.decorator_list and plain(root):

@@ -9,7 +9,7 @@ import ast
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting, Need
-from codemods.facts.scopes import Scope, Use
+from codemods.facts.scopes import Use
 
 rule(
     "capture-shadowed-at-call",
@@ -168,11 +168,6 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal 
                 f"{name} may be rebound here while what line {line} started still reads it",
             )
     return None
-
-
-def frames(scope: Scope) -> list[Scope]:
-    """The functions around a scope, innermost first."""
-    return [s for s in scope.ancestors() if s.kind == "function"]
 
 
 CHECKS = (captures_settled,)

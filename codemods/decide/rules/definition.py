@@ -8,6 +8,7 @@ from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
+from codemods.facts.nodes import first_of
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = frozenset(
@@ -138,9 +139,7 @@ def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
                 return refuse(
                     "decorated", decorator.lineno, f"a decorator of {helper.name} takes more than constants"
                 )
-        base = function
-        while isinstance(base, ast.Attribute):
-            base = base.value
+        base = first_of(function)
         known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
         if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
             return refuse("decorated", decorator.lineno, f"{helper.name} is decorated here")

@@ -199,13 +199,12 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
     tree = lifting.tree
     for scope in helper.scope.ancestors():
         for decorator in getattr(scope.node, "decorator_list", []):
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if dotted(tree, scope.parent or tree.module, function) in _COMPILERS:
+            if dotted(tree, scope.parent or tree.module, nodes.called(decorator)) in _COMPILERS:
                 return refuse(
                     "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
                 )
     for use in tree.uses.get((tree.module, helper.root.name), []):
-        call = tree.parents.get(use.node)
+        call = tree.parents.get(use.node) if use.call is None else None
         if not isinstance(call, ast.Call) or use.node not in call.args:
             continue
         if dotted(tree, use.scope, call.func) in _COMPILERS:
@@ -265,8 +264,7 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
         )
     for use in lifting.analysis.uses(helper):
         # That an augmented assignment reads its target is a matter of what else binds the name.
-        written = use.node in lifting.tree.parents
-        if written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+        if use.written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
             return refuse(
                 "not-understood",
                 use.node.lineno,

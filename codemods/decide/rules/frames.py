@@ -11,7 +11,6 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from codemods.decide.refusals import Refusal, refuse, rule
@@ -30,9 +29,9 @@ from codemods.facts.looks import (
     restores,
     stays,
 )
-from codemods.facts.meanings import package_around
+from codemods.facts.meanings import own_package
 from codemods.facts.named import line_asking, made_by
-from codemods.facts.names import dotted
+from codemods.facts.names import dotted, imported_path
 from codemods.facts.scopes import Scope, ScopeTree
 
 Reach = Literal["all", "moved", "closure", "function", "source", "inside", "named"]
@@ -57,6 +56,8 @@ _OF_FUNCTION = frozenset(
 _OF_FRAME = frozenset(["co_argcount", "co_filename", "co_firstlineno", "co_posonlyargcount"])
 _ASKS_FUNCTION = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 _BY_NAME = frozenset(["__getattribute__", "attrgetter", "getattr_static", "methodcaller"])
+# Modules that have what is named above.
+_LOOKING = frozenset(["gc", "inspect", "sys", "threading", "traceback"])
 # Packages that hold no function of the file.
 _ELSEWHERE = sys.stdlib_module_names | {"numpy", "torch"}
 
@@ -229,23 +230,11 @@ def _sights(tree: ScopeTree) -> Iterator[Sight]:
         if last not in _FRAME_CALLS:
             yield Sight(line, f"{name} is imported", _reach(last))
     for (owner, name), uses in tree.uses.items():
-        imported = {
-            _path(binder.node, name)
-            for binder in tree.binders.get((owner, name), ())
-            if owner.kind == "module"
-        }
-        if imported & {"inspect.currentframe", "sys._getframe"}:
+        binders = tree.binders.get((owner, name), ()) if owner.kind == "module" else ()
+        if {imported_path(b.node, name) for b in binders} & {"inspect.currentframe", "sys._getframe"}:
             for use in uses:
                 if use.call is None or not stays(tree, use.call, use.scope, frozenset()):
                     yield Sight(use.node.lineno, f"{name} is used", "all")
-
-
-def _path(node: ast.AST, name: str) -> str:
-    if isinstance(node, ast.ImportFrom) and not node.level:
-        for alias in node.names:
-            if (alias.asname or alias.name) == name:
-                return f"{node.module}.{alias.name}"
-    return ""
 
 
 def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str]]:
@@ -253,31 +242,24 @@ def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str
     for binders in tree.binders.values():
         for binder in binders:
             node = binder.node
-            if isinstance(node, ast.ImportFrom) and node.module in (
-                "gc",
-                "inspect",
-                "sys",
-                "threading",
-                "traceback",
-            ):
+            if isinstance(node, ast.ImportFrom) and node.module in _LOOKING:
                 for alias in node.names:
                     if alias.name in names:
                         yield node.lineno, f"{node.module}.{alias.name}"
 
 
 def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
-    scopes = _ScopeOf(tree)
     for node in nodes.walk(tree.source.tree):
         if isinstance(node, ast.MatchClass) and present.intersection(node.kwd_attrs):
             yield Sight(node.lineno, "an attribute of a frame or of code is matched", "all")
         if not isinstance(node, ast.Attribute):
             continue
         if node.attr in ("stack", "trace"):
-            if dotted(tree, scopes.of(node), node.value) == "inspect":
-                place = _is_place_of_entry(tree, node, scopes.of(node))
+            if dotted(tree, tree.scope_of(node), node.value) == "inspect":
+                place = _is_place_of_entry(tree, node, tree.scope_of(node))
                 yield Sight(node.lineno, f"inspect.{node.attr} is used", "moved" if place else "all")
         elif node.attr in present:
-            found = _judged(tree, node, scopes.of(node))
+            found = _judged(tree, node, tree.scope_of(node))
             if found is not None:
                 yield found
 
@@ -294,22 +276,6 @@ def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bo
         and not isinstance(entry.slice, ast.Slice)
         and is_place(tree, entry, scope)
     )
-
-
-class _ScopeOf:
-    """Finds the scope that a node lies in."""
-
-    def __init__(self, tree: ScopeTree) -> None:
-        self.tree = tree
-
-    def of(self, node: ast.AST) -> Scope:
-        """The innermost scope around a node; one a little further out where it makes no difference."""
-        around: ast.AST | None = self.tree.parents.get(node)
-        while around is not None:
-            if around in self.tree.by_node:
-                return self.tree.by_node[around]
-            around = self.tree.parents.get(around)
-        return self.tree.module
 
 
 def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
@@ -392,7 +358,7 @@ def _asked(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Scope | None:
         if made is not None and not getattr(made.node, "decorator_list", ()):
             return made
     first = (dotted(tree, scope, subject) or "").partition(".")[0]
-    foreign = first in _ELSEWHERE and first != package_around(Path(tree.source.path))
+    foreign = first in _ELSEWHERE and first != own_package(tree)
     return tree.module if foreign else None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
+from codemods.facts.nodes import first_line
 from codemods.facts.printed import is_printed
 
 rule(
@@ -33,7 +34,7 @@ def outer(n):
 def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Definition and calls are where the syntax tree says."""
     source = lifting.tree.source
-    first = min([helper.node.lineno, *(d.lineno for d in helper.node.decorator_list)])
+    first = first_line(helper.node)
     prefix = source.lines[first - 1][
         : len(source.lines[first - 1]) - len(source.lines[first - 1].lstrip(" \t"))
     ]

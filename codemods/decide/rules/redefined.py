@@ -8,29 +8,28 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse
-from codemods.facts.annotations import Reads
+from codemods.facts.annotations import Reads, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
+from codemods.facts.nodes import called
 from codemods.facts.replaced import place_replacing
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
-from codemods.facts.walk import all_arguments
 
 
 def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
     """The annotations of a helper that its definition evaluates."""
     if "annotations" in tree.source.future_flags:
         return []
-    written = (*(a.annotation for a in all_arguments(helper.node.args)), helper.node.returns)
-    return [annotation for annotation in written if not isinstance(annotation, (ast.Constant, type(None)))]
+    return [annotation for annotation in stated_by(helper.node) if not isinstance(annotation, ast.Constant)]
 
 
 def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusal | None:
     """No file of the project replaces, and no star import brings, what the definition evaluates."""
     for code, nodes in (
         ("annotation-evaluated", evaluated_annotations(tree, helper)),
-        ("decorated", [_function(decorator) for decorator in helper.node.decorator_list]),
+        ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
     ):
         reads = Reads()
         for node in nodes:
@@ -45,10 +44,6 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
             if line is not None:
                 return refuse(code, line, f"this star import may bring {name}")
     return None
-
-
-def _function(decorator: ast.expr) -> ast.expr:
-    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def changes_later(lifting: Lifting, helper: Helper, annotation: ast.expr) -> str | None:

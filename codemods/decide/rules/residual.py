@@ -9,7 +9,7 @@ from codemods.decide.rules.frames import nothing_looks
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
-from codemods.facts.walk import all_arguments
+from codemods.facts.nodes import all_arguments, called
 
 _STACK_ATTRIBUTES = frozenset(
     """
@@ -173,8 +173,7 @@ def code_unread(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The helper is not handed to what reads its code."""
     tree = lifting.tree
     for decorator in helper.node.decorator_list:
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        path = dotted(tree, helper.outer, function) or ""
+        path = dotted(tree, helper.outer, called(decorator)) or ""
         if path.startswith(_READERS):
             return refuse("residual-read", decorator.lineno, f"{path} compiles {helper.name}")
     for use in lifting.analysis.uses(helper):

@@ -102,7 +102,7 @@ UNUSABLE = {
     ),
     "option": (["m.py", "--nope"], {"m.py": GOOD}, "No such option"),
     "nothing": ([], {}, "no FILE given; name the Python file to report on"),
-    "code": (["--explain", "nope"], {}, "no refusal code nope; the codes: "),
+    "code": (["--explain", "nope"], {}, "unknown code nope; known are "),
     "output": (
         ["m.py", "--output", "no/where.md"],
         {"m.py": GOOD},

@@ -28,6 +28,7 @@ def outer(n):
 
     return h(1)
 """
+LAZY = f"from __future__ import annotations\n{LIFTABLE}"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def outer(n):
         (PROGRAM, ["--helper", "k"], "there is no helper k; there are h, g"),
         (PROGRAM, ["--to", "program.py"], "is the source itself"),
         ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
+        (LAZY, ["--to", "there.py"], "there.py: lacks `from __future__ import annotations`"),
     ],
 )
 def test_unusable_input_is_one_line_and_status_2(
@@ -52,6 +54,7 @@ def test_unusable_input_is_one_line_and_status_2(
     monkeypatch.chdir(tmp_path)
     if text is not None:
         Path("program.py").write_text(text)
+    Path("there.py").write_text("x = 1\n")
     ran = extract("program.py", *arguments)
     assert ran.code == 2
     assert message in ran.err

@@ -1,0 +1,32 @@
+"""What is asked of the helpers of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codemods.decide.annotate import Style
+from codemods.facts.helpers import Helper
+from codemods.facts.surroundings import Surroundings
+from codemods.plans.overlay import Overlay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Which helpers to lift; to which files (none: next to the outer function), under which names.
+
+    Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
+    ``star_imported``, it gets no new public names.
+    """
+
+    wanted: Collection[Helper]
+    targets: Mapping[Helper, Path]
+    renames: Mapping[Helper, str] = field(default_factory=dict)
+    docstrings: Mapping[Path, str] = field(default_factory=dict)
+    seams: frozenset[str]
+    strict: bool
+    star_imported: bool
+    overlay: Overlay
+    annotations: Style
+    surroundings: Surroundings
