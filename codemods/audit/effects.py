@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from codemods.facts.nodes import children
 from codemods.facts.scopes import Scope, ScopeTree
 
 Via = Literal["attribute", "element", "method", "del", "rebinding"]
@@ -69,10 +70,13 @@ def _rebound(tree: ScopeTree, function: Scope) -> Iterator[Mutation]:
 
 
 def _nodes(tree: ScopeTree, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-    for child in ast.iter_child_nodes(node):
-        inner = tree.by_node.get(child, scope)
-        yield child, inner
-        yield from _nodes(tree, child, inner)
+    waiting = [(node, scope)]
+    while waiting:
+        node, scope = waiting.pop()
+        for child in children(node):
+            inner = tree.by_node.get(child, scope)
+            yield child, inner
+            waiting.append((child, inner))
 
 
 def _changed(node: ast.AST) -> Iterator[tuple[ast.expr, Via]]:

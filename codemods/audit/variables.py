@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codemods.facts.events import NotUnderstood
@@ -13,7 +15,7 @@ from codemods.facts.source import blocks_of
 
 @dataclass(slots=True)
 class _Frame:
-    """A function's loops, as first and last lines, and its annotated names."""
+    """A function's outermost loops, as first and last lines in order, and its annotated names."""
 
     loops: list[tuple[int, int]] = field(default_factory=list)
     annotations: dict[str, ast.expr] = field(default_factory=dict)
@@ -73,22 +75,29 @@ class Variables:
         """Whether a binding stands in the lines of a loop; a handler unbinds its own name."""
         if isinstance(binder.node, ast.ExceptHandler):
             return True
-        return any(first <= binder.line <= last for first, last in self._frame(owner).loops)
+        loops = self._frame(owner).loops
+        at = bisect_right(loops, binder.line, key=lambda loop: loop[0]) - 1
+        return at >= 0 and binder.line <= loops[at][1]
 
     def _frame(self, owner: Scope) -> _Frame:
         if owner not in self._frames:
             frame = self._frames[owner] = _Frame()
-            stack: list[ast.AST] = [statement for block in blocks_of(owner.node) for statement in block]
-            while stack:
-                node = stack.pop()
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                    continue
-                stack.extend(statement for block in blocks_of(node) for statement in block)
+            for node in _own_statements(owner.node):
                 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-                    frame.loops.append((node.lineno, node.end_lineno or node.lineno))
+                    if not frame.loops or frame.loops[-1][1] < node.lineno:
+                        frame.loops.append((node.lineno, node.end_lineno or node.lineno))
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    frame.annotations[node.target.id] = node.annotation
+                    frame.annotations.setdefault(node.target.id, node.annotation)
         return self._frames[owner]
+
+
+def _own_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Statements of a function's own, in the order of the text."""
+    for block in blocks_of(node):
+        for inner in block:
+            if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield inner
+                yield from _own_statements(inner)
 
 
 def _collected(function: ast.AST, parameter: ast.arg, annotation: str) -> str:
