@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 from golden.compare.outcome import StepCount
+from golden.trace.moments import Moment
 from golden.trace.streams import Stream, streams
 from golden.trace.trace import Process, Step
 
@@ -23,6 +25,16 @@ class Aligned:
     left: tuple[Step, ...]
     right: tuple[Step, ...]
     more: tuple[StepCount, ...]
+
+    def on_the_left(self, moment: Moment) -> Moment:
+        """When something of the right side was written, by the steps of the left side."""
+        number, point, _ = moment
+        place = bisect_left(self.right, number, key=lambda step: step.number)
+        last = self.right[place - 1].number if place else -1
+        if place == len(self.right):
+            return (self.left[-1].number if self.left else -1) + number - last, point, 0
+        belongs = self.right[place].number == number
+        return self.left[place].number, point if belongs else 0, number - last - 1
 
 
 _Titled = tuple[Stream, Step]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from golden.compare.events import compare_events
 from golden.compare.made import not_comparable, told
@@ -35,6 +36,7 @@ from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
 from golden.trace.fingerprint import gap
+from golden.trace.moments import Moment
 from golden.trace.streams import Stream
 from golden.trace.trace import Trace
 
@@ -63,25 +65,35 @@ def judge(
     compared = Compared(events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
+    moment_of: Callable[[Moment], Moment] | None = None
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in zip(left.processes, right.processes, strict=False):
         result = compare_process(a, b, agreed(left, right))
         compared += result.compared
         divergences += result.divergences
+        # Events are dated by the steps of the first process.
+        moment_of = moment_of or result.moment_of
         steps_of.update(result.steps_of)
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
     compared += amount + Compared(uncompared=(*_without_looks(left, right), *told(compared.unlike)))
     divergences += written
-    changes = align(left.events, right.events)
+    changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
     envs = env_verdicts(left.events, right.events, steps_of, changes)
     if divergences or changes:
         found = different(compared, divergences, changes, envs, tolerated)
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
         return other_machine(unequal, found) if unequal else found
     return not_comparable(compared.unlike) if compared.unlike else Identical(compared, envs, tolerated)
+
+
+def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:
+    """An event of the right side, dated by the steps of the left side."""
+    if event.moment is None or moment_of is None:
+        return event
+    return replace(event, moment=moment_of(event.moment))
 
 
 def _without_looks(left: Trace, right: Trace) -> tuple[str, ...]:
@@ -162,8 +174,9 @@ def _place(found: Divergence) -> tuple[float, float, float]:
     match found:
         case ProcessCount():
             return (-1, 0, 0)
-        case EventChange(moment=(number, point)):
-            return (number, point, 0)
+        case EventChange(moment=(number, point, more)):
+            # Behind the steps that one side took more, which it followed.
+            return (number, point, 1.2 if more else 0)
         case LivingState(number=int(number), after=False):
             # Seen since the step before, so before the backward passes of this one.
             return (number, 0, 1)

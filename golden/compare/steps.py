@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -29,6 +29,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.reads import compare_reads
 from golden.compare.values import distance, load_tensors, ulps_apart
+from golden.trace.moments import Moment
 from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.paths import env_of
 from golden.trace.streams import Stream, by_stream, final_streams, streams
@@ -58,11 +59,12 @@ Found = (
 
 @dataclass(frozen=True, slots=True)
 class StepsResult:
-    """What comparing the steps of one process found."""
+    """What comparing the steps of one process found; ``moment_of`` dates the right side by the left one's."""
 
     compared: Compared
     divergences: tuple[Found, ...]
     steps_of: Mapping[Stream, tuple[int, int | None]]
+    moment_of: Callable[[Moment], Moment]
 
 
 def compare_process(left: Process, right: Process, tolerances: Sequence[Tolerance] = ()) -> StepsResult:
@@ -116,7 +118,7 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
     places = ((right.name, right.place),) if right.place else ()
     compared += amount + Compared(rng_states=states, reads=count, places=places)
-    return StepsResult(compared, (*divergences, *finals), steps_of)
+    return StepsResult(compared, (*divergences, *finals), steps_of, aligned.on_the_left)
 
 
 def steps_by_path(left: Process, right: Process, path: str) -> dict[Stream, tuple[int, int | None]]:

@@ -149,7 +149,7 @@ def _living(number: int | None, *, after: bool) -> LivingState:
 # By what can be the cause of what follows.
 IN_ORDER: list[Divergence] = [
     _living(2, after=True),
-    EventChange("changed", "epoch", None, 1, 1, (), "the start", (3, 0)),
+    EventChange("changed", "epoch", None, 1, 1, (), "the start", (3, 0, 0)),
     _living(3, after=False),
     # Its loss differs, and the others' gradients follow from it.
     _step("rank-1", "loss"),
@@ -157,6 +157,7 @@ IN_ORDER: list[Divergence] = [
     _step("rank-0", "params", point=1),
     _living(3, after=True),
     StepCount(Stream("rank-0", None, "Net"), 4, 5, 4, 4, between=True),
+    EventChange("changed", "epoch", None, 2, 2, (), "the start", (4, 0, 1)),
     FinalState(Stream("rank-0", None, "Net"), (KindChange("params", 1, ()),)),
     _living(None, after=False),
     OutputChange("stdout", "changed", "line 1", (), 1),

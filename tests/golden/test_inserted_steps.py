@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from golden.compare import Different, compare
-from golden.compare.outcome import RandomState, StepCount, StepDivergence
+from golden.compare.outcome import EventChange, RandomState, StepCount, StepDivergence
+from golden.report.text import describe
+from golden.trace.events import Event
 from golden.trace.trace import load_trace
 from tests.golden.project import Project
 
@@ -18,7 +21,8 @@ def test_the_headline_is_one_step_more(project: Project, reference: Callable[[],
     right = project.record("right")
     project.script(text.replace("import json,", "import random, json,").replace("env == 1:", "env == 9:"))
     left = project.record("left")
-    found = compare(load_trace(left), load_trace(right))
+    traces = load_trace(left), load_trace(right)
+    found = compare(*traces)
     assert isinstance(found, Different)
     first = found.first
     assert isinstance(first, StepCount)
@@ -31,3 +35,11 @@ def test_the_headline_is_one_step_more(project: Project, reference: Callable[[],
     assert "first divergence: 1 step more of env 1, Sequential on the right, at step 8 overall" in out
     back = project.golden("diff", right, left).out
     assert "first divergence: 1 step more of env 1, Sequential on the left, at step 8 overall" in back
+    # Written after that step, and after one that both sides took: they are dated by the steps of one side.
+    ours = Event("update", 1, {"passes": 1}, (8, 0, 0)), Event("late", 1, {}, (8, 1, 0))
+    theirs = (Event("update", 1, {"passes": 2}, (9, 0, 0)),)
+    found = compare(replace(traces[0], events=ours), replace(traces[1], events=theirs))
+    assert isinstance(found, Different)
+    heads = [d for d in (found.first, *found.rest) if isinstance(d, StepCount | EventChange)]
+    assert [d.kind if isinstance(d, EventChange) else "more" for d in heads] == ["more", "update", "late"]
+    assert describe(heads[1])[-2] == "written before step 8 overall"
