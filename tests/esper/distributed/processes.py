@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
+import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,10 +48,14 @@ class Started:
     store: TCPStore
 
     def wait(self, seconds: float = 60.0) -> Ended:
-        """What became of them. AssertionError if one does not end in time."""
+        """What became of them. AssertionError, with its stack, if one does not end in time."""
         for process in self.processes:
             process.join(seconds)
         late = [rank for rank, process in enumerate(self.processes) if process.is_alive()]
+        for rank in late:
+            os.kill(self.processes[rank].pid or 0, signal.SIGUSR1)
+        if late:
+            time.sleep(1.0)  # for their stacks
         for process in self.processes:
             process.kill()
             process.join()
@@ -89,6 +96,7 @@ def _child(
     os.environ.update(environment)
     torch.set_num_threads(1)
     sys.stderr = errors.open("w", buffering=1)
+    faulthandler.register(signal.SIGUSR1, file=sys.stderr)
     status = 70
     try:
         if prepare is not None:
