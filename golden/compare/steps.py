@@ -109,6 +109,10 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     values, uncompared = compare_values(left, right, of_left, of_right)
     divergences += values
     compared += Compared(uncompared=uncompared)
+    unread = dict.fromkeys([*left.unread, *right.unread])
+    if unread:
+        shown = ", ".join(list(unread)[:3]) + (" …" if len(unread) > 3 else "")
+        compared += Compared(uncompared=(f"what can't be read ({shown})",))
     until = min((count.number for count in aligned.more if count.between), default=None)
     living = compare_living(left, right, tolerances, until)
     divergences += living.divergences

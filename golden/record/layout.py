@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -114,8 +115,29 @@ def gather(
         *buffers,
         *[parameter.grad for parameter in params],
         *params,
-        *[value for held in _states(params, state) for value in held.values()],
+        *_values([value for held in _states(params, state) for value in held.values()]),
     ]
+
+
+_BAGS = frozenset([list, tuple, dict, collections.deque, collections.OrderedDict, collections.defaultdict])
+
+
+def _values(found: list[Any]) -> list[Any]:
+    if _BAGS.isdisjoint(map(type, found)):
+        return found
+    return [value for each in found for _, value in _inside("", each)]
+
+
+def _inside(name: str, value: Any) -> list[tuple[str, Any]]:
+    """A value under its name; where it is a collection that holds a tensor, all that is in it by path."""
+    if type(value) not in _BAGS:
+        return [(name, value)]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found = [part for key, item in items for part in _inside(f"{name}.{key}", item)]
+    if not any(isinstance(part, torch.Tensor) for _, part in found):
+        return [(name, value)]
+    # A plan has the names of what was there when it was made.
+    return [*found, (f"{name}.keys", list(map(str, value)))] if isinstance(value, dict) else found
 
 
 def _states(
@@ -137,9 +159,10 @@ def titles(
         *[("grads", name) for name in names.params],
         *[("params", name) for name in names.params],
         *[
-            ("state", f"{name}.{key}")
+            ("state", title)
             for name, parameter in zip(names.params, params, strict=True)
-            for key in state.get(parameter, _NO_STATE)
+            for key, value in state.get(parameter, _NO_STATE).items()
+            for title, _ in _inside(f"{name}.{key}", value)
         ],
     ]
 

@@ -65,6 +65,8 @@ class Living:
         """Forget what was seen, as a forked process must."""
         self._pid = os.getpid()
         self.failed = ""
+        # Names of what can't be read.
+        self.unread: dict[str, None] = {}
         self._followed: weakref.WeakKeyDictionary[nn.Module, _Followed] = weakref.WeakKeyDictionary()
         self._by_number: dict[int, _Followed] = {}
         self._gone: list[dict[str, Any]] = []
@@ -167,6 +169,7 @@ class Living:
         if plan is None or tensors is None:
             plan = followed.plan = Plan(entries, names, self._where)
             tensors = plan.dense(entries)
+            self.unread |= dict.fromkeys(plan.unread)
             followed.named_for = names
             followed.form, self._forms = self._forms, self._forms + 1
             described = {kind: plan.described[kind] for kind in MODULE_KINDS}

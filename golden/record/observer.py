@@ -115,6 +115,7 @@ class Observer:
         self._written: list[dict[str, int]] = []
         self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
+        self._unread: dict[str, None] = {}
         self._seconds = 0.0
         self._begun, self._cpu = time.perf_counter(), time.process_time()
         if self._reads is not None:
@@ -278,6 +279,7 @@ class Observer:
         if plan is None or tensors is None:
             plan = watched.plan = Plan(entries, layouts.titles(params, state, names), self._digests)
             tensors = plan.dense(entries)
+            self._unread |= dict.fromkeys(plan.unread)
             self._describe(optimizer, watched, plan)
         plan.begin(tensors)
         settings = watched.settings.text(optimizer)
@@ -425,6 +427,7 @@ class Observer:
             "loader_processes": self._occasions.loader_processes,
             "place": self._meshes.place(),
             "unlooked": self._living.failed if self._living is not None else "",
+            "unread": [*self._unread, *(self._living.unread if self._living is not None else ())],
             **self._take_reads(),
             **self._take_collectives(),
             **(_canary(self._spec) if self._is_first() else {}),

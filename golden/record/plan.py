@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from operator import attrgetter
 from typing import Any, Literal
 
 import torch
+import xxhash
 
-from ..trace.digest import DIGEST_BYTES, Flat, plain
+from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, plain
 from ..trace.kinds import SUMS
 from ..trace.sums import Sums
 
 KINDS = ("buffers", "grads", "params", "state")
 # Where digests are made: the GPU's on the GPU and all else on the host; all on the host; each where it is.
 Where = Literal["auto", "host", "device"]
-_ORDINARY = (torch.Tensor, torch.nn.Parameter)
-_dtype, _shape = attrgetter("dtype"), attrgetter("shape")
+_dtype, _shape, _layout = attrgetter("dtype"), attrgetter("shape"), attrgetter("layout")
+_STRIDED = frozenset([torch.strided])
 # A number, or -1 for the CPU: compared more quickly than a device.
 _device = torch.Tensor.get_device
 
@@ -32,10 +34,13 @@ class Plan:
             for i, (kind, title) in enumerate(titles)
             if kind == "state" and not isinstance(entries[i], torch.Tensor)
         ]
-        self._special = not all(
-            type(t := entries[i]) in _ORDINARY and t.layout is torch.strided and not t.is_complex()
-            for i in self._positions
-        )
+        self._special = not all(is_plain(entries[i]) for i in self._positions)
+        # What can't be read, by name: an object of which no more is known than where it is, for one.
+        self.unread = [
+            f"state {title} ({type(entries[i]).__name__})"
+            for i, title in self._extras
+            if _ADDRESS.search(repr(entries[i]))
+        ]
         tensors = self.dense(entries)
         self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
         self._places = list(map(_device, tensors))
@@ -59,6 +64,8 @@ class Plan:
         for i in self._positions:
             kind, title = titles[i]
             count = len(plain(entries[i]))
+            if not count:
+                self.unread.append(f"{kind} {title} ({type(entries[i]).__name__})")
             found += [(kind, title if count == 1 else f"{title}[{part}]") for part in range(count)]
         return found
 
@@ -71,13 +78,22 @@ class Plan:
         """`dense`, or None if the entries have another form."""
         if self._types != list(map(type, entries)):
             return None
-        tensors = self.dense(entries)
-        same = self._dtypes == list(map(_dtype, tensors)) and self._shapes == list(map(_shape, tensors))
-        return tensors if same and self._places == list(map(_device, tensors)) else None
+        try:
+            tensors = self.dense(entries)
+            same = self._dtypes == list(map(_dtype, tensors)) and self._shapes == list(map(_shape, tensors))
+        except RuntimeError:
+            # One that is nested now has no shape.
+            return None
+        if not same or self._places != list(map(_device, tensors)):
+            return None
+        if not _STRIDED.issuperset(map(_layout, tensors)):
+            return None
+        # What a device has freed must not be read there.
+        return tensors if all(has_memory(tensors[i]) for i in self._there) else None
 
     def extras(self, entries: list[Any]) -> dict[str, str]:
         """The optimizer state that isn't a tensor, as text."""
-        return {f"state {title}": repr(entries[i]) for i, title in self._extras}
+        return {f"state {title}": _text(entries[i]) for i, title in self._extras}
 
     def begin(self, tensors: list[torch.Tensor]) -> None:
         """Have devices begin on the digests of what they hold, which `digests` then waits for."""
@@ -116,3 +132,13 @@ class Plan:
             for kind in KINDS
             for index, (name, *_) in enumerate(self.described[kind])
         }
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def _text(value: Any) -> str:
+    """A value that is no tensor; an array in full, an object without its address."""
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+        return f"{value.dtype}{list(value.shape)} {xxhash.xxh3_128_hexdigest(value.tobytes())}"
+    return _ADDRESS.sub("", repr(value))

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 import xxhash
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 DIGEST_BYTES = 16
 # Tensors whose bytes don't lie in logical order are copied into memory that is kept up to this size.
@@ -20,22 +22,95 @@ _KEPT_AT_MOST = 8 << 20
 _pointer = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
 _is_negated = torch.Tensor.is_neg
+_ORDINARY = (torch.Tensor, torch.nn.Parameter)
 
 
 def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """``tensor`` as dense local tensors whose bytes say everything (sparse: indices, values)."""
-    if hasattr(tensor, "to_local"):
-        tensor = tensor.to_local()
-    if tensor.layout == torch.sparse_coo:
-        tensor = tensor.coalesce()
-        return [tensor.indices(), tensor.values()]
-    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    """``tensor`` as dense local tensors whose bytes say everything.
+
+    Of a sparse one indices, values and size, of a quantized one its integers and what they stand for; one
+    that is made of others is what these are, and one without memory (meta, fake, freed) an empty one and its
+    size. Empty for one whose values can't be read.
+    """
+    if type(tensor) not in _ORDINARY:
+        if hasattr(tensor, "to_local"):
+            tensor = tensor.to_local()
+        if hasattr(tensor, "trigger_wait"):
+            tensor = tensor.trigger_wait()
+        if is_traceable_wrapper_subclass(tensor):
+            names, _ = tensor.__tensor_flatten__()
+            return [part for name in names for part in plain(getattr(tensor, name))]
+    if tensor.is_nested:
+        return [part for inside in tensor.unbind() for part in plain(inside)]
+    if tensor.layout is not torch.strided:
+        return _of_layout(tensor)
     if tensor.is_quantized:
-        tensor = tensor.int_repr()
+        return [tensor.int_repr(), *_scale(tensor)]
+    if not has_memory(tensor):
+        if is_opaque(tensor):
+            return []
+        return [torch.empty(0, dtype=tensor.dtype, device="cpu"), _numbers(tensor.shape)]
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
     return [tensor]
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is what `plain` makes of it, and stays so while its type, dtype and layout do."""
+    return (
+        type(tensor) in _ORDINARY
+        and not tensor.is_nested
+        and tensor.layout is torch.strided
+        and not tensor.is_quantized
+        and not tensor.is_complex()
+        and has_memory(tensor)
+    )
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether the values of a dense tensor lie somewhere."""
+    if tensor.device.type == "meta":
+        return False
+    try:
+        return _pointer(tensor) != 0 or tensor.numel() == 0
+    except RuntimeError:
+        # A fake tensor is on no device, whatever it says.
+        return False
+
+
+def is_opaque(tensor: torch.Tensor) -> bool:
+    """Whether a tensor without memory of its own has values somewhere, which its class does not tell."""
+    return (
+        type(tensor) not in _ORDINARY
+        and not isinstance(tensor, FakeTensor)
+        and tensor.device.type != "meta"
+        and type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    )
+
+
+def _of_layout(tensor: torch.Tensor) -> list[torch.Tensor]:
+    size = _numbers(tensor.shape)
+    if tensor.layout is torch.sparse_coo:
+        tensor = tensor.coalesce()
+        return [tensor.indices(), *plain(tensor.values()), size]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), *plain(tensor.values()), size]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), *plain(tensor.values()), size]
+    return plain(tensor.to_dense())
+
+
+def _scale(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """What the integers of a quantized tensor stand for."""
+    if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        scale = torch.tensor([tensor.q_scale()], dtype=torch.float64, device="cpu")
+        return [scale, _numbers([tensor.q_zero_point()])]
+    axis = _numbers([tensor.q_per_channel_axis()])
+    return [tensor.q_per_channel_scales(), tensor.q_per_channel_zero_points(), axis]
+
+
+def _numbers(found: Sequence[int]) -> torch.Tensor:
+    return torch.tensor(list(found), dtype=torch.int64, device="cpu")
 
 
 def hex_digest(tensor: torch.Tensor) -> str:
@@ -50,7 +125,8 @@ def bytes_of(tensor: torch.Tensor) -> Any:
 
 def _at(pointer: int, size: int) -> Any:
     # Not through numpy: that forbids the program to resize the storage ever after.
-    return (ctypes.c_char * size).from_address(pointer) if size else b""
+    # Memory that the program has freed, between two steps say, holds nothing.
+    return (ctypes.c_char * size).from_address(pointer) if size and pointer else b""
 
 
 class Flat:

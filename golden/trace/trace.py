@@ -140,8 +140,9 @@ class Process:
     ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
     nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
     a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
-    patterns that left out extra state; ``unlooked`` names the error that ended the looks. ``calls`` of other
-    processes, here and of a step, are those since the step before. ``place`` is that in a mesh of devices.
+    patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread`` tensors
+    and objects that can't be read. ``calls`` of other processes, here and of a step, are those since the step
+    before. ``place`` is that in a mesh of devices.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Process:
     loader_processes: int = 0
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
+    unread: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     place: str = ""
 
@@ -290,6 +292,7 @@ def _load_process(folder: Path) -> Process:
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
+        unread=tuple(end.get("unread", ())),
         calls=_calls(end.get("calls", ()), texts),
         place=end.get("place", ""),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},

@@ -90,7 +90,11 @@ def test_names_and_environments(project: Project) -> None:
     assert "slots.a.weight.exp_avg" in [i.name for i in process.steps[5].layout.tensors["state"]]
     assert [i.name for i in process.steps[6].layout.tensors["params"]] == ["(parameter 0 of no module)"]
     sparse = process.steps[7].layout.tensors["grads"]
-    assert [(i.name, i.dtype) for i in sparse] == [("weight[0]", "int64"), ("weight[1]", "float32")]
+    assert [(i.name, i.dtype) for i in sparse] == [
+        ("weight[0]", "int64"),
+        ("weight[1]", "float32"),
+        ("weight[2]", "int64"),
+    ]
 
 
 def test_models_built_before_the_first_env(project: Project) -> None:
