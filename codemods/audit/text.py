@@ -8,7 +8,7 @@ from codemods.audit import wording
 from codemods.audit.report import FunctionReport, HelperReport, Refused, Report, SeamReport
 
 
-def render_text(report: Report, *, statistics: bool = False) -> str:
+def render_text(report: Report, *, statistics: bool) -> str:
     """The whole report."""
     lines = [f"{report.path}: {wording.count(report.lines, 'line')}; read: {wording.searched(report)}"]
     for function in report.functions:

@@ -20,9 +20,9 @@ from codemods.audit.report import (
 from codemods.device.regions import Region, StepKind
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
+def count(number: int, noun: str) -> str:
     """``1 helper``, ``2 helpers``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def numbers(lines: Iterable[int]) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from codemods.decide.classes import can_be_attribute, has_room_above, own_statements
+from codemods.decide.classes import can_be_attribute, has_room_above, is_followed, own_statements
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
@@ -101,6 +101,7 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
             or _binding_problem(analysis, name, owner)
             or _text_problem(analysis, name, owner)
             or _unbound_problem(analysis, name, owner)
+            or _line_problem(analysis, name, owner)
         )
     except NotUnderstood as unknown:
         line = getattr(unknown.node, "lineno", 1)
@@ -110,8 +111,16 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
 def _place_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
     """The object can be made in a line of its own, first thing in the function."""
     at = own_statements(owner)[0]
-    if has_room_above(analysis.source, at):
-        return None
+    return None if has_room_above(analysis.source, at) else _no_room(at, name)
+
+
+def _line_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+    """The statement before which the object is made has its line for itself."""
+    at = own_statements(owner)[0]
+    return _no_room(at, name) if is_followed(analysis.source, at) else None
+
+
+def _no_room(at: ast.stmt, name: str) -> Refusal:
     return refuse("layout", at.lineno, f"an object for {name} can't be made in a line of its own here")
 
 

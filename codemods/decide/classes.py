@@ -73,6 +73,11 @@ def has_room_above(source: Source, statement: ast.stmt) -> bool:
     return own and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
 
 
+def is_followed(source: Source, statement: ast.stmt) -> bool:
+    """Whether another statement follows one in its line."""
+    return source.text[source.span(statement)[1] :].lstrip(" \t").startswith(";")
+
+
 def can_be_attribute(analysis: Analysis, node: ast.Name, *, in_text: bool) -> bool:
     """Whether a name can be written as an attribute: it is where the tree says, and nothing prints it."""
     printed = in_text and is_printed(analysis.tree, node)

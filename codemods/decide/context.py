@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codemods.decide.classes import can_be_attribute, has_room_above, own_statements
+from codemods.decide.classes import can_be_attribute, has_room_above, is_followed, own_statements
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
@@ -86,7 +86,8 @@ def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]
 
 def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:
     """Statements of a function before which another may stand."""
-    return [statement for statement in own_statements(owner) if has_room_above(analysis.source, statement)]
+    source = analysis.source
+    return [s for s in own_statements(owner) if has_room_above(source, s) and not is_followed(source, s)]
 
 
 def _settled(analysis: Analysis, owner: Scope, statement: ast.stmt, name: str) -> bool:

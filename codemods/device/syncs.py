@@ -14,6 +14,7 @@ from codemods.facts.source import all_blocks
 
 # Loops and clauses of comprehensions, outermost first.
 _Loops = tuple[ast.AST, ...]
+_LONGEST = 60
 _BLOCK_FIELDS = frozenset(["body", "orelse", "finalbody", "handlers", "cases"])
 
 
@@ -147,13 +148,14 @@ def _header(node: ast.AST) -> str:
     return f"while {ast.unparse(node.test)}"
 
 
-def _short(node: ast.Call, limit: int = 60) -> str:
+def _short(node: ast.Call) -> str:
     """A call, with the middle of a long receiver left out."""
     text = ast.unparse(node).replace("\n", " ")
-    if len(text) <= limit or not isinstance(node.func, ast.Attribute):
-        return text if len(text) <= limit else text[: limit - 1] + "…"
+    if len(text) <= _LONGEST:
+        return text
+    if not isinstance(node.func, ast.Attribute):
+        return text[: _LONGEST - 1] + "…"
     receiver = ast.unparse(node.func.value).replace("\n", " ")
     call = text[len(receiver) :]
-    return (
-        text if len(receiver) <= limit - len(call) else receiver[: max(1, limit - len(call) - 1)] + "…" + call
-    )
+    room = _LONGEST - len(call)
+    return text if len(receiver) <= room else receiver[: max(1, room - 1)] + "…" + call

@@ -17,7 +17,6 @@ KEEPING = frozenset(
     typing.overload typing.override typing_extensions.override
     """.split()  # noqa: SIM905 (a word list reads better than eight quoted lines)
 )
-_LISTS_CLASSES = frozenset(["__dict__", "__getattribute__", "attrgetter", "getattr_static", "getmembers"])
 
 
 def is_handed(tree: ScopeTree, scope: Scope) -> bool:
@@ -41,9 +40,8 @@ def is_handed(tree: ScopeTree, scope: Scope) -> bool:
         return True
     if scope.name in tree.once("handed attributes", lambda: _attributes(tree)):
         return True
-    return parent.kind == "class" and (
-        tree.once("lists classes", lambda: _lists_classes(tree)) or _is_told(tree, parent.node)
-    )
+    # Code of the file may be given its class, or list what that holds.
+    return parent.kind == "class"
 
 
 def _attributes(tree: ScopeTree) -> frozenset[str]:
@@ -69,28 +67,3 @@ def asks_by_name(tree: ScopeTree) -> bool:
         use.call is None or len(use.call.args) < 2 or not isinstance(use.call.args[1], ast.Constant)
         for use in tree.uses.get((tree.module, "getattr"), ())
     )
-
-
-def _lists_classes(tree: ScopeTree) -> bool:
-    """Whether the file may list what classes hold, or look methods up by computed names."""
-    listing = any(tree.uses.get((tree.module, name)) for name in ("dir", "vars"))
-    return listing or bool(_LISTS_CLASSES & (tree.attributes.keys() | tree.bound_names)) or asks_by_name(tree)
-
-
-def _is_told(tree: ScopeTree, node: ast.AST, depth: int = 0) -> bool:
-    """Whether code of the file is given the class when it is made: by a decorator, metaclass or base."""
-    if not isinstance(node, ast.ClassDef) or depth > 5:
-        return True
-    for decorator in node.decorator_list:
-        if dotted(tree, tree.module, nodes.called(decorator)) != "dataclasses.dataclass":
-            return True
-    if node.keywords or any(getattr(s, "name", "") in ("__init_subclass__", "__new__") for s in node.body):
-        return bool(node.keywords) or depth > 0
-    for base in node.bases:
-        name = base.value if isinstance(base, ast.Subscript) else base
-        if dotted(tree, tree.module, name) is not None:
-            continue
-        binders = tree.binders.get((tree.module, getattr(name, "id", "")), [])
-        if len(binders) != 1 or _is_told(tree, binders[0].node, depth + 1):
-            return True
-    return False

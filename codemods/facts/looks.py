@@ -67,8 +67,6 @@ def stays(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -
             return True
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return _variable_stays(tree, name, scope, seen)
-        case ast.NamedExpr(target=ast.Name(id=name)):
-            return _variable_stays(tree, name, scope, seen) and stays(tree, parent, scope, seen)
         case ast.Call() | ast.keyword():
             call = tree.parents[parent] if isinstance(parent, ast.keyword) else parent
             if not isinstance(call, ast.Call) or call.func is node:

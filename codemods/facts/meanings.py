@@ -142,9 +142,6 @@ class Meanings:
         if self._is_module(first) and ast.dump(node) in self.evaluated:
             # Nothing runs when it is taken from a module once more.
             return worst
-        taken = self._value(node.value, worst, depth)
-        if isinstance(taken, typing.ParamSpec):
-            return getattr(taken, node.attr)
         raise NotEvaluated
 
     def _is_module(self, node: ast.expr) -> bool:
@@ -174,10 +171,12 @@ class Meanings:
                 return typing.ParamSpec("P")
             return worst
         try:
-            return self._value(value, worst, depth + 1)
+            found = self._value(value, worst, depth + 1)
         except Exception:
             # Evaluated when the file was loaded, to something that is not known.
             return worst
+        # What a list holds may be replaced.
+        return worst if isinstance(found, list) else found
 
     def plain(self, node: ast.ClassDef, depth: int = 0) -> bool:
         """Whether a class is made by ``type`` of bases that are, and is what its name means."""

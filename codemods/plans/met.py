@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.facts.exports import UNKNOWN, Exports
-from codemods.facts.imports import Import, bound_name
+from codemods.facts.imports import Import
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
 from codemods.facts.repository import import_base, module_name, package_of, shown_path
@@ -26,7 +26,9 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
     initial = path.parent / "__init__.py"
     if initial.is_file() and initial != surroundings.path:
         package = read_source(initial)
-        if path.stem in bound_in(package.tree) or _from_stars(package, initial, path.stem, surroundings):
+        scopes = read_scopes(package)
+        bound = (scopes.module, path.stem) in scopes.binders
+        if bound or _from_stars(package, initial, path.stem, surroundings):
             return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
     for file, data in surroundings.files():
         if path.stem.encode() in data and file != surroundings.path:
@@ -51,20 +53,6 @@ def _from_stars(source: Source, path: Path, name: str, surroundings: Surrounding
             if names is UNKNOWN or name in names:
                 return True
     return False
-
-
-def bound_in(tree: ast.Module) -> set[str]:
-    """Names that a module's text binds anywhere, or answers for."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(ctx=ast.Store(), id=name):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import() | ast.ImportFrom():
-                found.update(bound_name(alias) for alias in node.names)
-    return found
 
 
 def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:

@@ -224,7 +224,7 @@ def _known(place: list[str | int]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def line_of(text: str, key: str, index: int = 0, table: str = "[[move]]") -> int:
+def line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
     """The line of a plan's text where a key, table or quoted name stands, from the ``index``-th header that
     begins like ``table`` on.
     """

@@ -36,7 +36,7 @@ class Lift:
         package: str | None = None,
         *,
         whole: bool = False,
-        annotate: Annotate = lambda helper, need: None,
+        annotate: Annotate,
     ) -> None:
         """``annotate`` gives the annotations of added parameters.
 

@@ -151,7 +151,7 @@ class Stated:
         exception = top == "builtins" and name.endswith(("Error", "Exception", "Warning"))
         return exception or settled in ("torch.optim.Optimizer", "typing.Protocol")
 
-    def result(self, path: str, depth: int = 0) -> Type | None:
+    def result(self, path: str) -> Type | None:
         """What a call of what a path leads to gives."""
         if path in outside.RESULTS:
             return outside.RESULTS[path]

@@ -41,7 +41,7 @@ NONE = Type("None")
 ANY = Type("typing.Any")
 ELLIPSIS = Type("...")
 BOOL, INT, FLOAT, COMPLEX = (builtin(name) for name in ("bool", "int", "float", "complex"))
-STR, BYTES = builtin("str"), builtin("bytes")
+STR = builtin("str")
 MODULE = Type("types.ModuleType")
 
 

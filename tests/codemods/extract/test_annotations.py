@@ -15,7 +15,7 @@ PRELUDE = """\
 from __future__ import annotations
 import argparse, time
 from pathlib import Path
-from typing import Any, Callable, Generic, Optional, TypeVar
+from typing import Any, Callable, Generic, Literal, Optional, TypeVar, Union
 import kinds
 from kinds import Config, Model, load, pair, maybe
 T = TypeVar("T")
@@ -41,6 +41,13 @@ def decorated() -> Own:
 class Twice:
     pass
 Twice = dict
+Pair = tuple[int, str]
+def paired() -> Pair:
+    return 1, "a"
+def either() -> Union[int, str]:
+    return 1
+def chosen() -> Literal["a", "b"]:
+    return "a"
 def keep(*given):
     pass
 """
@@ -56,6 +63,12 @@ class Model(Base):
     @property
     def depth(self) -> float:
         return 1.0
+    @property
+    def shown(self) -> str:
+        return "m"
+    @shown.setter
+    def shown(self, text: str) -> None:
+        pass
     @classmethod
     def fresh(cls) -> Model:
         return cls()
@@ -108,6 +121,23 @@ SAID = {
     "None is ruled out": ("x: Model | None = maybe()\n    if x is None:\n        return", "Model"),
     "None is asserted away": ("x: Model | None = maybe()\n    assert x is not None", "Model"),
     "None is replaced": ("x: Model | None = maybe()\n    if x is None:\n        x = Model()", "Model"),
+    "comparison": ("x = config.steps < 3", "bool"),
+    "two that hold": ("x = config.steps < 3 and not config", "bool"),
+    "the other one": ("x = maybe() or Model()", "Model"),
+    "texts in one": ("x = 'a' + '%s' % 3", "str"),
+    "declared in quotes": ("x: 'int' = 3", "int"),
+    "declared first": ("x: int\n    x = 3", "int"),
+    "an alias": ("x = paired()", "Pair"),
+    "one of some values": ("x = chosen()", "Literal['a', 'b']"),
+    "a class": ("x = Model", "type[Model]"),
+    "a class of the library": ("x = Path", "type[Path]"),
+    "property that can be set": ("model = Model()\n    x = model.shown", "str"),
+    "None is asserted away, among others": ("x: Model | None = maybe()\n    assert x and config", "Model"),
+    "what is not there returns": ("x: Model | None = maybe()\n    if not x:\n        return", "Model"),
+    "a loop that asks": (
+        "x: Model | None = maybe()\n    while x and config.steps < 0:\n        pass",
+        "Model | None",
+    ),
     "a test that leaves it open": (
         "x: Model | None = maybe()\n    if x is None:\n        pass",
         "Model | None",
@@ -132,6 +162,12 @@ NOT_SAID = {
     "an attribute that is not declared": "x = Model().width",
     "an optional field, perhaps tested": "x = config.name",
     "a test that narrows": "x: Model | str = Model()\n    if isinstance(x, str):\n        return",
+    "one of two, perhaps tested": "x = either()",
+    "a pattern that narrows": "x = Model()\n    match x:\n        case Model():\n            pass",
+    "a loop that binds it": "x: Model | None = maybe()\n    while x is None:\n        x = Model()",
+    "an assertion of something else": "x: Model | None = maybe()\n    assert keep(x) is None",
+    "declared twice": "x: int = 1\n    if config:\n        x: int = 2",
+    "a result that is any class's own": "x = Own().again()",
     "a default that the annotation denies": "keep()",
     "asynchronous": "x = [i async for i in keep()] if 0 else keep()",
 }

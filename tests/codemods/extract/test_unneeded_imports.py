@@ -190,6 +190,35 @@ CASES = {
         kept=("math",),
         files={"back.py": "import train\ng = len(vars(train)) and 1\n"},
     ),
+    "one module of several": Case(
+        "import json, math\n" + TAIL + "print(json.dumps(1))\n", gone=("math",), kept=("json",), unmarked=True
+    ),
+    "names in parentheses that another file imports": Case(
+        "from math import (\n    floor,\n    sqrt,\n)\n"
+        "def outer(n):\n    def h(x):\n        return floor(sqrt(x)) + n\n    return h(1.5)\n",
+        kept=("floor", "sqrt"),
+        files={"other.py": "from train import floor, sqrt\n"},
+        reason="other.py",
+    ),
+    "some of a block for type checkers": Case(
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from decimal import Context, Decimal\n    from fractions import Fraction\n"
+        "def outer(n):\n    def h(x: Fraction, y: Decimal):\n        return n\n    return h(1, 2)\n"
+        "def other(context: Context):\n    pass\n",
+        gone=("Decimal", "Fraction"),
+    ),
+    "an object's namespace": Case(
+        MATH + "def other(x):\n    return x.__dict__\n", kept=("math",), reason="__dict__", unmarked=True
+    ),
+    "local variables": Case(
+        MATH + "def other():\n    return locals()\n", kept=("math",), reason="locals()", unmarked=True
+    ),
+    "a module that imports this one while it loads": Case(
+        "import back\n" + MATH + "print(back.g)\n",
+        kept=("math",),
+        files={"back.py": "import train\ng = 1\n"},
+        reason="imports this file back",
+    ),
     "the file acts between its imports": Case(
         "import loud\nprint('now')\nimport math\ndef outer(n):\n    def h(x):\n"
         "        return loud.f(x) + math.pi + n\n"

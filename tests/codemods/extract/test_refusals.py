@@ -1,0 +1,225 @@
+"""Refusals, and what is let through, of which no rule's own example and no program of the corpus tells.
+
+These are decided only; what is let through is executed by the corpus.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.codemods.extract.conftest import Command
+
+HELPER = """
+def outer(n):
+    def h(x):
+        return x + n
+    return h(1)
+"""
+MAKER = """
+def outer(n):
+    def h(x):
+        def made():
+            return x + n
+        return made
+    return h(1)
+"""
+SHARED = """
+def outer(flag):
+    {before}
+    def h():
+        nonlocal n
+        n += 1
+    h()
+    return n
+"""
+
+
+class Case(NamedTuple):
+    """A program, how its helpers are lifted, the code that ``h`` is refused with (none: lifted), and why."""
+
+    text: str
+    code: str | None
+    reason: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+TO = ("--to", "moved.py")
+RESIDUAL = ("--residual", "h")
+BOX = ("--box", "h")
+CASES = {
+    # What looks at frames, code and source text
+    "a frame by an imported function": Case(
+        "from sys import _getframe\nlook = _getframe(0).f_locals\n" + HELPER,
+        "frame-introspection",
+        "f_locals",
+    ),
+    "a frame that is handed on": Case(
+        "from sys import _getframe\nkept = [_getframe]\n" + HELPER, "frame-introspection", "_getframe"
+    ),
+    "a frame of which nothing is kept": Case(
+        "from sys import _getframe\ndef where():\n    return _getframe(1).f_lineno\n" + HELPER, None
+    ),
+    "what sees every frame, imported": Case(
+        "from sys import settrace\nsettrace(print)\n" + HELPER,
+        "frame-introspection",
+        "sys.settrace is imported",
+    ),
+    "what reads closures, imported": Case(
+        "from inspect import getclosurevars\ndef look(f):\n    return getclosurevars(f)\nkept = [look]\n"
+        + MAKER.replace("return h(1)", "kept.append(outer)\n    return h(1)"),
+        "frame-introspection",
+        "getclosurevars is imported",
+    ),
+    "a tracer, and frames are counted": Case(
+        "import inspect\ninspect.stack()\n" + HELPER, "frame-introspection", "inspect.stack", RESIDUAL
+    ),
+    "an import that sees frames, and a frame more": Case(
+        "from sys import _getframe as caller\n" + HELPER, "frame-introspection", "sys._getframe", RESIDUAL
+    ),
+    "globals of a frame, asked for a name": Case(
+        "import sys\ndef known(name):\n    return 'here' in sys._getframe(1).f_globals\n" + HELPER, None
+    ),
+    "a tracer that is set by many words": Case(
+        "import sys\nsys.settrace(*[None])\n" + HELPER, "frame-introspection", "settrace"
+    ),
+    "a tracer that is made": Case(
+        "import sys\nsys.settrace(lambda *given: None)\n" + HELPER, "frame-introspection", "settrace"
+    ),
+    "an attribute of code, matched": Case(
+        "def of(code):\n    match code:\n        case object(co_names=names):\n            return names\n"
+        + HELPER,
+        "frame-introspection",
+        "matched",
+    ),
+    # Names by which variables are seen
+    "locals under another name": Case(
+        "from builtins import locals as seen\n" + HELPER, "dynamic-scope", "builtins.locals"
+    ),
+    "a function of that name of its own": Case("def vars(x):\n    return x\n" + HELPER, None),
+    "modules that are gone through": Case(
+        "import sys\nkept = [*sys.modules.values()]\n" + HELPER, "dynamic-scope", "sys.modules"
+    ),
+    "modules by a method that is kept": Case(
+        "import sys\nfind = sys.modules.get\n" + HELPER, "dynamic-scope", "sys.modules"
+    ),
+    "modules that are compared": Case("import sys\nsame = 'os' in sys.modules\n" + HELPER, None),
+    "a module that stays a global": Case(
+        "import sys\nkept = sys.modules.get(input())\n" + HELPER, "dynamic-scope", "sys.modules"
+    ),
+    # Compilers, writes, positions
+    "handed to a compiler": Case(
+        "import numba\n" + HELPER + "fast = numba.njit(outer)\n", "compiled-outer", "outer is compiled"
+    ),
+    "a walrus of a generator inside": Case(
+        "def outer(rows):\n    n = 1\n    def h(x):\n        return x + n\n"
+        "    late = (n := row for row in rows)\n    return list(late), h(1)\n",
+        "capture-nonlocal",
+        "code that runs later",
+    ),
+    "behind a backslash": Case(
+        "def outer(n):\n    if n: \\\n        pass\n    x = 1; \\\n    y = 2\n    def h(x):\n"
+        "        return x + n\n    return h(1)\n",
+        None,
+    ),
+    "a definition that shares its line": Case(
+        "def outer(n):\n    class C: x = 1\n    k = 1; \\\n    async_ = 2\n    if n: k = 2\n"
+        "    def h(x): return x + n\n    return h(k)\n",
+        None,
+    ),
+    "a decorator that nobody imports": Case(
+        "def outer(n):\n    def quiet(f):\n        return f\n    @quiet\n    def h(x):\n"
+        "        return x + n\n    return h(1)\n",
+        "decorated",
+    ),
+    # Annotations that are evaluated
+    "a class that nobody can join": Case(
+        "class Meta(type):\n    pass\nclass C(metaclass=Meta):\n    pass\n"
+        "def outer(n):\n    def h(x: int | C):\n        return n\n    return h(1)\n",
+        "annotation-evaluated",
+    ),
+    "type variables, a list, a number": Case(
+        "import typing\nfrom collections.abc import Callable\nT = typing.TypeVar('T')\n"
+        "P = typing.ParamSpec('P')\n"
+        "def outer(n):\n    def h(x: Callable[[int], T], y: Callable[P, T], z: typing.Literal[-1] = -1):\n"
+        "        return n\n    return h(1, 2)\n",
+        None,
+    ),
+    "an attribute of a type variable": Case(
+        "import typing\nP = typing.ParamSpec('P')\n"
+        "def outer(n):\n    def h(*x: P.args):\n        return n\n    return h(1)\n",
+        "annotation-evaluated",
+    ),
+    "an annotation that calls": Case(
+        "def kind():\n    return int\ndef outer(n):\n    def h(x: kind()):\n        return n\n"
+        "    return h(1)\n",
+        "annotation-evaluated",
+    ),
+    "a class that something decorates": Case(
+        "def mark(c):\n    return c\n@mark\nclass C:\n    pass\n"
+        "def outer(n):\n    def h(x: C | None):\n        return n\n    return h(1)\n",
+        "annotation-evaluated",
+    ),
+    "an alias that something computes": Case(
+        "kinds = [int]\nKind = kinds[0]\n"
+        "def outer(n):\n    def h(x: Kind | None):\n        return n\n    return h(1)\n",
+        "annotation-evaluated",
+    ),
+    # Files of their own
+    "a global that a function of the file declares": Case(
+        "limit = 1\ndef outer(n):\n    def h(x):\n        class C:\n            limit = limit\n"
+        "        return C.limit + n\n    return h(1)\n",
+        "module-identity",
+        "a class body in h",
+        TO,
+    ),
+    "a file that calls it while it loads": Case(
+        "def outer(n):\n    def h(x):\n        return x + n + late\n    return h(1)\n"
+        "print('loads')\nlate = 3\n",
+        "maybe-unbound",
+        "late may be unbound",
+        TO,
+    ),
+    "a decorator that calls it while it loads": Case(
+        "def outer(n):\n    def h(x):\n        return x + n + late\n    return h(1)\n"
+        "def mark(f):\n    return f\n@mark(print())\ndef other():\n    pass\nlate = 3\n",
+        "maybe-unbound",
+        "late may be unbound",
+        TO,
+    ),
+    "a main block that calls it": Case(
+        "def outer(n):\n    def h(x):\n        return x + n + late\n    return h(1)\nlate = 3\n"
+        "if __name__ == '__main__':\n    outer(1)\n",
+        None,
+        "",
+        TO,
+    ),
+    # Objects that functions share
+    "a boxed variable that is annotated": Case(
+        SHARED.format(before="n: int\n    n = 0"), "box-binding", "annotated here", BOX
+    ),
+    "no line of its own for the object": Case(
+        SHARED.format(before="n = 0; n = flag"), "layout", "can't be made in a line of its own", BOX
+    ),
+    "a declaration that shares its line": Case(
+        SHARED.format(before="n = 0").replace("nonlocal n\n", "nonlocal n; k = 1\n"),
+        "layout",
+        "shares its line",
+        BOX,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_helpers_are_refused_or_lifted(
+    name: str, tmp_path: Path, extract: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[name]
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(case.text)
+    ran = extract("program.py", "--output-format", "json", *case.arguments)
+    helper = ran.helpers["h"]
+    assert helper["code"] == case.code
+    assert case.reason in (helper["reason"] or "")
