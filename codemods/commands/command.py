@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
 from codemods.facts.source import Source, SourceError, decode_source, room_for_nesting
-from codemods.plans.report import Report
-from codemods.plans.run import RequestError
+from codemods.plans.run import RequestError, extract_source
 
 
 class HelperCommand(CodemodCommand):
-    """Rewrites helpers of one file."""
+    """Rewrites helpers of one file: lifts them, ``rewritten`` first as `extract_source` says."""
+
+    rewritten: Literal["box", "context", "residual"] | None = None
 
     def __init__(
         self, context: CodemodContext, function: str | None = None, helper: Sequence[str] | None = None
@@ -34,10 +36,6 @@ class HelperCommand(CodemodCommand):
             "--helper", metavar="NAME", action="append", help="Only this helper; may be repeated."
         )
 
-    def extract(self, source: Source, names: Sequence[str]) -> Report:
-        """The report on a file: what is lifted, what is refused, the new text; ``names`` are its helpers."""
-        raise NotImplementedError
-
     def transform_module(self, tree: cst.Module) -> cst.Module:
         """Rewrite a module; no metadata is made, since none is needed.
 
@@ -54,7 +52,14 @@ class HelperCommand(CodemodCommand):
             source = decode_source(data, path)
             names = self._chosen(source)
             try:
-                report = self.extract(source, names)
+                report = extract_source(
+                    source,
+                    self.function,
+                    names=names,
+                    residual=names if self.rewritten == "residual" else (),
+                    captures="context" if self.rewritten == "context" else "params",
+                    box=names if self.rewritten == "box" else (),
+                )
             except RequestError as error:
                 raise SkipFile(str(error)) from None
         for row in report.refused:

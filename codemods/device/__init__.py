@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from codemods.facts.public import public
 
 if TYPE_CHECKING:
     from codemods.device.regions import Region as Region
@@ -11,16 +12,4 @@ if TYPE_CHECKING:
     from codemods.device.regions import compare_regions as compare_regions
     from codemods.device.regions import regions_of as regions_of
 
-_HOMES = {
-    "Region": "regions",
-    "RegionChange": "regions",
-    "compare_regions": "regions",
-    "regions_of": "regions",
-}
-
-
-def __getattr__(name: str) -> object:
-    """A public name, its module loaded when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(name)
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = public(__name__, regions="Region RegionChange compare_regions regions_of")

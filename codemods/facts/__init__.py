@@ -5,8 +5,9 @@ For programs of others: `captures_of`, `seams_of` and `liveness_of`, with what t
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from codemods.facts.public import public
 
 if TYPE_CHECKING:
     from codemods.facts.api import Capture as Capture
@@ -28,26 +29,11 @@ if TYPE_CHECKING:
     from codemods.facts.source import SourceError as SourceError
     from codemods.facts.source import read_source as read_source
 
-_HOMES = {
-    **dict.fromkeys(
-        ["Capture", "Captures", "Moment", "NotFollowed", "captures_of", "liveness_of", "seams_of"], "api"
-    ),
-    "absolute": "origins",
-    "mentioning": "repository",
-    "module_name": "repository",
-    "package_of": "repository",
-    "python_files": "repository",
-    "shown_path": "repository",
-    "SeamReaders": "readers",
-    "reads_own": "readers",
-    "seam_readers": "readers",
-    "SourceError": "source",
-    "read_source": "source",
-}
-
-
-def __getattr__(name: str) -> object:
-    """A public name, its module loaded when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(name)
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = public(
+    __name__,
+    api="Capture Captures Moment NotFollowed captures_of liveness_of seams_of",
+    origins="absolute",
+    readers="SeamReaders reads_own seam_readers",
+    repository="mentioning module_name package_of python_files shown_path",
+    source="SourceError read_source",
+)

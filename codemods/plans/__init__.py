@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from codemods.facts.public import public
 
 if TYPE_CHECKING:
     from codemods.plans.check import Carried as Carried
@@ -24,29 +25,12 @@ if TYPE_CHECKING:
     from codemods.plans.write import WriteError as WriteError
     from codemods.plans.write import write_all as write_all
 
-_HOMES = {
-    "Carried": "check",
-    "Drifted": "check",
-    "Refused": "check",
-    "check_plan": "check",
-    "derive_tree": "derive",
-    "run_afresh": "derive",
-    "Loop": "model",
-    "Move": "model",
-    "Plan": "model",
-    "PlanError": "model",
-    "Seams": "model",
-    "load_plan": "model",
-    "HelperReport": "report",
-    "RequestError": "run",
-    "TargetError": "run",
-    "WriteError": "write",
-    "write_all": "write",
-}
-
-
-def __getattr__(name: str) -> object:
-    """A public name, its module loaded when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(name)
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = public(
+    __name__,
+    check="Carried Drifted Refused check_plan",
+    derive="derive_tree run_afresh",
+    model="Loop Move Plan PlanError Seams load_plan",
+    report="HelperReport",
+    run="RequestError TargetError",
+    write="WriteError write_all",
+)

@@ -1,0 +1,18 @@
+"""Public names of a package, each of which loads its module when it is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+
+def public(package: str, **names: str) -> Callable[[str], object]:
+    """What a package takes for its ``__getattr__``; ``names`` has those of each of its modules."""
+    homes = {name: module for module, given in names.items() for name in given.split()}
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(name)
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return get
