@@ -12,17 +12,14 @@ import dis
 import functools
 import gc
 import importlib.machinery
-import mmap
-import os
 import sys
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from .rewrite import Originals, rewritten
+from .flags import Flags, Lines
+from .rewrite import Originals, instructions_of, rewritten
 
-_POINTER = 8
 # PyCodeObject of CPython 3.11: after the head come the constants, the names, the table of handlers.
 _CONSTANTS, _HANDLERS = 24, 40
 # They compile what they read in the code of functions.
@@ -30,30 +27,25 @@ _READERS = ("numba",)
 _UNITS = ("RESUME", "PUSH_NULL", "LOAD_CONST", "PRECALL", "CALL", "RETURN_VALUE")
 
 
-class Flags(mmap.mmap):
-    """A byte for each line of a file, shared by all processes of a run; a copy of it is nobody's."""
-
-    def __reduce__(self) -> tuple[type[bytearray], tuple[int]]:
-        return bytearray, (len(self),)
-
-
 class Noting:
-    """Makes the code of some files note its lines in files of ``folder``, one each."""
+    """Makes the code of some files note its ``lines``; ``number`` says which file a path is."""
 
-    def __init__(self, folder: Path, number: Callable[[str], int | None]) -> None:
-        self._folder = folder
+    def __init__(self, lines: Lines, number: Callable[[str], int | None]) -> None:
+        self._lines = lines
         self.number = number
-        self._flags: dict[int, Flags] = {}
         self._originals: Originals = {}
         self._over = False
 
     def made(self, code: types.CodeType) -> types.CodeType:
-        """The same code, which notes its lines if it is of one of the files."""
+        """The same code, which notes its lines if it is of one of the files.
+
+        Raises `IndexError` if it has lines that the file does not.
+        """
         number = self.number(code.co_filename)
         if number is None or self._over or self.notes(code):
             return code
-        flags = self._of(number, _last_line(code) + 1)
-        return rewritten(code, flags, lambda line: line if line < len(flags) else None, self._originals)
+        place = functools.partial(self._lines.place, number)
+        return rewritten(code, self._lines.flags, place, self._originals)
 
     def end(self) -> None:
         """Give all functions the code that they had; what runs now goes on as it is."""
@@ -66,30 +58,11 @@ class Noting:
         """Whether it does already."""
         return any(isinstance(each, Flags | types.CodeType) and _notes(each) for each in code.co_consts)
 
-    def _of(self, number: int, size: int) -> Flags:
-        known = self._flags.get(number)
-        if known is None or len(known) < size:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            path = self._folder / f"lines-{number}.bin"
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-            try:
-                size = max(size, os.fstat(descriptor).st_size)
-                os.ftruncate(descriptor, size)
-                known = self._flags[number] = Flags(descriptor, size)
-            finally:
-                os.close(descriptor)
-        return known
-
 
 def _notes(constant: Flags | types.CodeType) -> bool:
     return isinstance(constant, Flags) or any(
         isinstance(each, Flags | types.CodeType) and _notes(each) for each in constant.co_consts
     )
-
-
-def _last_line(code: types.CodeType) -> int:
-    last = max((line for _, _, line in code.co_lines() if line), default=0)
-    return max([last, *(_last_line(each) for each in code.co_consts if isinstance(each, types.CodeType))])
 
 
 def install(noting: Noting, unknown: Callable[[], None]) -> None:
@@ -160,8 +133,7 @@ def _redirect(code: types.CodeType, target: types.CodeType) -> bool:
     for name in _UNITS:
         opcode = dis.opmap[name]
         body += bytes((opcode, 0)) + bytes(2 * dis._inline_cache_entries[opcode])  # type: ignore[attr-defined]
-    at = id(code)
-    place = at + types.CodeType.__basicsize__
+    at, place = id(code), instructions_of(code)
     fits = len(body) <= len(code.co_code) and code.co_stacksize >= 2
     constants, handlers = (ctypes.c_void_p.from_address(at + offset) for offset in (_CONSTANTS, _HANDLERS))
     as_known = (

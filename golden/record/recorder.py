@@ -63,9 +63,9 @@ def record_run(
             "dense": [dense.start, dense.stop] if dense else None,
             "operations": operations,
         }
-        closely["reach"] = asked(reach, root, folder)
+        closely["reach"] = noting = asked(reach, root, folder)
         about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label, watch=watch)
-        gather_reached(reach, folder)
+        gather_reached(reach, noting, folder)
         write_about(folder, about)
         if out.exists():
             out.rmdir()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import io
 import pickle
 import sys
@@ -140,23 +141,25 @@ def ran(code: types.CodeType) -> str:
     return out.getvalue()
 
 
-def traced(code: types.CodeType) -> set[int]:
-    """The lines of which a trace function is told."""
-    found = set[int]()
+def traced(code: types.CodeType) -> list[tuple[str, int]]:
+    """The events and lines of which a trace function is told."""
+    found = []
 
     def follow(frame: types.FrameType, event: str, _: object) -> object:
         if frame.f_code.co_filename != code.co_filename:
             return None
-        if event == "line":
-            found.add(frame.f_lineno)
+        found.append((event, frame.f_lineno))
         return follow
 
     before = sys.gettrace()
+    gc.collect()
+    gc.disable()
     sys.settrace(follow)
     try:
         ran(code)
     finally:
         sys.settrace(before)
+        gc.enable()
     return found
 
 
@@ -164,35 +167,47 @@ def traced(code: types.CodeType) -> set[int]:
 def test_what_a_program_does_stays(name: str, tmp_path: Path) -> None:
     from golden.reach.changed import runnable
     from golden.reach.code import Noting
+    from golden.reach.flags import Lines
 
     path = tmp_path / "program.py"
     path.write_text(dedented(name))
     code = compile(path.read_text(), str(path), "exec")
-    made = Noting(tmp_path / "notes", {str(path): 0}.get).made(code)
+    lines = Lines(tmp_path / "notes", [2000])
+    noting = Noting(lines, {str(path): 0}.get)
+    made, other = noting.made(code), noting.made(code)
+    known = hash(made)
     assert ran(made) == ran(code)
-    noted = {line for line, byte in enumerate((tmp_path / "notes" / "lines-0.bin").read_bytes()) if byte}
-    assert noted & runnable(code) == traced(code) & runnable(code)
-    hash(made)
+    noted = {line for line, byte in enumerate(lines.flags[:]) if byte}
+    told = traced(code)
+    assert noted & runnable(code) == {line for event, line in told if event == "line"} & runnable(code)
+    # Whether it notes its lines now or did before, a tracer is told the same.
+    assert traced(other) == traced(made) == told
+    assert (ran(made), hash(made)) == (ran(code), known)
 
 
 def test_code_of_other_files_is_the_same_and_what_notes_can_be_pickled(tmp_path: Path) -> None:
-    from golden.reach.code import Flags, Noting
+    from golden.reach.code import Noting
+    from golden.reach.flags import Flags, Lines
 
-    noting = Noting(tmp_path, {"a.py": 0}.get)
+    noting = Noting(Lines(tmp_path, [4]), {"a.py": 0}.get)
     other = compile("x = 1\n", "b.py", "exec")
     assert noting.made(other) is other
     made = noting.made(compile("x = 1\n", "a.py", "exec"))
     [flags] = [each for each in made.co_consts if isinstance(each, Flags)]
-    assert pickle.loads(pickle.dumps(flags)) == bytearray(len(flags))
+    pickled = pickle.dumps(flags)
+    assert pickle.loads(pickled) is flags
+    Lines(tmp_path / "another run", [4])
+    assert pickle.loads(pickled) == bytearray(len(flags))
 
 
 def test_functions_get_their_code_back_before_torch_compiles_them(tmp_path: Path) -> None:
-    from golden.reach.code import Flags, Noting, before_compiling
+    from golden.reach.code import Noting, before_compiling
+    from golden.reach.flags import Flags, Lines
 
     def notes(code: types.CodeType) -> bool:
         return any(isinstance(each, Flags) for each in code.co_consts)
 
-    noting, told = Noting(tmp_path, {"a.py": 0}.get), []
+    noting, told = Noting(Lines(tmp_path, [9]), {"a.py": 0}.get), []
     text = "def f(x=1):\n    def g():\n        return x\n    return g\n"
     names: dict[str, types.FunctionType] = {}
     exec(noting.made(compile(text, "a.py", "exec")), names)
