@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from codemods.facts.names import dotted
 from codemods.facts.nodes import all_arguments
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.source import expression_in
 
 _GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 
@@ -98,9 +99,7 @@ def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
             if isinstance(part, ast.Name):
                 found.add(part.id)
             elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                try:
-                    inner = ast.parse(part.value.strip(), mode="eval").body
-                except SyntaxError:
-                    continue
-                found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
+                inner = expression_in(part.value.strip())
+                if inner is not None:
+                    found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
     return found

@@ -92,6 +92,14 @@ class Globals:
         """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
         return dict(self._reads.get(scope, {}))
 
+    def defining(self, helper: Helper) -> dict[str, int]:
+        """Globals (and builtins) that the decorators and defaults of a helper read, with the line."""
+        arguments = helper.node.args
+        parts = [*helper.node.decorator_list, *arguments.defaults, *filter(None, arguments.kw_defaults)]
+        return {
+            node.id: node.lineno for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)
+        }
+
     def fallbacks_in(self, scope: Scope) -> dict[str, int]:
         """Names that a class body in a scope binds and reads, and that the module binds too.
 

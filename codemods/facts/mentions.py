@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Iterator
 
 from codemods.facts import nodes
-from codemods.facts.source import Source
+from codemods.facts.source import Source, expression_in
 
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -45,9 +45,8 @@ def names_in(text: str) -> set[str]:
         return found
     if bare.isidentifier():
         return found | {bare}
-    try:
-        tree = ast.parse(bare, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = expression_in(bare)
+    if tree is None:
         return found
     return found | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 

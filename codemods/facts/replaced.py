@@ -17,6 +17,15 @@ _SETTERS = frozenset(["__delattr__", "__setattr__", "delattr", "setattr"])
 _DELETES = frozenset(["del", "delattr", "delitem"])
 _AS_MAIN = re.compile(rb"import __main__|modules\[['\"]__main__['\"]\]")
 _HINTS = re.compile(rb"setattr|delattr|patch|setitem|delitem|__dict__|vars\(")
+_SETTERS_OF = re.compile(rb"setattr|delattr|setitem|delitem|object\s*\(|multiple\s*\(|vars\s*\(|__dict__")
+_SETTER = re.compile(rb"(?:setattr|delattr|setitem|delitem|object|multiple|vars)\s*\(\s*\Z")
+# What stands before an argument of a call, `f(` or `, name=`, and before a test that ends with a colon.
+_CALLED = rb"(?<!\bfor)(?<!\bdel)(?<!\bas)(?<!\bin)(?<=\w)\("
+_ARGUMENT = re.compile(rb"(?:" + _CALLED + rb"|[(,]\s*\w+=)\s*[\w.]*\Z")
+_TESTED = re.compile(
+    rb"(?:[=!]=|\bis|\bnot|\bif|\belif|\bwhile|\belse|\band|\bor|\blambda)\s+[\w.]*\Z|[{,]\s*[\w.]*\Z"
+)
+_BEFORE = 80
 
 
 def place_replacing(
@@ -64,11 +73,46 @@ def _may_replace(data: bytes, dotted: str) -> bool:
     top, _, rest = dotted.partition(".")
     if top.encode() not in data:
         return False
+    if rest.isidentifier():
+        return _may_store(data, rest.encode()) or _may_set(data, top.encode(), rest.encode())
     for part in rest.split("."):
         word = re.escape(part.encode())
         if re.search(rb"\b" + word + rb"\b", data) and (
             _HINTS.search(data) or re.search(rb"\.\s*" + word + rb"\s*(?:=(?!=)|[,\])]|\bin\b)|\bdel\b", data)
         ):
+            return True
+    return False
+
+
+def _may_store(data: bytes, word: bytes) -> bool:
+    """Whether a statement may assign or delete an attribute of this name.
+
+    Arguments of calls, of which a file may have hundreds, are told from elements of a target.
+    """
+    attribute = rb"\.\s*" + word
+    if word not in data:
+        return False
+    if re.search(attribute + rb"\s*(?:[-+*/%&|^@<>]*=(?!=)|in\b)|\bdel\b[^\n]*" + attribute, data):
+        return True
+    for follows, before in ((rb"\s*(?:,|[)\]]+\s*(?:=(?!=)|,|in\b))", _ARGUMENT), (rb"\s*:", _TESTED)):
+        for found in re.finditer(attribute + follows, data):
+            if before.search(data[max(0, found.start() - _BEFORE) : found.start()]) is None:
+                return True
+    return False
+
+
+def _may_set(data: bytes, top: bytes, word: bytes) -> bool:
+    """Whether a call may replace or delete an attribute of this name of a module, or one of any name."""
+    if re.search(word + rb"['\"]", data) and _HINTS.search(data):
+        return True
+    if not _SETTERS_OF.search(data):
+        return False
+    names = {top, *re.findall(top + rb"\s+as\s+(\w+)", data)}
+    for found in re.finditer(rb"=\s*" + top + rb"\b(?!\.)", data):
+        names |= set(re.findall(rb"(\w+)\s*\Z", data[max(0, found.start() - _BEFORE) : found.start()]))
+    for found in re.finditer(b"(?:" + b"|".join(names) + rb")\s*(?:[,)'\"]|\.\s*__dict__)", data):
+        before = data[max(0, found.start() - _BEFORE) : found.start()]
+        if found[0].endswith((b"__dict__", b"'", b'"')) or _SETTER.search(before):
             return True
     return False
 
@@ -93,8 +137,9 @@ def _in_file(
 
 
 def _matters(name: str, how: str, wanted: Mapping[str, bool]) -> bool:
+    known = name.removesuffix(f".{ANY_NAME}")
     return any(
-        (read == name or read.startswith(name + ".")) and (value or how in _DELETES)
+        ((read == name and known == name) or read.startswith(known + ".")) and (value or how in _DELETES)
         for read, value in wanted.items()
     )
 

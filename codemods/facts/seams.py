@@ -41,7 +41,7 @@ class Seam:
 
     Attributes:
         name: the name below the module, dotted where an attribute of one of its names is replaced
-            (``PPOAgent.load``); ``*`` where only a run would tell.
+            (``PPOAgent.load``); ``*`` stands for a name that only a run would tell (``*``, ``PPOAgent.*``).
         path: the file that replaces it, relative to the root.
         line: where.
         test: qualified name of the enclosing function; empty at module level.
@@ -141,9 +141,11 @@ def _is_reader(node: ast.Call, patcher: str | None) -> bool:
 
 
 def _below(target: str, module: ModuleName) -> str | None:
-    """What is left of a target below the module; a name that nothing tells is one, too."""
+    """What is left of a target below the module, up to a name that nothing tells: ``C.*``."""
     name = module.within(target)
-    return ANY_NAME if name is not None and ANY_NAME in name.split(".") else name
+    if name is None or ANY_NAME not in (parts := name.split(".")):
+        return name
+    return ".".join(parts[: parts.index(ANY_NAME) + 1])
 
 
 def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> Iterator[str]:

@@ -164,6 +164,16 @@ def parse_source(text: str, path: str, *, encoding: str = "utf-8", bom: bool = F
     return Source(path=path, text=text, encoding=encoding, tree=tree, bom=bom)
 
 
+def expression_in(text: str) -> ast.expr | None:
+    """The expression that a text is; None if it is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def read_source(path: Path, shown: str | None = None) -> Source:
     """Read and parse a file.
 

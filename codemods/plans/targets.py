@@ -232,9 +232,7 @@ def _import_globals(
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
     known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = layout.source_package or ""
-    runtime = set(known.read_in(helper.scope)) - passed
-    for decorator in helper.node.decorator_list:
-        runtime.update(node.id for node in ast.walk(decorator) if isinstance(node, ast.Name))
+    runtime = (set(known.read_in(helper.scope)) - passed) | set(known.defining(helper))
     typing = annotation_names(annotations_in(helper.node))
     for name in runtime | typing:
         found = known.look_up(name)

@@ -18,6 +18,7 @@ from codemods.decide.annotate.types import (
     union,
 )
 from codemods.facts.nodes import called
+from codemods.facts.source import expression_in
 
 _DEPTH = 8
 # Names that type variables go by.
@@ -38,9 +39,8 @@ class Stated:
             case ast.Constant(value=None):
                 return NONE
             case ast.Constant(value=str() as text):
-                try:
-                    inner = ast.parse(text.strip(), mode="eval").body
-                except SyntaxError:
+                inner = expression_in(text.strip())
+                if inner is None:
                     return None
                 return None if isinstance(inner, ast.Constant) else self.annotation(inner, module, own)
             case ast.Name() | ast.Attribute():

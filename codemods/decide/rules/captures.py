@@ -57,7 +57,8 @@ def outer(flag):
 rule(
     "capture-rebound",
     "The call is made by a function that may run at any time, and the capture may be rebound before it does.",
-    "bind the variable once, before that function is made, or give the later value another name",
+    "keep the variable in an object that both functions share (--box NAME), or bind it once, before that "
+    "function is made",
     refused="""
 def outer():
     n = 1
@@ -81,7 +82,8 @@ rule(
     "The helper (a generator, a coroutine, or a maker of functions) reads the capture after its call has "
     "returned, and "
     "by then the capture may have been rebound.",
-    "give the later value another name",
+    "keep the variable in an object that both functions share (--box NAME); where the helper must not see "
+    "the later value, give that another name",
     refused="""
 def outer():
     n = 1

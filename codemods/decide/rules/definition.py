@@ -18,6 +18,20 @@ STATELESS_DECORATORS = frozenset(
     """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
 )
 
+# Attributes of modules that are the same unchangeable object whenever they are read.
+_CONSTANTS = frozenset(
+    """
+    math.e math.inf math.nan math.pi math.tau numpy.bool_ numpy.e numpy.float16 numpy.float32 numpy.float64
+    numpy.inf numpy.int16 numpy.int32 numpy.int64 numpy.int8 numpy.nan numpy.newaxis numpy.pi numpy.uint8
+    torch.bfloat16 torch.bool torch.channels_last torch.complex128 torch.complex64 torch.contiguous_format
+    torch.double torch.float torch.float16 torch.float32 torch.float64 torch.half torch.inf torch.int
+    torch.int16 torch.int32 torch.int64 torch.int8 torch.long torch.nan torch.pi torch.preserve_format
+    torch.short torch.strided torch.uint8
+    builtins.bool builtins.bytes builtins.complex builtins.dict builtins.float builtins.frozenset
+    builtins.int builtins.list builtins.set builtins.str builtins.tuple
+    """.split()  # noqa: SIM905 (a word list reads better than fifty quoted lines)
+)
+
 rule(
     "decorated",
     "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
@@ -54,9 +68,10 @@ def outer():
     return h(2)
 """,
     lifted="""
+import math
 def outer():
-    def h(x, acc=(), scale=-1.5):
-        return [*acc, x * scale]
+    def h(x, acc=(), scale=-1.5, limit=math.inf, kind=float):
+        return [*acc, kind(min(x * scale, limit))]
     h(1)
     return h(2)
 """,
@@ -117,15 +132,34 @@ def is_constant(node: ast.expr) -> bool:
 
 
 def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
-    """Defaults are immutable literals."""
-    for default in (*helper.node.args.defaults, *helper.node.args.kw_defaults):
-        if default is not None and not is_constant(default):
+    """Defaults are immutable literals, or known constants of modules."""
+    for default in written_defaults(helper):
+        if not is_constant(default) and not _is_known(lifting, helper, default):
             return refuse(
                 "default-not-constant",
                 default.lineno,
                 f"a default value of {helper.name} is evaluated at every definition",
             )
     return None
+
+
+def written_defaults(helper: Helper) -> list[ast.expr]:
+    """The default values of a helper's parameters."""
+    arguments = helper.node.args
+    return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
+
+
+def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
+    """Whether an expression is a known constant of a builtin or imported module."""
+    path = dotted(lifting.tree, helper.outer, node)
+    if path not in _CONSTANTS:
+        return False
+    base = node
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    return path.startswith("builtins.") or (
+        isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)
+    )
 
 
 def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:

@@ -99,8 +99,9 @@ def outer():
 )
 rule(
     "unresolved-global",
-    "A name that the helper reads is bound nowhere in the file.",
-    "import or define the name",
+    "A name that the helper reads is bound nowhere in the file, or its definition reads one that no plain "
+    "import brings.",
+    "import the name at the top level of the file, or define it there",
     refused="""
 #% to
 def outer():
@@ -220,9 +221,8 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
         return None
     known = globals_of(lifting.analysis)
     name = helper.name
-    reads = known.read_in(helper.scope)
-    for decorator in helper.node.decorator_list:
-        reads.update({n.id: n.lineno for n in ast.walk(decorator) if isinstance(n, ast.Name)})
+    defining = known.defining(helper)
+    reads = known.read_in(helper.scope) | defining
     if "globals" in reads and known.look_up("globals").origin == "builtin":
         return refuse("module-identity", reads["globals"], f"{name} uses globals()")
     for written, binder in lifting.tree.once("globals written", lambda: _written(lifting.tree)):
@@ -242,6 +242,9 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
             return refuse("star-import", line, f"{read} may come from the star import in this file")
         if origin in ("unknown", "typing"):
             return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+        if read in defining and origin == "own":
+            what = f"the definition of {name} reads {read}, and no plain import of this file brings it"
+            return refuse("unresolved-global", defining[read], what)
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Call) and dotted(lifting.tree, helper.scope, node.func) == "warnings.warn":
             return refuse("module-attribution", node.lineno, f"{name} calls warnings.warn")

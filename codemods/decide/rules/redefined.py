@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.rules.definition import written_defaults
 from codemods.facts.annotations import Reads, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
@@ -30,10 +31,11 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
     for code, nodes in (
         ("annotation-evaluated", evaluated_annotations(tree, helper)),
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
+        ("default-not-constant", written_defaults(helper)),
     ):
         reads = Reads()
         for node in nodes:
-            reads.add(tree, helper.outer, node, code == "decorated")
+            reads.add(tree, helper.outer, node, code != "annotation-evaluated")
         place = place_replacing(around, reads.names | reads.chains, reads.paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"

@@ -32,7 +32,7 @@ rule(
     "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: "
     "its identity, its "
     "signature and the time at which it reads its captures would change.",
-    "ask for a residual: a one-line closure that forwards to the lifted function",
+    "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function",
     refused="""
 def outer(n):
     def h(x):

@@ -9,7 +9,7 @@ from codemods.facts.lifting import Lifting
 rule(
     "nonlocal-write",
     "The helper assigns a variable of the outer function.",
-    "return the value and assign it in the outer function, or keep it in an object (box)",
+    "return the value and assign it in the outer function, or keep it in an object (--box NAME)",
     refused="""
 def outer():
     n = 0

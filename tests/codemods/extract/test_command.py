@@ -214,3 +214,14 @@ def test_deep_nesting_is_analysed_and_deeper_nesting_is_one_line(tmp_path: Path)
     assert done.returncode in (0, 2)
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == (done.returncode == 2)
+
+
+def test_a_text_that_is_almost_python_warns_of_nothing(
+    tmp_path: Path, extract: Command, recwarn: pytest.WarningsRecorder
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(LIFTABLE + "\nshown = '4if odd else even'\n")
+    (tmp_path / "other.py").write_text("import program\nshown = '1or less', '8is big'\n")
+
+    assert extract(file, "--to", tmp_path / "lifted.py").code == 0
+    assert not list(recwarn)
