@@ -61,7 +61,9 @@ _MAPPINGS = frozenset(
 _WRAPPERS = frozenset(
     {"Annotated", "ClassVar", "Final", "InitVar", "Optional", "ReadOnly", "Required", "NotRequired"}
 )
-_TENSOR_NAMES = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "Parameter"})
+_TENSOR_NAMES = frozenset(
+    {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "Buffer", "Parameter"}
+)
 
 
 def annotation_kind(

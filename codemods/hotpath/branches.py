@@ -17,6 +17,7 @@ class Branch(NamedTuple):
         without: its test holds only where there is no device (True), or only where there is one (False).
         rare: its test may hold every so many rounds only, or almost always.
         narrows: its test may say something about the type of a variable.
+        ends: its body ends with an error, or ends the program.
     """
 
     fences: bool
@@ -24,13 +25,20 @@ class Branch(NamedTuple):
     without: bool | None
     rare: bool
     narrows: bool
+    ends: bool
 
 
 def branch_of(node: ast.If) -> Branch:
     """What one says."""
     test = node.test
+    last = node.body[-1]
     return Branch(
-        only_fences([node]), asks_for_device(test), _without_device(test), _counts(test), narrows(test)
+        fences=only_fences([node]),
+        asks=asks_for_device(test),
+        without=_without_device(test),
+        rare=_counts(test),
+        narrows=narrows(test),
+        ends=isinstance(last, ast.Raise) or ends_program(last),
     )
 
 
@@ -43,6 +51,18 @@ def _counts(test: ast.expr) -> bool:
         case ast.BinOp(_, ast.Mod(), _) | ast.Compare(ast.BinOp(_, ast.Mod(), _)) | ast.Name():
             return True
         case ast.Compare(ast.Name(), [ast.Eq()]):
+            return True
+    return False
+
+
+def ends_program(node: ast.stmt) -> bool:
+    """Whether a statement ends the program: ``sys.exit()`` and the like."""
+    match node:
+        case ast.Expr(ast.Call(ast.Name("exit" | "quit"))):
+            return True
+        case ast.Expr(
+            ast.Call(ast.Attribute(ast.Name("sys"), "exit") | ast.Attribute(ast.Name("os"), "_exit"))
+        ):
             return True
     return False
 

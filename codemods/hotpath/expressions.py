@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from codemods.device.waits import READS
+from codemods.hotpath.branches import narrows
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
@@ -28,6 +29,7 @@ from codemods.hotpath.kinds import (
     seq,
     tup,
 )
+from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]] = {}
@@ -268,6 +270,8 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
     if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
         return HOST
     if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+        if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+            return HOST  # a tensor can't be asked for a text: it is a dictionary
         if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or (
             kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
         ):  # fmt: skip
@@ -286,7 +290,14 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
 @expression(ast.IfExp)
 def _if_exp(it: Interpreter, frame: Frame, node: ast.IfExp) -> Kind:
     condition(it, frame, node.test)
-    return join(it.evaluate(frame, node.body), it.evaluate(frame, node.orelse))
+    before = frame.env
+    inside, outside = narrowed(it, frame, node.test) if narrows(node.test) else ({}, {})
+    frame.env = {**before, **inside} if inside else before
+    first = it.evaluate(frame, node.body)
+    frame.env = {**before, **outside} if outside else before
+    second = it.evaluate(frame, node.orelse)
+    frame.env = before
+    return join(first, second)
 
 
 @expression(ast.NamedExpr)

@@ -46,6 +46,7 @@ class _Loop:
         named: its names say that it goes through batches or steps.
         works: something in it, other loops aside, trains or steps.
         busy: there is a loop in it that does.
+        takes: it has no end of its own, and takes the next batch of an iterator itself.
         env: it is over environments, so a part of what is around it.
     """
 
@@ -54,6 +55,7 @@ class _Loop:
     named: bool
     works: bool = False
     busy: bool = False
+    takes: bool = False
     env: bool = False
 
 
@@ -211,7 +213,7 @@ class Heats:
                 heat = "once"
             elif loop.env:
                 heat = None
-            elif loop.works or mark == "loop":
+            elif loop.works or (loop.takes and loop.busy) or mark == "loop":
                 heat = "step"
             elif loop.busy:
                 heat = "epoch"
@@ -315,6 +317,9 @@ class _Walk:
     def call(self, node: ast.Call, at: int) -> None:
         function = node.func
         if isinstance(function, ast.Name):
+            if function.id == "next" and at >= 0 and _is_iterator(node):
+                loop = self.scan.loops[at]
+                loop.takes = isinstance(loop.node, ast.While)
             if function.id in self.local:
                 self.scan.local.append((self.local[function.id], at))
             self.scan.calls.setdefault(function.id, []).append(("", at))
@@ -350,6 +355,11 @@ def _last(node: ast.expr) -> str:
     while isinstance(node, (ast.Subscript, ast.Call)):
         node = node.value if isinstance(node, ast.Subscript) else node.func
     return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _is_iterator(node: ast.Call) -> bool:
+    """``next(batches)``, and not ``next(iter(loader))``, which begins anew."""
+    return bool(node.args) and isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Subscript))
 
 
 def _is_env_step(node: ast.Assign) -> bool:

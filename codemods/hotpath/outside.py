@@ -228,8 +228,8 @@ def _torch_class(dotted: str, name: str, arguments: Arguments) -> Outcome:
         made = Kind("inst", dotted if validated else "torch.distributions.Unchecked")
         reads = validated and not all(map(is_host, arguments.all()))
         return Outcome(made, "HP014" if reads else None, "queued")
-    if name in ("Tensor", "FloatTensor", "LongTensor", "IntTensor", "BoolTensor", "Parameter"):
-        if name == "Parameter":
+    if name in ("Tensor", "FloatTensor", "LongTensor", "IntTensor", "BoolTensor", "Buffer", "Parameter"):
+        if name in ("Buffer", "Parameter"):
             return Outcome(TENSOR)  # it follows its module to the device
         # `torch.Tensor([t, u])` takes the numbers out of tensors one by one.
         return Outcome(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from codemods.hotpath.branches import narrows
+from codemods.hotpath.branches import ends_program, narrows
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
@@ -126,7 +126,7 @@ def keep(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> None:
 @statement(ast.Expr)
 def _expr(it: Interpreter, frame: Frame, node: ast.Expr) -> bool:
     it.evaluate(frame, node.value)
-    return True
+    return not ends_program(node)
 
 
 @statement(ast.Assign)
@@ -246,7 +246,8 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     frame.env = {**before, **inside}
     frame.rare = rare or every is True
     without, quiet = said.without, frame.quiet
-    frame.quiet = quiet or without is True
+    # What is told before an error, or before the program ends, is told once.
+    frame.quiet = quiet or without is True or said.ends
     first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
     frame.env, frame.fenced = {**before, **outside}, fenced
