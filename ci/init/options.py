@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Option:
 
     name: str
     form: Literal["words", "equals", "bare"] = "words"
-    default: object = None
+    default: object = field(default=None, hash=False)  # it may be a list
     switch: str | None = None
     command: str | None = None
     required: bool = False
@@ -118,13 +118,13 @@ def _dataclasses(tree: ast.Module) -> Iterator[Option]:
 
 
 def _fields(node: ast.ClassDef, under: str) -> Iterator[Option]:
-    for field in node.body:
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            name = field.target.id.replace("_", under)
-            default = _literal(field.value) if field.value is not None else None
-            truth = isinstance(field.annotation, ast.Name) and field.annotation.id == "bool"
+    for stated in node.body:
+        if isinstance(stated, ast.AnnAssign) and isinstance(stated.target, ast.Name):
+            name = stated.target.id.replace("_", under)
+            default = _literal(stated.value) if stated.value is not None else None
+            truth = isinstance(stated.annotation, ast.Name) and stated.annotation.id == "bool"
             switch = f"--no{under}{name}" if truth else None
-            yield Option(f"--{name}", "words", default, switch, None, field.value is None)
+            yield Option(f"--{name}", "words", default, switch, None, stated.value is None)
 
 
 def _globals(tree: ast.Module) -> Iterator[Option]:

@@ -29,6 +29,7 @@ parser.add_argument("--no-cuda", action="store_true")
 parser.add_argument("--wandb", action=argparse.BooleanOptionalAction, default=True)
 parser.add_argument("--output_dir", default="runs")
 parser.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--scales", type=float, nargs="+", default=[0.4, 1.0])
 parser.parse_args()
 fit()
 """
