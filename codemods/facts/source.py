@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import contextlib
 import functools
 import gc
@@ -270,6 +271,9 @@ def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
     """Leave reference cycles alone during a command, which makes many objects and keeps them."""
+    # Nor are they searched for once more when the process ends.
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -19,6 +19,10 @@ from codemods.review.side import File, Meaning, Outside, Side
 from codemods.review.units import Unit, bound_by
 
 _DEEPEST = 20
+# Kinds of nodes, asked for so often that a union of them would be made too often.
+_SILENT = (ast.Import, ast.ImportFrom, ast.Pass)
+_LOOKS = (ast.Subscript, ast.Attribute)
+_RUNS = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 class Acting:
@@ -32,7 +36,7 @@ class Acting:
 
         `local` are names that the class binds in whose body it stands.
         """
-        if isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass):
+        if isinstance(statement, _SILENT):
             return False
         if isinstance(statement, Function):
             parts = [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
@@ -64,10 +68,10 @@ class Acting:
                 name = self._origin(file, node.func)
                 if not makes(name) or calls_back(name, node):
                     return False
-            elif isinstance(node, ast.Subscript | ast.Attribute):
+            elif isinstance(node, _LOOKS):
                 if not is_constant_of(self._origin(file, node)) and not self._is_builtin(file, node):
                     return False
-            elif isinstance(node, ast.Await | ast.NamedExpr | ast.Yield | ast.YieldFrom):
+            elif isinstance(node, _RUNS):
                 return False
             elif isinstance(node, ast.Name) and node.id not in own:
                 again = node.id in file.bound_again
@@ -150,7 +154,7 @@ class Acting:
     def _origin(self, file: File, node: ast.expr) -> str:
         """The dotted name of something outside the tree, a builtin's own name; empty for anything else."""
         parts: list[str] = []
-        while isinstance(node, ast.Attribute | ast.Subscript):
+        while isinstance(node, _LOOKS):
             if isinstance(node, ast.Attribute):
                 parts.append(node.attr)
             node = node.value

@@ -7,13 +7,14 @@ import dis
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children, walk
 from codemods.facts.seams import Replacing
+from codemods.facts.source import statements_in
 from codemods.review.normal import written
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,12 +26,22 @@ _ENDINGS = {
     number: (ending, 1 if name == "LOAD_GLOBAL" else 0)
     for name, number in dis.opmap.items()
     for ending in ("_GLOBAL", "_NAME")
-    if name.endswith(ending)
+    if name.replace("_GLOBALS", "_GLOBAL").endswith(ending)
 }
 _LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in _ENDINGS) + b"]", re.DOTALL)
 # Parts of a value that is the same wherever it is said.
 _PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPED = (*_NAMED, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
+_SPECIAL = re.compile("__[^_].*__")
+# Of more names than these it is quicker to look for all words of a text at once.
+_MANY = 8
+_NAMES = re.compile(r"(?:id|name|module|level)=(?:'[^']*'|\d+)(?:, )?")
 _WORD = re.compile(r"\w+")
+
+
+# What the compiler made of a function where it stands, and the function.
+Compiled = tuple[types.CodeType, Function]
 
 
 class Content:
@@ -47,8 +58,9 @@ class Content:
         owner: str | None = None,
         class_names: frozenset[str] = frozenset(),
         text: str | None = None,
+        compiled: Callable[[], Compiled | None] = lambda: None,
     ) -> None:
-        self._make, self.text_in_file = make, text
+        self._make, self._compiled, self.text_in_file = make, compiled, text
         self.kind, self.own, self.owner, self.class_names = kind, own, owner, class_names
 
     @cached_property
@@ -56,11 +68,27 @@ class Content:
         """It as a module of its own."""
         return self._make()
 
-    @cached_property
-    def words(self) -> frozenset[str] | None:
-        """All names that may be in it; None if that can't be told from its text."""
+    def may_hold(self, names: Collection[str]) -> list[str] | None:
+        """Those of some names that may be in it; None if that can't be told from its text."""
         text = self.text_in_file
-        return frozenset(_WORD.findall(text)) if text is not None and text.isascii() else None
+        if text is None or not text.isascii():
+            return None
+        found = names if len(names) > _MANY else [name for name in names if name in text]
+        return [name for name in found if name in self._words] if found else []
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self.text_in_file or ""))
+
+    def may_read_of(self, name: str) -> frozenset[tuple[str, ...]] | None:
+        """Chains of attributes that it may read from a name; None if that can't be told."""
+        text, found = self.text_in_file or "", set[tuple[str, ...]]()
+        for part in re.finditer(rf"\b{name}\b((?:\s*\.\s*\w+)*)([\s)\\]*[.#])?", text):
+            if part[2]:
+                # In brackets, over a comment or the end of a line there may be more of it.
+                return None
+            found.add(tuple(_WORD.findall(part[1])))
+        return frozenset(found)
 
     @cached_property
     def _read(self) -> _Names:
@@ -77,6 +105,46 @@ class Content:
         free = self.free - {self.own} if self.kind in ("function", "class") else self.free
         found = (node.id for node in walk(self.node) if isinstance(node, ast.Name) and node.id in free)
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """Those of `globals`, in no order."""
+        found = self._reads_of_code()
+        return frozenset(self.globals) if found is None else found
+
+    def _reads_of_code(self) -> frozenset[str] | None:
+        """The same without compiling it once more; None where a name may be another one than in the text."""
+        text = self.text_in_file
+        if text is None or not text.isascii() or "global" in text:
+            return None
+        free = self._of_class() if self.kind == "class" else self._of_function()
+        if free is None or any("__" in name and not _SPECIAL.fullmatch(name) for name in free):
+            return None
+        return frozenset(free - {self.own})
+
+    def _of_function(self) -> frozenset[str] | None:
+        """What its file was compiled to tells it, unless that has annotations, which are not compared."""
+        compiled = self._compiled()
+        if compiled is None:
+            return None
+        code, node = compiled
+        outside = _evaluated(
+            [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        )
+        inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
+        if outside is None or any(map(_is_annotated, inner)):
+            return None
+        inside = _names(code)
+        return None if inside.by_name else (inside.globally | (outside - self.class_names)) - inside.local
+
+    def _of_class(self) -> frozenset[str] | None:
+        """Of a class whose methods stand as names only: what it names, unless it has scopes of its own."""
+        [node] = self.node.body
+        assert isinstance(node, ast.ClassDef)
+        if getattr(node, "type_params", ()):
+            return None
+        read = _evaluated([*node.decorator_list, *node.bases, *node.keywords, *node.body])
+        return None if read is None else read - self.class_names
 
     @cached_property
     def noted(self) -> frozenset[str]:
@@ -97,7 +165,7 @@ class Content:
     @cached_property
     def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
         """The imports in it."""
-        if self.words is not None and "import" not in self.words:
+        if self.may_hold(["import"]) == []:
             return ()
         return tuple(imports_in([self.node]))
 
@@ -122,6 +190,11 @@ class Content:
         return written(self.node)
 
     @cached_property
+    def shape(self) -> str:
+        """Its text without all names: equal keys, equal shapes."""
+        return _NAMES.sub("", self.text)
+
+    @cached_property
     def key(self) -> str:
         """What it does, its own name and those of its module as numbers: equal keys, equal instructions."""
         slots = {name: f"<{number}>" for number, name in enumerate(self.globals)}
@@ -129,7 +202,7 @@ class Content:
             slots[self.own or ""] = "<own>"
         parts: list[str] = []
         _write(self.node, slots, self.own, parts)
-        mangled = "__" in self.text and self.owner is not None
+        mangled = self.owner is not None and "__" in self.text
         return "".join([*parts, *sorted(self.mixed), self.owner if mangled and self.owner else ""])
 
 
@@ -142,6 +215,8 @@ class Contents:
         self.read: dict[tuple[str, bool], tuple[str, ...]] = {}
         # Statements that compile, by their texts and the future imports of the file.
         self.compiled: set[tuple[str, tuple[str, ...]]] = set()
+        # What functions and classes at the top of a file were compiled to, by their texts.
+        self.codes: dict[str, types.CodeType] = {}
         # Statements in the form in which they are compared, by their texts.
         self.written: dict[str, str] = {}
         # What files replace, by path and content.
@@ -155,13 +230,15 @@ class Contents:
         texts: tuple[str, ...],
         owner: str | None = None,
         class_names: frozenset[str] = frozenset(),
+        compiled: Callable[[], Compiled | None] = lambda: None,
     ) -> Content:
         """The content of a unit of that name whose parts stand in its file as `texts`."""
         key = (kind, name, owner, class_names, texts)
         if key not in self._known:
             own = None if kind == "method" else name
             text = "\n".join(texts)
-            self._known[key] = Content(make, kind, own, owner, class_names, None if UNKNOWN in text else text)
+            known = None if UNKNOWN in text else text
+            self._known[key] = Content(make, kind, own, owner, class_names, known, compiled)
         return self._known[key]
 
 
@@ -174,11 +251,35 @@ class _Names:
     local: frozenset[str]
 
 
+def functions_of(code: types.CodeType) -> list[types.CodeType]:
+    """What a code makes functions and classes of."""
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+
+
+def _is_annotated(node: ast.AST) -> bool:
+    """Does a function inside another one read more names than in its body? Of a class it is not looked at."""
+    if not isinstance(node, Function):
+        return True
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [star for star in (arguments.vararg, arguments.kwarg) if star is not None]
+    annotated = node.returns is not None or any(each.annotation is not None for each in every)
+    return annotated or bool(getattr(node, "type_params", ()))
+
+
+def _evaluated(nodes: Iterable[ast.AST]) -> frozenset[str] | None:
+    """Names that some nodes read or bind; None if they hold scopes of their own."""
+    inside = [inner for node in nodes for inner in walk(node)]
+    if any(isinstance(inner, _SCOPED) for inner in inside):
+        return None
+    return frozenset(inner.id for inner in inside if isinstance(inner, ast.Name))
+
+
 def _names(code: types.CodeType) -> _Names:
     found = {"_GLOBAL": set[str](), "_NAME": set[str]()}
     for ending, name in looked_up(code):
         found[ending].add(name)
-    made = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    made = [_names(inner) for inner in functions_of(code)]
     return _Names(
         frozenset(found["_GLOBAL"]).union(*(inner.globally for inner in made)),
         frozenset(found["_NAME"]).union(*(inner.by_name for inner in made)),
@@ -236,9 +337,9 @@ def imports_in(
 ) -> Iterator[ast.Import | ast.ImportFrom]:
     """Imports at any depth of some statements; without those in functions, or for type checkers alone."""
     for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        elif not isinstance(node, ast.expr) and (inside_functions or not isinstance(node, Function)):
+        elif not isinstance(node, ast.expr) and (inside_functions or not isinstance(node, _NAMED[:2])):
             below: Iterable[ast.AST] = children(node)
             if not for_types and isinstance(node, ast.If) and is_type_checking(node.test):
                 below = node.orelse

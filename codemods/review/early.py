@@ -67,7 +67,7 @@ class Reads:
 
     def __init__(self, imports: Imports, numbers: Numbers) -> None:
         self._imports, self._side, self._numbers = imports, imports.side, numbers
-        self._next: dict[Name, tuple[Name, ...]] = {}
+        self._next: dict[Name, list[Name]] = {}
         self._owned: dict[str, dict[str, list[Unit]]] = {}
         self._first: dict[str, dict[str, int]] = {}
         self._late: dict[str, tuple[list[float], list[int]]] = {}
@@ -77,6 +77,8 @@ class Reads:
         self._statements = {path: self._of_file(path) for path in self._side.changed}
         self._every = {path: _union(masks) for path, masks in self._statements.items()}
         self._loads = {path: self._loads_of(path) for path in self._side.changed}
+        self._events = {path: self._events_of(path) for path in self._side.changed}
+        self._wanted: dict[tuple[ast.stmt, int], list[TooEarly]] = {}
 
     def rehearsed(self, entry: str) -> int:
         """The names that are read too early where importing begins with one file."""
@@ -105,29 +107,36 @@ class Reads:
         loaded: set[str] = set()
         done: dict[str, int] = {}
 
-        def early(each: TooEarly) -> bool:
-            open_at = done.get(each.path)
-            if open_at is None or not self._numbers.bit((each.path, each.name)) & names:
-                return False
-            return not self._is_bound(each.path, each.name, open_at)
+        def early(found: Iterable[TooEarly]) -> Iterator[TooEarly]:
+            for each in found:
+                open_at = done.get(each.path)
+                if open_at is not None and not self._is_bound(each.path, each.name, open_at):
+                    yield each
 
         def load(path: str) -> Iterator[TooEarly]:
             loaded.add(path)
-            parts = zip(self._imports.body(path), self._imports.of(path), self._statements[path], strict=True)
-            for position, (statement, imports, read) in enumerate(parts):
+            concerned = bool(self._every[path] & names)
+            for position, imports, read, statement in self._events[path]:
                 done[path] = position
                 for each in imports:
-                    if isinstance(each, Loads) and each.path not in loaded:
-                        yield from load(each.path)
-                    elif isinstance(each, Takes):
-                        yield from filter(
-                            early, [TooEarly(each.path, each.name, path, each.first, each.last)]
-                        )
+                    if isinstance(each, Loads):
+                        if each.path not in loaded:
+                            yield from load(each.path)
+                    elif concerned and self._numbers.bit((each.path, each.name)) & names:
+                        yield from early([TooEarly(each.path, each.name, path, each.first, each.last)])
                 if read & names:
-                    yield from filter(early, self._read(path, statement))
-            del done[path]
+                    yield from early(self._among(path, statement, names))
+            done.pop(path, None)
 
         return load(entry)
+
+    def _among(self, path: str, statement: ast.stmt, names: int) -> list[TooEarly]:
+        """What a statement reads of some names."""
+        key = (statement, names)
+        if key not in self._wanted:
+            read = self._read(path, statement)
+            self._wanted[key] = [e for e in read if self._numbers.bit((e.path, e.name)) & names]
+        return self._wanted[key]
 
     def _of_file(self, path: str) -> list[int]:
         """What each statement of a file reads, with what its imports take."""
@@ -145,6 +154,16 @@ class Reads:
             for each in imports:
                 if isinstance(each, Loads):
                     found.setdefault(each.path, position)
+        return found
+
+    def _events_of(self, path: str) -> list[tuple[int, list[Loads | Takes], int, ast.stmt]]:
+        """The statements of a file that load, take or read something, each with its place."""
+        found = []
+        parts = zip(self._imports.body(path), self._imports.of(path), self._statements[path], strict=True)
+        for position, (statement, imports, read) in enumerate(parts):
+            concerned = [each for each in imports if isinstance(each, Loads | Takes)]
+            if concerned or read:
+                found.append((position, concerned, read, statement))
         return found
 
     def _own_of(self, path: str) -> int:
@@ -240,30 +259,38 @@ class Reads:
                 pair = waiting.pop()
                 if pair not in seen:
                     seen[pair] = None
-                    waiting += self._follow(pair)
+                    waiting += self._follow_in_order(pair)
             told = sorted(filter(self._is_told, seen), key=lambda name: name[0] != path)
             self._told[statement] = [TooEarly(*name, path, statement.lineno, last) for name in told]
         return self._told[statement]
 
-    def _follow(self, pair: Name) -> tuple[Name, ...]:
-        """What else is read where a name is."""
+    def _follow(self, pair: Name) -> list[Name]:
+        """What else is read where a name is, in no order."""
         if pair not in self._next:
             meaning = self._side.meaning(*pair)
-            found: tuple[Name, ...] = ()
+            found: list[Name] = []
             if isinstance(meaning, Unit) and meaning.kind in ("function", "class"):
-                found = tuple((meaning.path, other) for other in self._read_by(meaning))
+                names = frozenset[str]().union(*(unit.content.reads for unit in self._parts(meaning)))
+                found = [(meaning.path, name) for name in names]
             self._next[pair] = found
         return self._next[pair]
 
-    def _read_by(self, unit: Unit) -> Iterator[str]:
-        yield from unit.globals
-        if unit.kind == "class":
-            if unit.path not in self._owned:
-                owned = self._owned[unit.path] = {}
-                for other in self._side.changed[unit.path].units.values():
-                    owned.setdefault(str(other.owner), []).append(other)
-            for other in self._owned[unit.path].get(unit.qualname, ()):
-                yield from other.globals
+    def _follow_in_order(self, pair: Name) -> Iterator[Name]:
+        """The same in the order of the text."""
+        meaning = self._side.meaning(*pair)
+        if isinstance(meaning, Unit) and meaning.kind in ("function", "class"):
+            for unit in self._parts(meaning):
+                yield from ((meaning.path, name) for name in unit.globals)
+
+    def _parts(self, unit: Unit) -> list[Unit]:
+        """A function, or a class and its methods."""
+        if unit.kind != "class":
+            return [unit]
+        if unit.path not in self._owned:
+            owned = self._owned[unit.path] = {}
+            for other in self._side.changed[unit.path].units.values():
+                owned.setdefault(str(other.owner), []).append(other)
+        return [unit, *self._owned[unit.path].get(unit.qualname, ())]
 
 
 def too_early(base: Imports, head: Imports) -> list[TooEarly]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codemods.facts.quiet import QUIET
-from codemods.review.content import Function
 from codemods.review.side import File, Side
 from codemods.review.units import for_types
 
@@ -38,6 +37,19 @@ class Takes:
     first: int
     last: int
 
+
+# Statements that hold others which run with them.
+_BLOCKS = (
+    ast.ClassDef,
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.With,
+    ast.AsyncWith,
+    ast.Try,
+    ast.TryStar,
+)
 
 Import = Loads | Outer | Takes
 
@@ -96,9 +108,9 @@ class Imports:
 
 
 def _imports(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
         yield statement
-    elif not isinstance(statement, Function):
+    elif isinstance(statement, _BLOCKS):
         for name in ("body", "orelse", "finalbody", "handlers"):
             for inner in getattr(statement, name, ()):
                 if isinstance(inner, ast.ExceptHandler):

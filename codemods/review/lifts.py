@@ -176,7 +176,6 @@ class Lifts:
         self, path: str, analysis: Analysis, decision: Decision, found: Mapping[Helper, _Candidate]
     ) -> dict[int, frozenset[str]]:
         """Put what the lift makes in the base; the parameters that are captures, by the head's functions."""
-        file = self._base.changed[path]
         calls: dict[ast.AST, tuple[str, list[str]]] = {}
         for helper in decision.lifted:
             passed = sorted(_needs(decision, helper))
@@ -201,7 +200,7 @@ class Lifts:
             new = rewritten(_same_place(analysis.source.tree, old), passing, gone)
             assert isinstance(new, Function)
             changed = replace(with_statement(unit, new), original=(named(new),))
-            file.units[unit.qualname] = changed
+            self._base.put(path, unit.qualname, changed)
             self.units.add(id(changed))
         extras: dict[int, frozenset[str]] = {}
         for helper in decision.lifted:
@@ -212,7 +211,7 @@ class Lifts:
             with_parameters(body, needs)
             node = ast.fix_missing_locations(ast.Module([normalised(body)], []))
             unit = Unit(path, "function", helper.qualname, _content(node, body.name), (named(body),))
-            file.units[body.name] = unit
+            self._base.put(path, body.name, unit)
             self.units.add(id(unit))
             extras[id(found[helper].head)] = needs
             self.pairs.append((unit, found[helper].head))
@@ -220,13 +219,14 @@ class Lifts:
 
     def _regular(self, extras: Mapping[int, frozenset[str]]) -> None:
         """Write the head's lifted functions and their calls in the form of the lift."""
-        units = [(file, *item) for file in self._head.changed.values() for item in file.units.items()]
+        units = [(path, *item) for path, file in self._head.changed.items() for item in file.units.items()]
         calls = {id(unit): self._called(unit, extras) for _, _, unit in units}
         new: dict[int, Unit] = {}
-        for file, name, unit in units:
+        for path, name, unit in units:
             if calls[id(unit)] or id(unit) in extras:
                 changed = _in_regular_form(unit, calls[id(unit)], extras.get(id(unit), frozenset()))
-                new[id(unit)] = file.units[name] = changed
+                new[id(unit)] = changed
+                self._head.put(path, name, changed)
                 self.units.add(id(changed))
         self.pairs = [(base, new[id(head)]) for base, head in self.pairs]
 

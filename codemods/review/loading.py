@@ -104,7 +104,7 @@ def out_of_order(base: Imports, head: Imports) -> list[Step]:
     """What the head runs in another order than the base."""
     moved: dict[Step, None] = {}
     sides = Programs(base), Programs(head)
-    for path in sorted(base.side.changed.keys() & head.side.changed.keys()):
+    for path in _reaching_other(*sides):
         before, after = map(Loading, sides)
         before.load(path)
         after.load(path)
@@ -114,6 +114,29 @@ def out_of_order(base: Imports, head: Imports) -> list[Step]:
             steps = list(_moved(*(each.programs.in_detail(each.steps) for each in (before, after))))
         moved |= dict.fromkeys(steps)
     return list(moved)
+
+
+def _reaching_other(base: Programs, head: Programs) -> list[str]:
+    """Files of both sides whose import runs one that does not do the same on both."""
+    loading: dict[str, set[str]] = {}
+    waiting = list(base.side.changed.keys() ^ head.side.changed.keys())
+    for side in (base, head):
+        for path in side.side.changed:
+            for each in side.of(path):
+                if isinstance(each, Loads):
+                    loading.setdefault(each.path, set()).add(path)
+    both = base.side.changed.keys() & head.side.changed.keys()
+    waiting += (path for path in both if _labels(base.of(path)) != _labels(head.of(path)))
+    found = set(waiting)
+    while waiting:
+        more = loading.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return sorted(both & found)
+
+
+def _labels(program: Sequence[Step | Loads]) -> list[tuple[bool, str]]:
+    return [(True, each.label) if isinstance(each, Step) else (False, each.path) for each in program]
 
 
 def _moved(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Step]:

@@ -256,10 +256,9 @@ class Loops:
         holders: Mapping[str, Unit],
     ) -> None:
         """Put the call in the loop's place, and the loop in the class."""
-        file = self._base.changed[base.path]
         for name, holder in holders.items():
             held = replace(holder, path=base.path)
-            file.units[_virtual(name)] = held
+            self._base.put(base.path, _virtual(name), held)
             self.holders.append((held, holder))
             self.units |= {id(held), id(holder)}
 
@@ -277,14 +276,14 @@ class Loops:
         made = _with_body(plain, [*plain.body[:place], rewritten(call, named), *plain.body[place + 1 :]])
         text = _with_body(shown, [call if statement is own else statement for statement in shown.body])
         changed = replace(with_statement(base, made), original=(text,))
-        file.units[base.qualname] = changed
+        self._base.put(base.path, base.qualname, changed)
         [method] = run.method.original
         assert isinstance(method, Function)
         inner = _with_body(method, [*body.prologue, loop, *body.epilogue])
         inner.lineno, inner.end_lineno = own.lineno, own.end_lineno
         moved = with_statement(replace(run.method, path=base.path, qualname=f"{base.qualname} (loop)"), inner)
         moved = replace(moved, original=(_with_body(inner, [*body.prologue, own, *body.epilogue]),))
-        file.units[f"{_virtual(run.target.name)}.{method.name}"] = moved
+        self._base.put(base.path, f"{_virtual(run.target.name)}.{method.name}", moved)
         self.units |= {id(changed), id(moved)}
         self.pairs.append((moved, run.method))
 

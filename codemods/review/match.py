@@ -51,16 +51,16 @@ class Matching:
         given = {id(before) for before, _ in equal}
         self._taken: set[int] = {id(after) for after in self._by_base.values()}
         self._meant: dict[str, tuple[frozenset[str], frozenset[str]] | None] = {}
+        self._chains: dict[tuple[str, str, tuple[str, ...]], bool] = {}
         self._pair_unchanged()
+        for told in (
+            lambda unit: (unit.path, unit.qualname),
+            lambda unit: (unit.qualname,),
+            lambda unit: (unit.name,) if unit.kind != "method" else None,
+            lambda unit: () if len(unit.content.text) > _TELLING and not unit.owner else None,
+        ):
+            self._pair_by_key(told)
         for rule in (
-            lambda unit: (unit.kind, unit.path, unit.qualname, unit.content.key),
-            lambda unit: (unit.kind, unit.qualname, unit.content.key),
-            lambda unit: (unit.kind, unit.name, unit.content.key) if unit.kind != "method" else None,
-            lambda unit: (
-                (unit.kind, unit.content.key)
-                if len(unit.content.text) > _TELLING and not unit.owner
-                else None
-            ),
             lambda unit: (unit.kind, unit.path, unit.qualname),
             lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None,
         ):
@@ -103,6 +103,20 @@ class Matching:
                 self._by_base[id(unit)] = twin
                 self._taken.add(id(twin))
 
+    def _pair_by_key(self, told: Callable[[Unit], tuple[str, ...] | None]) -> None:
+        """Pair those that do the same and have more in common; keys are made only where shapes agree."""
+
+        def shape(unit: Unit) -> Hashable:
+            more = told(unit)
+            return None if more is None else (unit.kind, more, unit.content.shape)
+
+        shapes = set(map(shape, self.gone)) & set(map(shape, self.new)) - {None}
+
+        def key(unit: Unit) -> Hashable:
+            return (unit.kind, told(unit), unit.content.key) if shape(unit) in shapes else None
+
+        self._pair(key)
+
     def _pair(self, rule: Callable[[Unit], Hashable]) -> None:
         """Pair those that a rule tells apart from all others, on both sides."""
         sides = (self._sorted(self.gone, rule), self._sorted(self.new, rule))
@@ -130,7 +144,7 @@ class Matching:
         return after is None or (after.path, after.qualname) == (head.path, head.owner)
 
     def _judged(self, base: Unit, head: Unit) -> Pair:
-        if base.content is not head.content and base.content.key != head.content.key:
+        if not _do_the_same(base, head):
             return Pair(base, head, equal=False)
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
@@ -151,20 +165,33 @@ class Matching:
 
     def _means_the_same(self, base: Unit, head: Unit) -> bool:
         """Is it certain, for a text that stands in one file on both sides, without a look at its parts?"""
-        words, meant = base.content.words, self._names_meant(base.path)
-        if words is None or meant is None:
+        content, meant = base.content, self._names_meant(base.path)
+        if meant is None:
             return False
         other, modules = meant
-        if not words.isdisjoint(other) or any(True for _ in self._imports(base, head)):
+        found = content.may_hold(modules)
+        if found is None or content.may_hold(other) or any(True for _ in self._imports(base, head)):
             return False
-        if words.isdisjoint(modules):
-            return True
-        meanings = {name: self._base.meaning(base.path, name) for name in words & modules}
-        return not any(
-            True
-            for name, meaning in meanings.items()
-            for _ in self._attributes(base, name, meaning, self._head.meaning(head.path, name))
-        )
+        for name in found:
+            chains = content.may_read_of(name)
+            if chains is None:
+                chains = content.attributes.get(name, frozenset())
+            if not all(self._still_there(base.path, name, chain) for chain in chains):
+                return False
+        return True
+
+    def _still_there(self, path: str, name: str, chain: tuple[str, ...]) -> bool:
+        """Is what a chain of attributes leads to from a module the same on both sides, all the way?"""
+        key = (path, name, chain)
+        if key not in self._chains:
+            left, right = self._base.meaning(path, name), self._head.meaning(path, name)
+            self._chains[key] = True
+            for attribute in chain:
+                left, right = self._base.attribute(left, attribute), self._head.attribute(right, attribute)
+                if not self.same(left, right):
+                    self._chains[key] = False
+                    break
+        return self._chains[key]
 
     def _names_meant(self, path: str) -> tuple[frozenset[str], frozenset[str]] | None:
         """Names that mean another thing in a file than before, and those of modules of the tree; None if
@@ -245,6 +272,12 @@ class Matching:
                 if not self.same(left, right):
                     yield Renaming(shown, _shown(left), _shown(right))
                     break
+
+
+def _do_the_same(base: Unit, head: Unit) -> bool:
+    if base.content is head.content:
+        return True
+    return base.content.shape == head.content.shape and base.content.key == head.content.key
 
 
 def _only_noted(side: Side, unit: Unit, name: str) -> bool:

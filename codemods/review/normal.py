@@ -80,20 +80,59 @@ def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) ->
     """
     if not isinstance(node, ast.AST):
         return repr(node)
-    if change is not None:
-        node = change(node)
-    if isinstance(node, ast.Name):
-        return f"Name(id={node.id!r}, ctx={type(node.ctx).__name__}())"
-    kind, parts = type(node), []
-    for name in kind._fields:
-        value = getattr(node, name, None)
+    if change is None:
+        return _text(node)
+    node = change(node)
+    kind, values = type(node), node.__dict__
+    if kind in _CONTEXTS:
+        return _CONTEXTS[kind]
+    if kind is ast.Name:
+        return f"Name(id={values['id']!r}, ctx={type(values['ctx']).__name__}())"
+    parts = []
+    for name, needed in _FIELDS[kind]:
+        value = values.get(name)
         if value is None:
-            # Only what may be left out is left out.
-            if getattr(kind, name, ...) is not None:
+            if needed:
                 parts.append(f"{name}=None")
-        elif isinstance(value, list):
+        elif type(value) is list:
             if value or name != "type_params":
                 parts.append(f"{name}=[{', '.join([written(item, change) for item in value])}]")
         else:
             parts.append(f"{name}={written(value, change)}")
     return f"{kind.__name__}({', '.join(parts)})"
+
+
+def _text(node: ast.AST) -> str:
+    kind, values = type(node), node.__dict__
+    if kind is ast.Name:
+        return f"Name(id={values['id']!r}, ctx={type(values['ctx']).__name__}())"
+    if kind is ast.Attribute:
+        value, context = values["value"], type(values["ctx"]).__name__
+        return f"Attribute(value={_text(value)}, attr={values['attr']!r}, ctx={context}())"
+    parts = []
+    for name, needed in _FIELDS[kind]:
+        value = values.get(name)
+        if value is None:
+            if needed:
+                parts.append(f"{name}=None")
+        elif isinstance(value, ast.AST):
+            parts.append(f"{name}={_text(value)}")
+        elif type(value) is list:
+            if value or name != "type_params":
+                items = [_text(item) if isinstance(item, ast.AST) else repr(item) for item in value]
+                parts.append(f"{name}=[{', '.join(items)}]")
+        else:
+            parts.append(f"{name}={value!r}")
+    return f"{kind.__name__}({', '.join(parts)})"
+
+
+class _Fields(dict[type[ast.AST], list[tuple[str, bool]]]):
+    """The fields of each kind of node, and whether one must be there: only what may be left out is."""
+
+    def __missing__(self, kind: type[ast.AST]) -> list[tuple[str, bool]]:
+        self[kind] = [(name, getattr(kind, name, ...) is not None) for name in kind._fields]
+        return self[kind]
+
+
+_FIELDS = _Fields()
+_CONTEXTS: dict[type[ast.AST], str] = {kind: f"{kind.__name__}()" for kind in (ast.Load, ast.Store, ast.Del)}

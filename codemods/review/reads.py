@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from codemods.facts.nodes import children
-from codemods.review.content import Function
 from codemods.review.units import bound_by
 
 
@@ -23,7 +22,11 @@ def _evaluated(statement: ast.stmt, lazy: bool) -> Iterator[str]:
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Function):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                yield node.id
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             waiting += [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
             if not lazy:
                 arguments = node.args
@@ -38,8 +41,6 @@ def _evaluated(statement: ast.stmt, lazy: bool) -> Iterator[str]:
         if isinstance(node, ast.AnnAssign) and lazy:
             waiting += [node.target, *([node.value] if node.value else [])]
             continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
         waiting.extend(children(node))
 
 

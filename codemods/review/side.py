@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+import types
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from functools import cached_property
 from typing import TypeGuard
 
 from codemods.facts.source import statements_in
-from codemods.review.content import Chains, Contents, attributes_in, imports_in
-from codemods.review.lines import Lines
+from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
+from codemods.review.lines import Lines, begin
 from codemods.review.namespace import Replacements
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
@@ -84,18 +85,25 @@ class File:
         futures = [node for node in body if _is_future(node)]
         docstring = body[:1] if ast.get_docstring(self.tree, clean=False) is not None else []
         if b"global" in self._data or futures != body[len(docstring) :][: len(futures)]:
-            compile(self.tree, self.path, "exec", dont_inherit=True)
+            self._keep(compile(self.tree, self.path, "exec", dont_inherit=True), body)
             return
         flags = tuple(alias.name for node in futures for alias in node.names)
         fresh = {key: node for node in body if (key := (self.lines.of(node), flags)) not in known}
         try:
             part = ast.Module([*futures, *fresh.values()], [])
-            compile(part, self.path, "exec", dont_inherit=True)
+            self._keep(compile(part, self.path, "exec", dont_inherit=True), fresh.values())
         except SyntaxError:
             # Of several errors the whole file's first is told.
             compile(self.tree, self.path, "exec", dont_inherit=True)
             raise
         known.update(fresh)
+
+    def _keep(self, code: types.CodeType, body: Iterable[ast.stmt]) -> None:
+        """Note what functions and classes were compiled to."""
+        codes = {(each.co_name, each.co_firstlineno): each for each in functions_of(code)}
+        for node in body:
+            if isinstance(node, Function | ast.ClassDef) and (node.name, begin(node)[0]) in codes:
+                self._contents.codes[self.lines.of(node)] = codes[node.name, begin(node)[0]]
 
     @cached_property
     def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
@@ -208,14 +216,26 @@ class Side:
         self._contents = contents
         self.unreadable: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
+        self._meanings: dict[tuple[str, str], Meaning] = {}
         self.changed = {path: file for path in changed if (file := self.file(path)) is not None}
 
     def units(self) -> list[Unit]:
         """Units of all files that differ."""
         return [unit for file in self.changed.values() for unit in file.units.values()]
 
-    def meaning(self, path: str, name: str, depth: int = 0) -> Meaning:
+    def put(self, path: str, qualname: str, unit: Unit) -> None:
+        """Give a file of the change a unit that it does not have, or another one in its place."""
+        self.changed[path].units[qualname] = unit
+        self._meanings.clear()
+
+    def meaning(self, path: str, name: str) -> Meaning:
         """What a name means in a module: it is followed through imports."""
+        key = (path, name)
+        if key not in self._meanings:
+            self._meanings[key] = self._meaning(path, name, 0)
+        return self._meanings[key]
+
+    def _meaning(self, path: str, name: str, depth: int) -> Meaning:
         file = self.file(path)
         if file is None or depth > _LONGEST_CHAIN:
             return Unknown(f"{path} can't be read")
@@ -269,7 +289,7 @@ class Side:
         if inner is None:
             return Unknown(f"{found} can't be read")
         if alias.name in inner.bound:
-            return self.meaning(found, alias.name, depth + 1)
+            return self._meaning(found, alias.name, depth + 1)
         return self.module(f"{where}.{alias.name}", attribute_of=found)
 
     def cells(self, path: str, name: str, depth: int = 0) -> list[tuple[str, str]]:

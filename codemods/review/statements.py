@@ -32,6 +32,13 @@ class Statement:
     owner: str
     node: ast.AST | None = field(default=None, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.path, self.first, self.last, self.depth, self.exact, self.owner))
+
     @cached_property
     def loose(self) -> str:
         """The same for `self.x` and `x`, and where an argument is passed on under its own name or is not."""
@@ -140,8 +147,11 @@ def unaligned(
     base: Sequence[Statement], head: Sequence[Statement]
 ) -> tuple[list[Statement], list[Statement]]:
     """Statements of either side that have no counterpart in the order of the other."""
-    before = [(statement.depth, statement.exact) for statement in base]
-    after = [(statement.depth, statement.exact) for statement in head]
+    numbers: dict[tuple[int, str], int] = {}
+    before, after = (
+        [numbers.setdefault((statement.depth, statement.exact), len(numbers)) for statement in side]
+        for side in (base, head)
+    )
     gone: list[Statement] = []
     new: list[Statement] = []
     for operation, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

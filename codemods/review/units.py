@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children
-from codemods.review.content import Content, Contents, Function
+from codemods.review.content import Compiled, Content, Contents, Function, functions_of
 from codemods.review.lines import Lines
 from codemods.review.normal import normalised
 
 MODULE = "<module>"
 # Builtins whose answer depends on the module or the frame that they are called in.
 PLACED = frozenset(["globals", "locals", "vars", "dir", "eval", "exec", "__import__"])
+
+# Kinds of nodes, asked for so often that a union of them would be made too often.
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_CLAUSES = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+_CLOSED = (ast.Constant, ast.Lambda)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +91,7 @@ def units_of(
             kind,
             name,
             tuple(map(lines.of, statements)),
+            compiled=lambda: _compiled_function(contents, lines, statements[0]),
         )
         return Unit(path, kind, name, made, tuple(statements))
 
@@ -98,14 +106,15 @@ def units_of(
             yield from _class(path, first, lines, contents)
         else:
             yield unit("function", name, [first])
-    rest = [node for node in tree.body if not _binds_or_says_nothing(node)]
+    binding = {id(node) for nodes in binders.values() for node in nodes}
+    rest = [node for node in tree.body if id(node) not in binding and not _says_nothing(node)]
     if rest:
         yield unit("statements", MODULE, rest)
 
 
-def _binds_or_says_nothing(node: ast.stmt) -> bool:
+def _says_nothing(node: ast.stmt) -> bool:
     text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return text or for_types(node) or isinstance(node, ast.Pass) or any(True for _ in bound_by(node))
+    return text or for_types(node) or isinstance(node, ast.Pass)
 
 
 def _class(path: str, node: ast.ClassDef, lines: Lines, contents: Contents) -> Iterator[Unit]:
@@ -125,8 +134,24 @@ def _class(path: str, node: ast.ClassDef, lines: Lines, contents: Contents) -> I
     for method in node.body:
         if isinstance(method, Function) and method in single:
             texts, name = (lines.of(method),), method.name
-            content = contents.of(_method(node, method), "method", name, texts, node.name, class_names)
+            compiled = functools.partial(_compiled_method, contents, lines, node, method)
+            content = contents.of(
+                _method(node, method), "method", name, texts, node.name, class_names, compiled
+            )
             yield Unit(path, "method", f"{node.name}.{name}", content, (method,), node.name)
+
+
+def _compiled_function(contents: Contents, lines: Lines, node: ast.stmt) -> Compiled | None:
+    code = contents.codes.get(lines.of(node)) if isinstance(node, Function) else None
+    return (code, node) if code is not None and isinstance(node, Function) else None
+
+
+def _compiled_method(
+    contents: Contents, lines: Lines, node: ast.ClassDef, method: Function
+) -> Compiled | None:
+    code = contents.codes.get(lines.of(node))
+    found = [each for each in functions_of(code) if each.co_name == method.name] if code is not None else []
+    return (found[0], method) if len(found) == 1 else None
 
 
 def _header(node: ast.ClassDef, single: Collection[ast.stmt]) -> ast.Module:
@@ -164,23 +189,22 @@ def for_types(node: ast.stmt) -> bool:
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement binds in the scope that it stands in, those in its blocks included."""
-    if isinstance(statement, Function | ast.ClassDef):
+    if isinstance(statement, _NAMED):
         yield statement.name
         return
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Function | ast.ClassDef):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, _NAMED):
             yield node.name
-            continue
-        if isinstance(node, ast.Lambda):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-            yield node.id
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            yield node.name
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            yield node.rest
-        waiting.extend(children(node))
+        elif not isinstance(node, _CLOSED):
+            if isinstance(node, _IMPORTS):
+                yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, _CLAUSES) and node.name:
+                yield node.name
+            elif isinstance(node, ast.MatchMapping) and node.rest:
+                yield node.rest
+            waiting.extend(children(node))

@@ -12,8 +12,10 @@ import pytest
 
 from codemods.facts.nodes import walk
 from codemods.review import content, units
-from codemods.review.content import looked_up
+from codemods.review.content import Contents, looked_up
 from codemods.review.normal import written
+from codemods.review.side import Side
+from codemods.review.trees import Tree
 
 # So many names that some instructions need a longer argument than one byte.
 MANY = "".join(f"a{n} = b{n}\n" for n in range(300))
@@ -43,9 +45,51 @@ def test_names_are_those_of_the_disassembler(name: str) -> None:
             (ending, found.argval)
             for found in dis.get_instructions(code)
             for ending in ("_GLOBAL", "_NAME")
-            if found.opname.endswith(ending)
+            if found.opname.replace("_GLOBALS", "_GLOBAL").endswith(ending)
         }
         assert set(looked_up(code)) == told
+
+
+READS = """
+import m
+def f(a, b=one, *c, d=two, **e) -> three:
+    x: four = five
+    def g(y: six = seven) -> eight: return nine
+    return [ten for _ in eleven if f(x)], lambda z=twelve: thirteen, m.x
+@fourteen
+class A(fifteen, metaclass=sixteen):
+    name: seventeen = eighteen
+    other = [nineteen for _ in name]
+    @property
+    def h(self, k=name, *, l=twenty) -> twentyone: return __private, super().h, A, self.__own
+    class B: inner: twentytwo = name
+    def i(self):
+        def j(k): return k, f
+        class C:
+            x: twentythree = x
+        return j
+def k(q):
+    global h
+    import n as h
+    return [h := 1]
+"""
+
+
+def side_of(text: str) -> Side:
+    return Side(Tree({"a.py": ""}, lambda _: text.encode()), ["a.py"], Contents())
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), READS])
+def test_names_without_compiling_are_those_of_the_compiler(text: str) -> None:
+    for unit in side_of(text).units():
+        assert unit.content.reads == set(unit.globals), unit.qualname
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there are no type parameters before")
+def test_a_type_in_a_class_reads_its_names_from_the_module() -> None:
+    read = side_of("class A:\n    type T = B\n    def m[X: C](self): pass\n").changed["a.py"].units
+    assert "B" in read["A"].globals
+    assert "C" in read["A.m"].globals
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -204,6 +204,10 @@ CASES: dict[str, tuple[Files, Files]] = {
             + "    from x import T\nclass A:\n    t: T = T()\n"
         },
     ),
+    "a name that is read before it is there, beside a file that runs nothing": (
+        {"e.py": "x = 1\n", "a.py": "x = 1\ny = x\n"},
+        {"e.py": "", "a.py": "import e\ny = x\nx = 1\n"},
+    ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),
     "binary content in a Python file": ({"a.py": "x = 1\n"}, {"a.py": "x = 1\0\n"}),
