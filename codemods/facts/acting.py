@@ -222,14 +222,17 @@ class Reader:
         }
         return bool(made) and not own & _HOOKS and all(map(self.plain_base, node.bases))
 
-    def plain_base(self, node: ast.expr) -> bool:
+    def plain_base(self, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
+        """Does a class with this base do nothing more when it is made? `inside` are those that have it."""
         while isinstance(node, ast.Subscript):
             node = node.value
+        if isinstance(node, ast.Name) and node.id in inside:
+            return False
         if isinstance(node, ast.Name) and node.id in self.classes:
             own = self.classes[node.id]
             hooks = any(isinstance(n, _DEFINITIONS) and n.name == "__init_subclass__" for n in own.body)
             metas = [keyword.value for keyword in own.keywords if keyword.arg == "metaclass"]
-            return not hooks and all(map(self.plain_base, [*own.bases, *metas]))
+            return not hooks and all(self.plain_base(b, inside | {node.id}) for b in (*own.bases, *metas))
         node = first_of(node)
         if not isinstance(node, ast.Name):
             return False

@@ -40,9 +40,11 @@ class Acting:
             return False
         if isinstance(statement, Function):
             parts = [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
-            return any(not self._quiet(file, part, local) for part in (*statement.decorator_list, *parts))
+            return not self._decorates(file, statement, local) or any(
+                not self._quiet(file, part, local) for part in parts
+            )
         if isinstance(statement, ast.ClassDef):
-            kept = [self._quiet(file, part, local) for part in statement.decorator_list]
+            kept = [self._decorates(file, statement, local)]
             kept += [self._plain_base(file, base) for base in statement.bases]
             kept += [
                 keyword.arg == "metaclass" and self._quiet(file, keyword.value, local)
@@ -56,6 +58,46 @@ class Acting:
             plain = all(isinstance(target, ast.Name) for target in targets)
             return not plain or (value is not None and not self._quiet(file, value, local))
         return not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+
+    def _decorates(self, file: File, node: Function | ast.ClassDef, local: frozenset[str]) -> bool:
+        """Do all decorators of a definition only make something of it?"""
+        return all(
+            makes(self._origin(file, each)) or self._wraps(file, each)
+            if isinstance(each, ast.Name) and each.id not in local
+            else self._quiet(file, each, local)
+            for each in node.decorator_list
+        )
+
+    def _wraps(self, file: File, decorator: ast.Name) -> bool:
+        """Is it a function of the tree that only defines functions, and returns one of its names?"""
+        path, node = self._defined(self._side.meaning(file.path, decorator.id))
+        there = self._side.file(path)
+        if there is None or not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            return False
+        if node.name in there.bound_again:
+            return False
+        *inner, last = [each for each in node.body if not is_text(each)] or [node]
+        returned = isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
+        return returned and all(
+            isinstance(each, ast.FunctionDef) and self._only_wraps(there, each) for each in inner
+        )
+
+    def _only_wraps(self, file: File, node: ast.FunctionDef) -> bool:
+        if any(node.args.defaults) or any(node.args.kw_defaults):
+            return False
+        calls = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
+        return all(self._origin(file, each) == "functools.wraps" for each in calls)
+
+    def _defined(self, meaning: Meaning) -> tuple[str, ast.stmt | None]:
+        """The one statement that binds what a name means, and its file."""
+        if isinstance(meaning, Unit):
+            return meaning.path, meaning.original[0] if len(meaning.original) == 1 else None
+        if isinstance(meaning, Outside) and len(meaning.what) == 2:
+            path, name = meaning.what
+            there = self._side.file(path)
+            binders = there.binders.get(name, ()) if there is not None else ()
+            return path, binders[0] if len(binders) == 1 else None
+        return "", None
 
     def _quiet(self, file: File, value: ast.expr, local: frozenset[str]) -> bool:
         """Is a value the same whenever it is worked out?"""
@@ -192,6 +234,11 @@ class Acting:
         if not isinstance(meaning, Outside):
             return False
         return meaning.what[0] == "builtin" or (meaning.what[0] == "module" and is_plain(meaning.what[1]))
+
+
+def is_text(node: ast.stmt) -> bool:
+    """Is it a docstring or the like?"""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _reads(node: ast.Name) -> bool:

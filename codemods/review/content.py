@@ -157,6 +157,12 @@ class Content:
         return frozenset(name for name, count in Counter(inside).items() if every[name] == count)
 
     @cached_property
+    def has_fields(self) -> bool:
+        """Does a class in it have annotations, which are values or texts as its file says?"""
+        plain = self.text_in_file is not None and ":" not in self.text_in_file
+        return not plain and any(isinstance(node, ast.AnnAssign) for node in walk(self.node))
+
+    @cached_property
     def mixed(self) -> frozenset[str]:
         """Names that are the module's in one of its scopes, and a local one or its class's in another."""
         read = self._read

@@ -33,6 +33,8 @@ class Programs:
         self._imports = imports
         self._acting = Acting(imports.side)
         self._known: dict[str, list[Step | Loads]] = {}
+        # Names of files of which each binding counts, not the last one alone.
+        self.watched: dict[str, set[str]] = {}
         self._others = Others(self._find)
 
     def of(self, path: str) -> list[Step | Loads]:
@@ -41,20 +43,42 @@ class Programs:
             self._known[path] = list(self._of_file(path))
         return self._known[path]
 
+    def bound_between(self, path: str) -> set[str]:
+        """Names of a file that are bound again after something ran that may read them."""
+        file, found = self.side.changed[path], set[str]()
+        places = {id(statement): place for place, statement in enumerate(self._imports.body(path))}
+        for name, binders in file.binders.items():
+            first, *more = [places[id(node)] for node in binders if id(node) in places] or [0]
+            between = range(first + 1, more[-1]) if more else ()
+            if any(place not in more and self._may_read(path, place, name) for place in between):
+                found.add(name)
+        return found
+
+    def _may_read(self, path: str, place: int, name: str) -> bool:
+        file, statement = self.side.changed[path], self._imports.body(path)[place]
+        if self._imports.of(path)[place] or name in file.read_by(statement):
+            return True
+        return self._acting.acts(file, statement)
+
     def _of_file(self, path: str) -> Iterator[Step | Loads]:
         file = self.side.changed[path]
+        again = self._bound_again(path)
         for statement, imports in zip(self._imports.body(path), self._imports.of(path), strict=True):
             for each in imports:
                 if isinstance(each, Loads):
                     yield each
                 elif isinstance(each, Outer):
                     yield Step(each.label, path, each.first, each.last, each.module)
-            if self._acting.acts(file, statement):
+            if statement in again or self._acting.acts(file, statement):
                 if isinstance(statement, Function | ast.ClassDef):
                     label = statement.name
                 else:
                     label = file.written(statement)
                 yield Step(label, path, statement.lineno, statement.end_lineno or statement.lineno)
+
+    def _bound_again(self, path: str) -> set[ast.stmt]:
+        binders = self.side.changed[path].binders
+        return {node for name in self.watched.get(path, ()) for node in binders.get(name, ())[1:]}
 
     def in_detail(self, steps: Sequence[Step]) -> list[Step]:
         """Steps, with what loading a module outside the change does in place of its name."""
@@ -104,6 +128,10 @@ def out_of_order(base: Imports, head: Imports) -> list[Step]:
     """What the head runs in another order than the base."""
     moved: dict[Step, None] = {}
     sides = Programs(base), Programs(head)
+    for path in base.side.changed.keys() & head.side.changed.keys():
+        names = set[str]().union(*(side.bound_between(path) for side in sides))
+        for side in sides:
+            side.watched[path] = names
     for path in _reaching_other(*sides):
         before, after = map(Loading, sides)
         before.load(path)

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from codemods.review.imports import Imports
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.units import Unit
+from codemods.review.units import MODULE, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
+# What the annotations of a class's fields are, by whether they are worked out when it is made.
+_ANNOTATIONS = {False: "what they say", True: "texts (from __future__ import annotations)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +149,17 @@ class Matching:
     def _judged(self, base: Unit, head: Unit) -> Pair:
         if not _do_the_same(base, head):
             return Pair(base, head, equal=False)
+        lazy = [
+            self._base.changed[base.path].lazy_annotations,
+            self._head.changed[head.path].lazy_annotations,
+        ]
+        if lazy[0] != lazy[1] and base.content.has_fields:
+            kinds = [_ANNOTATIONS[each] for each in lazy]
+            return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
+        if why := self._run_by_another(base, head):
+            return Pair(base, head, equal=False, other_names=(why,))
         names = [*zip(base.globals, head.globals, strict=True)]
         names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
         others = [*self._imports(base, head)]
@@ -162,6 +174,19 @@ class Matching:
             elif meanings[0] == meanings[1]:
                 others += self._attributes(base, before, *meanings)
         return Pair(base, head, not others, tuple(others))
+
+    def _run_by_another(self, base: Unit, head: Unit) -> Renaming | None:
+        """Why what a module runs is not run when it was before: by the import of another file."""
+        if base.kind != "statements" or base.path == head.path:
+            return None
+        trees = self._base.tree, self._head.tree
+        fresh = head.path not in trees[0].identities
+        if fresh and (base.path not in trees[1].identities or self._loads(base.path, head.path)):
+            return None
+        return Renaming(MODULE, f"what importing {base.path} runs", f"what importing {head.path} runs")
+
+    def _loads(self, path: str, other: str) -> bool:
+        return path in self._head.changed and Imports(self._head).runs(path, other)
 
     def _means_the_same(self, base: Unit, head: Unit) -> bool:
         """Is it certain, for a text that stands in one file on both sides, without a look at its parts?"""

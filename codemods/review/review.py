@@ -36,7 +36,7 @@ from codemods.review.report import (
 from codemods.review.side import File, Side
 from codemods.review.statements import Statement, identities, identity, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing, narrowed
-from codemods.review.units import Unit
+from codemods.review.units import MODULE, Unit
 
 
 def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
@@ -146,6 +146,8 @@ def _named(
     if not pair.other_names:
         return gone, new
     names = {renaming.name.partition(".")[0] for renaming in pair.other_names}
+    if MODULE in names:
+        return sides
     return (
         [s for s in sides[0] if any(f"id={name!r}" in s.exact for name in names)],
         [s for s in sides[1] if any(f"id={name!r}" in s.exact for name in names)],
@@ -229,9 +231,16 @@ def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
             for found in base.names_used(path):
                 if found[1] in lost.get(found[0], ()):
                     users.setdefault(found, []).append(path)
+    stars = StarImports(base.tree)
+    for path, names in lost.items():
+        exported = names & base.changed[path].exported
+        for user in stars.of(path) if exported else ():
+            if base.tree.identities[user] == head.tree.identities.get(user):
+                for name in exported:
+                    users.setdefault((path, name), []).append(user)
     return [
-        Lost(path, name, tuple(files), identity("lost", path, name, *files))
-        for (path, name), files in sorted(users.items())
+        Lost(path, name, files, identity("lost", path, name, *files))
+        for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
     ]
 
 

@@ -43,6 +43,7 @@ def train(model, data, rate):
         seen += len(batch)
     return seen
 """
+KEPT = "R = []\ndef put(f):\n    R.append(f)\n    return f\n"
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
 CASES: dict[str, tuple[Files, Files]] = {
@@ -174,6 +175,46 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a decimal context before what it rounds": (
         {"a.py": "import decimal\na = decimal.setcontext(decimal.Context(3))\nb = print(1)\n"},
         {"a.py": "import decimal\nb = print(1)\na = decimal.setcontext(decimal.Context(3))\n"},
+    ),
+    "a default worked out after a name is bound again": (
+        {"a.py": "n = 1\ndef f(x=n):\n    return x\nn = 2\n"},
+        {"a.py": "n = 1\nn = 2\ndef f(x=n):\n    return x\n"},
+    ),
+    "a call after a name is bound again": (
+        {"a.py": "n = 1\ndef f():\n    print(n)\nf()\nn = 2\n"},
+        {"a.py": "n = 1\ndef f():\n    print(n)\nn = 2\nf()\n"},
+    ),
+    "a function taken after another one of its name is there": (
+        {"a.py": "def f():\n    return 1\ng = f\ndef f():\n    return 2\n"},
+        {"a.py": "def f():\n    return 1\ndef f():\n    return 2\ng = f\n"},
+    ),
+    "classes registered in another order": (
+        {"a.py": "from r import put\n@put\nclass A: pass\n@put\nclass B: pass\n"},
+        {"a.py": "from r import put\n@put\nclass B: pass\n@put\nclass A: pass\n"},
+    ),
+    "functions kept in another order by a decorator of the change": (
+        {"a.py": KEPT + "@put\ndef g(): pass\n@put\ndef h(): pass\n"},
+        {"a.py": KEPT + "@put\ndef h(): pass\n@put\ndef g(): pass\n"},
+    ),
+    "what a module runs, in another file that was there": (
+        {"a.py": "import torch\ntorch.set_grad_enabled(False)\n", "b.py": "import torch\n"},
+        {"a.py": "import torch\n", "b.py": "import torch\ntorch.set_grad_enabled(False)\n"},
+    ),
+    "what a module runs, in a new file that nobody imports": (
+        {"a.py": "import torch\ntorch.set_grad_enabled(False)\n"},
+        {"a.py": "import torch\n", "b.py": "import torch\ntorch.set_grad_enabled(False)\n"},
+    ),
+    "a name that a file outside the change takes with all others": (
+        {"a.py": "def f():\n    return 1\n", "user.py": "from a import *\nf()\n"},
+        {"b.py": "def f():\n    return 1\n", "a.py": "", "user.py": "from a import *\nf()\n"},
+    ),
+    "fields whose annotations are texts now": (
+        {"a.py": "class A:\n    x: int = 1\n"},
+        {"a.py": "from __future__ import annotations\nclass A:\n    x: int = 1\n"},
+    ),
+    "modules in another order, one with a class named after its base": (
+        {"b.py": "from z import A\nclass A(A): pass\n", "a.py": "import b\nimport y\n"},
+        {"b.py": "from z import A\nclass A(A): pass\n", "a.py": "import y\nimport b\n"},
     ),
     "a module that runs now": ({"a.py": "x = 1\n"}, {"a.py": "import patches\nx = 1\n"}),
     "a local name that hides the module's": (
