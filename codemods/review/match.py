@@ -158,8 +158,8 @@ class Matching:
             return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
-        if why := self._run_by_another(base, head):
-            return Pair(base, head, equal=False, other_names=(why,))
+        if other := self._run_by_another(base, head):
+            return Pair(base, head, equal=False, other_names=(other,))
         names = [*zip(base.globals, head.globals, strict=True)]
         names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
         others = [*self._imports(base, head)]
