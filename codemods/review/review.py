@@ -236,8 +236,8 @@ def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
         exported = names & base.changed[path].exported
         for user in stars.of(path) if exported else ():
             if base.tree.identities[user] == head.tree.identities.get(user):
-                for name in exported:
-                    users.setdefault((path, name), []).append(user)
+                # All of them at once: which of them such a file uses is not told by it.
+                users.setdefault((path, ", ".join(sorted(exported))), []).append(user)
     return [
         Lost(path, name, files, identity("lost", path, name, *files))
         for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
