@@ -78,18 +78,6 @@ class Imports:
             ]
         return self._known[path]
 
-    def runs(self, path: str, other: str) -> bool:
-        """Does importing one file of the change run another one, too?"""
-        seen, waiting = {path}, [path]
-        while waiting:
-            loaded = (
-                each for imports in self.of(waiting.pop()) for each in imports if isinstance(each, Loads)
-            )
-            fresh = {each.path for each in loaded} - seen
-            seen |= fresh
-            waiting += fresh
-        return other in seen
-
     def _import(self, file: File, node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             for alias in node.names:

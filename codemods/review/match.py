@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from codemods.review.imports import Imports
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.units import MODULE, Unit
 
@@ -186,7 +185,7 @@ class Matching:
         return Renaming(MODULE, f"what importing {base.path} runs", f"what importing {head.path} runs")
 
     def _loads(self, path: str, other: str) -> bool:
-        return path in self._head.changed and Imports(self._head).runs(path, other)
+        return path in self._head.changed and self._head.runs(path, other)
 
     def _means_the_same(self, base: Unit, head: Unit) -> bool:
         """Is it certain, for a text that stands in one file on both sides, without a look at its parts?"""

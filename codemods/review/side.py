@@ -315,6 +315,27 @@ class Side:
         """Names of modules that other files replace."""
         return Replacements(self.tree, self._contents.replacing)
 
+    def runs(self, path: str, other: str) -> bool:
+        """Does importing one file of the change run another one, too?"""
+        seen, waiting = {path}, [path]
+        while waiting:
+            fresh = self.changed.keys() & self._run_by(waiting.pop()) - seen
+            seen |= fresh
+            waiting += fresh
+        return other in seen
+
+    def _run_by(self, path: str) -> set[str | None]:
+        """Files of modules that one imports, with the packages around them."""
+        dotted: list[str] = []
+        for node in self.changed[path].run_imports:
+            if isinstance(node, ast.ImportFrom):
+                where = self.source_of(path, node) or ""
+                dotted += [where, *(f"{where}.{alias.name}" for alias in node.names)]
+            else:
+                dotted += [alias.name for alias in node.names]
+        parts = [name.split(".") for name in dotted]
+        return {self.tree.module(".".join(part[:end])) for part in parts for end in range(1, len(part) + 1)}
+
     def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
         where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
         return where is not None and not getattr(node, "level", 0) and not self.tree.has_package(where)
