@@ -252,21 +252,20 @@ class Tables:
 
 def is_comprehension(table: symtable.SymbolTable) -> bool:
     """Whether a table is of a comprehension (whose only parameter no program can name)."""
-    return any(symbol.get_name() == ".0" for symbol in table.get_symbols())
+    return ".0" in table.get_identifiers()
 
 
 def fill(scope: Scope, table: symtable.SymbolTable) -> None:
     """Copy what the compiler knows about a scope's names."""
-    free = set()
-    for symbol in table.get_symbols():
-        name = symbol.get_name()
-        if symbol.is_free():
-            scope.names[name] = "free"
-            free.add(name)
-        elif symbol.is_global():
-            scope.names[name] = "global"
-        else:
-            scope.names[name] = "local"
+    if isinstance(table, symtable.Function):
+        # A function's symbols one by one are looked up among all the functions in it.
+        free, global_ = set(table.get_frees()), set(table.get_globals())
+    else:
+        symbols = table.get_symbols()
+        free = {symbol.get_name() for symbol in symbols if symbol.is_free()}
+        global_ = {symbol.get_name() for symbol in symbols if symbol.is_global()}
+    for name in table.get_identifiers():
+        scope.names[name] = "free" if name in free else "global" if name in global_ else "local"
     scope.free = frozenset(free)
 
 
