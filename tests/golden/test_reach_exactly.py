@@ -323,6 +323,11 @@ assert {copied_code: 1}[copied_code] == 1 if (copied_code := branch.__code__) el
 )
 
 
+if sys.version_info >= (3, 12):
+    # Of a tracer that sets a frame to another line the interpreter tells the line that is left.
+    WORK = WORK.replace("return a  # ran", "return a").replace("a = 2  # never", "a = 2")
+
+
 def test_however_a_line_runs_it_is_noted(tmp_path: Path) -> None:
     files = {"work.py": WORK, "again.py": AGAIN, "main.py": MAIN}
     found = reached(tmp_path, files, ["work.py", "again.py", "main.py"])
