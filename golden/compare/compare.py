@@ -38,7 +38,7 @@ from golden.trace.events import Event
 from golden.trace.fingerprint import gap
 from golden.trace.moments import Moment
 from golden.trace.streams import Stream
-from golden.trace.trace import Trace
+from golden.trace.trace import Process, Trace
 
 
 def compare(left: Trace, right: Trace) -> Comparison:
@@ -68,7 +68,7 @@ def judge(
     moment_of: Callable[[Moment], Moment] | None = None
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
-    for a, b in zip(left.processes, right.processes, strict=False):
+    for a, b in _paired(left.processes, right.processes):
         result = compare_process(a, b, agreed(left, right))
         compared += result.compared
         divergences += result.divergences
@@ -94,6 +94,14 @@ def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> 
     if event.moment is None or moment_of is None:
         return event
     return replace(event, moment=moment_of(event.moment))
+
+
+def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Process, Process]]:
+    """Processes of one name; those whose names the other side lacks in their order."""
+    others = {process.name: process for process in right}
+    rest = iter([process for process in right if process.name not in {p.name for p in left}])
+    sides = [(process, others.get(process.name) or next(rest, None)) for process in left]
+    return [(a, b) for a, b in sides if b is not None]
 
 
 def _without_looks(left: Trace, right: Trace) -> tuple[str, ...]:

@@ -68,14 +68,24 @@ def other_sequence(first: Process, other: Process) -> CallChange | None:
     """
     a, b = _together(first), _together(other)
     for index, (x, y) in enumerate(zip_longest(a, b)):
-        if (x and x[1].text) != (y and y[1].text):
+        if (x and _asked(x[1].text)) != (y and _asked(y[1].text)):
             number = min((n for n, _ in filter(None, (x, y)) if n is not None), default=None)
             texts = [called[1].text if called else NONE for called in (x, y)]
             return CallChange(other.name, "sequence", number, index, texts[0], texts[1], 0)
     return None
 
 
-_OF_SOME = ("send", "isend", "recv", "irecv")
+_OF_SOME = ("send", "isend", "recv", "irecv", "send_object_list", "recv_object_list")
+# Of these each rank may give and get another number, or nothing.
+_OF_ANY_FORM = ("scatter", "all_to_all", "all_to_all_single")
+
+
+def _asked(text: str) -> str:
+    """What all ranks say alike of a call that all of them make."""
+    name, _, rest = text.partition(" ")
+    if name not in _OF_ANY_FORM:
+        return text
+    return " ".join([name, *(part for part in rest.split(" ") if "=" in part)])
 
 
 def _together(process: Process) -> list[tuple[int | None, Call]]:

@@ -56,16 +56,22 @@ Row = list[Any]
 
 
 class Collectives:
-    """Keeps what this process asked of others since it was last asked; ``passes`` counts backward passes."""
+    """Keeps what this process asked of others since it was last asked; ``passes`` counts backward passes.
 
-    def __init__(self, passes: Callable[[], int]) -> None:
+    ``on_joined`` is told the rank that the process has, each time that it joins others.
+    """
+
+    def __init__(self, passes: Callable[[], int], on_joined: Callable[[int], None]) -> None:
         self._passes = passes
+        self._on_joined = on_joined
         self._lock = threading.Lock()
         self._inside = threading.local()
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen, as a forked process must."""
+        # How often it has joined others.
+        self.joined = 0
         self._rows: list[Row] = []
         self._numbers: dict[str, int] = {}
         self._fresh: list[tuple[int, str]] = []
@@ -82,6 +88,17 @@ class Collectives:
                 listening = self._listening(name, original, given, filled)
                 setattr(torch.distributed, name, listening)
                 put(distributed_c10d, name, listening)
+        join = distributed_c10d.init_process_group
+
+        @functools.wraps(join)
+        def joining(*args: Any, **kwargs: Any) -> Any:
+            found = join(*args, **kwargs)
+            self.joined += 1
+            self._on_joined(torch.distributed.get_rank())
+            return found
+
+        torch.distributed.init_process_group = joining
+        put(distributed_c10d, "init_process_group", joining)
 
     def _listening(self, name: str, original: Any, given: str, filled: str) -> Any:
         signature = inspect.signature(original)

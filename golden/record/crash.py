@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from golden.record.launched import FailedRank, first_failed
@@ -51,11 +52,16 @@ def _place(lines: list[str], root: Path) -> str | None:
     begins = [index for index, line in enumerate(lines) if line.strip() == _BEGINS]
     if not begins:
         return None
-    for frame in reversed([found for line in lines[begins[-1] :] if (found := _FRAME.match(line))]):
-        path = root / frame[1]
+    found = [frame for line in lines[begins[-1] :] if (frame := _FRAME.match(line))]
+    return place_of([(frame[1], int(frame[2]), frame[3] or "<module>") for frame in found], root)
+
+
+def place_of(frames: Sequence[tuple[str, int, str]], root: Path) -> str | None:
+    """The innermost of some frames (file, line, function) that is in the tree."""
+    for file, line, name in reversed(frames):
+        path = root / file
         if path.is_relative_to(root) and path.is_file() and not _foreign(path):
-            function = f", in {frame[3]}" if frame[3] not in (None, "<module>") else ""
-            return f"{path.relative_to(root)}:{frame[2]}{function}"
+            return f"{path.relative_to(root)}:{line}" + (f", in {name}" if name != "<module>" else "")
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -66,21 +65,6 @@ def count_steps(folder: Path) -> int:
     """How many optimizer steps the record of a run has, of the process with the most."""
     counts = [path.read_text().count('{"step":') for path in folder.glob("process-*/steps.jsonl")]
     return max(counts, default=0)
-
-
-def steps_by_rank(folder: Path) -> tuple[dict[int, int], int | None]:
-    """How many steps each rank took that took any, and the rank whose record was closed first, if one was."""
-    found: dict[int, int] = {}
-    closed: list[tuple[float, int]] = []
-    for path in folder.glob("process-*/steps.jsonl"):
-        lines = path.read_text().splitlines()
-        rank = json.loads((path.parent / "process.json").read_text())["rank"]
-        steps = sum(line.startswith('{"step":') for line in lines)
-        if rank is not None and steps:
-            found[int(rank)] = steps
-            if lines[-1].startswith('{"end":'):
-                closed.append((path.stat().st_mtime, int(rank)))
-    return found, min(closed)[1] if closed else None
 
 
 def stop_all() -> None:

@@ -30,6 +30,7 @@ from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .collectives import Collectives
+from .ended import note_end
 from .handmade import Handmade
 from .living import Living
 from .meshes import Meshes
@@ -95,7 +96,7 @@ class Observer:
                 spec["unstable"],
                 spec["digests"],
             )
-        self._collectives = Collectives(lambda: len(self._losses))
+        self._collectives = Collectives(lambda: len(self._losses), self._joined)
         self._meshes = Meshes()
         # Until the program makes an optimizer, backward passes are the clock.
         self._handmade: Handmade | None = Handmade(self._on_hand)
@@ -105,6 +106,8 @@ class Observer:
 
     def _start(self) -> None:
         self._pid = os.getpid()
+        self._started = time.time()
+        self._joined_as: str | None = None
         self._finished = False
         self._folder = Path(self._spec["out"]) / f"process-{self._pid}"
         self._lines: Any = None
@@ -175,11 +178,17 @@ class Observer:
         self._folder.mkdir(parents=True, exist_ok=True)
         about = {
             "pid": self._pid,
-            "rank": os.environ.get("RANK"),
-            "started": time.time(),
+            "rank": self._rank(),
+            "started": self._started,
             "fingerprint": fingerprint(self._spec["device"], self._spec["profile"]),
         }
         (self._folder / "process.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def _joined(self, rank: int) -> None:
+        """The process has its number among others: that of the first group, whatever its launcher said."""
+        if self._collectives.joined == 1:
+            self._joined_as = str(rank)
+            self._write_process()
 
     def _write(self, record: dict[str, Any], digests: Mapping[str, str] | None = None) -> None:
         if self._lines is None:
@@ -206,7 +215,7 @@ class Observer:
         if self._event_lines is None:
             return
         # Events are dated by the steps of rank 0 alone.
-        if _rank() == 0:
+        if self._number() == 0:
             self._written.append(self._event_lines.counts())
         else:
             self._event_lines.flush()
@@ -216,7 +225,7 @@ class Observer:
         if self._event_lines is None:
             return {}
         self._note_events()
-        if _rank():
+        if self._number():
             return {}
         found, self._written = self._written, []
         return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
@@ -410,6 +419,8 @@ class Observer:
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
             return
+        if self._rank() is not None:
+            note_end(self._folder)
         self._stop_log()
         if self._living is not None:
             with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
@@ -436,11 +447,20 @@ class Observer:
         self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
         self._lines.close()
 
+    def _rank(self) -> str | None:
+        """What it is in the first group that it joined, else what its launcher or the program itself says."""
+        return self._joined_as if self._joined_as is not None else os.environ.get("RANK")
+
+    def _number(self) -> int:
+        """The rank of the process; 0 if it has none."""
+        rank = self._rank()
+        return int(rank) if rank and rank.isdigit() else 0
+
     def _is_first(self) -> bool:
         """Whether of the processes that took steps this is the first: its kernels are those of the run."""
         if not self._steps:
             return False
-        mine = _rank()
+        mine = self._number()
         for about in self._folder.parent.glob("process-*/process.json") if mine else ():
             with contextlib.suppress(OSError, ValueError):
                 rank = json.loads(about.read_text(encoding="utf-8"))["rank"]
@@ -449,12 +469,6 @@ class Observer:
                         if any(line.startswith('{"step":') for line in lines):
                             return False
         return True
-
-
-def _rank() -> int:
-    """The rank that the process was given by its launcher; 0 if it was given none."""
-    given = os.environ.get("RANK", "")
-    return int(given) if given.isdigit() else 0
 
 
 def _canary(spec: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
-from golden.record.crash import printed, said_last
-from golden.record.launched import first_failed
-from golden.record.live import Program, count_steps, registered, steps_by_rank
+from golden.record.crash import place_of, printed, said_last
+from golden.record.ended import first, ranks
+from golden.record.launched import FailedRank, first_failed
+from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
 from golden.trace.errors import RunFailed, UnusableInput
@@ -187,8 +188,8 @@ def execute(
     if status < 0:
         raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
     failed = first_failed(lines)
-    reached = _reached(folder, None if failed is None else failed.rank)
-    raise RunFailed(f"run {run.name}: exit status {status} {reached}: {last}")
+    why = _why(folder, root, failed, last)
+    raise RunFailed(f"run {run.name}: exit status {status} {_reached(folder, failed)}: {why}")
 
 
 def _wait(
@@ -237,17 +238,34 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
                 os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def _reached(folder: Path, failed: int | None = None) -> str:
+def _reached(folder: Path, failed: FailedRank | None = None) -> str:
     """How far it came, every rank; of the one that failed or ended first, that it did."""
-    ranks, ended = steps_by_rank(folder)
-    first = (ended, "ended") if failed is None else (failed, "failed")
-    if len(ranks) > 1:
+    known = ranks(folder)
+    if len(known) > 1 and any(rank.steps for rank in known):
+        ended = first(known, failed)
+        number = ended.rank if ended is not None else failed.rank if failed is not None else None
+        did = "failed" if failed is not None and failed.rank == number else "ended"
+        first_one = {number: f" (which {did} first)"}
         return "after " + ", ".join(
-            f"{_steps(count)} of rank {rank}{f' (which {first[1]} first)' if rank == first[0] else ''}"
-            for rank, count in sorted(ranks.items())
+            f"{_steps(rank.steps)} of rank {rank.rank}{first_one.get(rank.rank, '')}" for rank in known
         )
     count = count_steps(folder)
     return f"after {_steps(count)}" if count else "before the first optimizer step"
+
+
+def _why(folder: Path, root: Path, failed: FailedRank | None, last: str) -> str:
+    """Why it failed: of several ranks what the first one said, for the others only say that it is gone."""
+    known = ranks(folder)
+    ended = first(known, failed) if len(known) > 1 else None
+    if ended is None or (failed is not None and failed.rank == ended.rank):
+        return last
+    if ended.error:
+        place = place_of(ended.frames, root.resolve())
+        return f"rank {ended.rank}: {ended.error}" + (f" ({place})" if place else "")
+    other = next((f"then rank {rank.rank}: {rank.error}" for rank in known if rank.error), "")
+    how = "without a word (was it killed?)" if ended.at is None else "without an error"
+    # One that says nothing may have told it to who started it.
+    return f"rank {ended.rank} ended {how}; {other}" if other else last
 
 
 def _steps(count: int) -> str:

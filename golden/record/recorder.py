@@ -269,7 +269,10 @@ def _write_events(folder: Path, events: list[Event]) -> None:
 
 
 def _processes(folder: Path) -> list[str]:
-    """Give the folders of processes that took steps names that don't depend on chance: rank-0, rank-1 ..."""
+    """Give the folders of processes that took steps names that don't depend on chance: rank-0, rank-1 ...
+
+    By their ranks, where each has one of its own; else in the order of their ranks and starts.
+    """
     found = []
     for path in folder.glob("process-*"):
         about = json.loads((path / "process.json").read_text())
@@ -280,7 +283,10 @@ def _processes(folder: Path) -> list[str]:
     found.sort()
     kept = [item for item in found if not item[0]] or found[:1]
     names = []
-    for number, (idle, _, _, path) in enumerate(kept):
+    ranks = [json.loads((path / "process.json").read_text())["rank"] for _, _, _, path in kept]
+    own = None not in ranks and len(set(ranks)) == len(ranks)
+    for place, (idle, rank, _, path) in enumerate(kept):
+        number = rank if own and not idle else place
         if idle:
             (path / "steps.jsonl").unlink(missing_ok=True)
         elif not _ended(path):

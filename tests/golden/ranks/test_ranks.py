@@ -158,7 +158,8 @@ def test_the_first_rank_tells_of_the_machine(record: Record) -> None:
     # A first rank that takes no step leaves it to the next one.
     idle = "        if rank == 0:\n            continue\n        optimizer.step()"
     alone = record("accumulate", "        optimizer.step()", idle)
-    assert len(alone.processes) == 1
+    # What it is called is its rank.
+    assert [process.name for process in alone.processes] == ["rank-1"]
     assert alone.about.fingerprint == trace.about.fingerprint
 
 
@@ -247,7 +248,8 @@ def test_a_rank_that_ends_early_is_named(record: Record) -> None:
     leaves = "        if rank == 1 and step == 1:\n            return\n        optimizer.zero_grad()"
     with pytest.raises(
         RunFailed,
-        match=r"after 1 optimizer step of rank 0, 1 optimizer step of rank 1 \(which ended first\): ",
+        match=r"after 1 optimizer step of rank 0, 1 optimizer step of rank 1 \(which ended first\): "
+        r"rank 1 ended without an error; then rank 0: ",
     ):
         record("accumulate", "        optimizer.zero_grad()", leaves)
 
