@@ -172,7 +172,7 @@ _ALL = (
         "copy-to-device",
         "a blocking copy from the host to the device",
         "Copies from pageable memory wait for what is queued on the stream before them.",
-        "Build one array for all environments and copy once, or pin it and use `non_blocking=True`.",
+        "Pin the array and copy with `non_blocking=True`; for many environments, build one and copy once.",
         "rows.append(torch.tensor([1.0, 2.0], device=device))",
         "rows.append(torch.zeros(2, device=device))",
     ),
