@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
-from golden.trace.kinds import HOST
+from golden.trace.kinds import HOST, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
 from golden.trace.outputs import Output, load_outputs
@@ -312,6 +312,9 @@ def _values(found: list[tuple[int, str]] | None, sites: Mapping[int, Site]) -> d
 
 
 def _layout(record: dict[str, Any]) -> Layout:
+    for how in (row[3] for kind in KINDS for row in record["tensors"][kind] if len(row) > 3):
+        if how not in (HOST, SUMS):
+            raise ValueError(f"it has digests made by {how!r}, which this version does not know")
     return Layout(
         optimizer=record["optimizer"],
         optimizer_class=record["class"],

@@ -55,6 +55,16 @@ def test_nothing_is_said_where_digests_were_made_otherwise(project: Project, tmp
     )
 
 
+def test_a_way_that_is_not_known_is_refused(project: Project, tmp_path: Path) -> None:
+    """Of a later version, say: it is neither the host's nor the device's."""
+    left, right = on_device(write_trace(tmp_path / "a")), on_device(write_trace(tmp_path / "b"))
+    steps = right / "rank-0" / "steps.jsonl"
+    steps.write_text(steps.read_text().replace('"sums"', '"blake3"'))
+    result = project.golden("diff", left, right)
+    assert result.code == 2
+    assert "is damaged: it has digests made by 'blake3', which this version does not know" in result.err
+
+
 def test_what_differs_besides_is_said(project: Project, tmp_path: Path) -> None:
     left = write_trace(tmp_path / "a")
     right = on_device(write_trace(tmp_path / "b", change={(1, 2): 1.5}))

@@ -133,6 +133,19 @@ def test_each_sum_notices_any_two_bits_and_any_two_words_that_change_places() ->
         assert len(np.unique(odd % np.uint64(1 << 33))) == ROW
 
 
+def test_a_constant_added_in_a_regular_pattern_is_noticed() -> None:
+    """To a row or its beginning, to every n-th word, to blocks by turns, to one line of a matrix."""
+    place = np.arange(ROW)
+    patterns = [place < size for size in range(1, ROW + 1)]
+    patterns += [place % step == first for step in range(2, 65) for first in range(step)]
+    patterns += [place // size % 2 == 0 for size in (1, 2, 3, 4, 8, 16, 64, 100, 512)]
+    patterns += [place // width == line for width in (7, 9, 64, 128, 768) for line in range(ROW // width)]
+    masks = np.array(patterns, dtype=np.uint64)
+    found = np.stack([(masks * np.array(row, dtype=np.uint64)).sum(axis=1) for row in multipliers()])
+    # Less than 2**32 times a number that is no multiple of 2**32 is no multiple of 2**64.
+    assert (found % np.uint64(1 << 32) != 0).all()
+
+
 def test_no_two_of_many_like_tensors_have_a_sum_in_common() -> None:
     numbers = np.random.default_rng(1)
     words = numbers.integers(0, 1 << 32, 64, dtype=np.uint32)
