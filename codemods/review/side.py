@@ -255,9 +255,12 @@ class Side:
             return Outside(("builtin", name)) if hasattr(builtins, name) else Outside((path, name))
         if name not in file.imported and (name in file.units or path not in self.changed):
             return file.units[name] if path in self.changed else Outside((path, name))
-        if len(file.imported.get(name, ())) != 1 or not file.only_imports(name):
+        found = file.imported.get(name, ())
+        # `import a.b` binds `a`, as `import a` does.
+        plain = all(isinstance(node, ast.Import) and not alias.asname for node, alias in found)
+        if not found or not file.only_imports(name) or (len(found) > 1 and not plain):
             return self._alternatives(file, name)
-        [(node, alias)] = file.imported[name]
+        node, alias = found[0]
         return self.imported(path, node, alias, depth)
 
     def _for_types(self, file: File, name: str, depth: int) -> Unit | Outside | Unknown:

@@ -221,6 +221,10 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a.py": "scale = 1\n" + BODY},
         {"a.py": "scale = 1\n" + BODY.replace("(value, rate)", "(value, rate, scale=2)")},
     ),
+    "two packages of one name, the other one last": (
+        {"a.py": "import m.b as x\nimport n.b as x\ndef f():\n    return x\n"},
+        {"a.py": "import n.b as x\nimport m.b as x\ndef f():\n    return x\n"},
+    ),
     "an alternative of an import": (
         {"a.py": "try:\n    from m import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},
         {"a.py": "try:\n    from n import f\nexcept ImportError:\n    f = None\ndef g():\n    return f\n"},

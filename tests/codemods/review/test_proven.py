@@ -59,6 +59,10 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a.py": "import math\ndef f(x):\n    return math.sqrt(x)\n"},
         {"a.py": "import math as m\ndef f(x):\n    return m.sqrt(x)\n"},
     ),
+    "a package imported with one of its modules": (
+        {"a.py": "import torch\nimport torch.jit\ndef f(x):\n    return torch.relu(x)\n"},
+        {"b.py": "import torch.jit\nimport torch\ndef f(x):\n    return torch.relu(x)\n"},
+    ),
     "a constant said twice": (
         {"a.py": "EPS = 1e-8\ndef f(x):\n    return x + EPS\ndef g(x):\n    return x - EPS\n"},
         {
