@@ -230,7 +230,7 @@ class Lifting:
 
         Code in a function that is only ever called directly runs at those calls; anything that gets away as a
         value may run at any time after it got away. Inside a lifted helper nothing is read: there it is a
-        parameter.
+        parameter; but a function around it that stays, and that the helper calls, reads when it runs.
         """
         found: list[Place] = []
         seen: set[tuple[Scope, bool]] = set()
@@ -242,7 +242,8 @@ class Lifting:
                 found.append(Place(at, final))
                 continue
             helper = self.analysis.by_scope.get(frame)
-            if helper in self.candidates or (frame, final) in seen or frame.parent is None:
+            handed = helper in self.candidates and scope.inside(frame)
+            if handed or (frame, final) in seen or frame.parent is None:
                 continue
             seen.add((frame, final))
             key = self._plain_function(frame)
