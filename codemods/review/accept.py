@@ -15,7 +15,9 @@ from codemods.review.report import Accepted, Changed, Gone, Left, New, Outcome, 
 from codemods.review.trees import Tree, spellings
 
 _KEYS = {"id", "reason", "what"}
-Kind = Literal["gone", "new", "name", "aligned", "import", "order", "early", "lost", "met", "not judged"]
+Kind = Literal[
+    "gone", "new", "name", "aligned", "import", "dropped", "order", "early", "lost", "met", "not judged"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def _every(review: Review) -> Iterator[Item]:
         yield from _of(outcome)
     kinds: tuple[tuple[Kind, tuple[Left, ...]], ...] = (
         ("import", review.imports),
+        ("dropped", review.dropped),
         ("order", review.order),
         ("early", review.early),
     )
@@ -149,6 +152,7 @@ def accept(review: Review, base: Tree, file: Path) -> Review:
         review,
         outcomes=tuple(_accepted(outcome, reasons) for outcome in review.outcomes),
         imports=tuple(each for each in review.imports if each.id not in reasons),
+        dropped=tuple(each for each in review.dropped if each.id not in reasons),
         order=tuple(each for each in review.order if each.id not in reasons),
         early=tuple(each for each in review.early if each.id not in reasons),
         lost=tuple(each for each in review.lost if each.id not in reasons),

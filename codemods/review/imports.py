@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from codemods.facts.quiet import QUIET
 from codemods.review.side import File, Side
@@ -13,9 +13,12 @@ from codemods.review.units import for_types
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """A file of the change is loaded."""
+    """A file of the change is loaded, by which lines of which file does not matter."""
 
     path: str
+    by: str = field(compare=False)
+    first: int = field(compare=False)
+    last: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Outer:
 
     label: str
     module: str
+    by: str
     first: int
     last: int
 
@@ -81,30 +85,30 @@ class Imports:
     def _import(self, file: File, node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield from self._module(node, alias.name)
+                yield from self._module(file, node, alias.name)
             return
         where = self.side.source_of(file.path, node)
         if where is None:
             return
-        yield from self._module(node, where)
+        yield from self._module(file, node, where)
         found = self.side.tree.module(where)
         known = self.side.changed[found].bound if found in self.side.changed else ()
         for alias in node.names:
             if found is not None and alias.name in known:
                 yield Takes(found, alias.name, node.lineno, node.end_lineno or 0)
             elif self.side.tree.module(f"{where}.{alias.name}") is not None:
-                yield from self._module(node, f"{where}.{alias.name}")
+                yield from self._module(file, node, f"{where}.{alias.name}")
 
-    def _module(self, node: ast.Import | ast.ImportFrom, dotted: str) -> Iterator[Import]:
+    def _module(self, file: File, node: ast.Import | ast.ImportFrom, dotted: str) -> Iterator[Import]:
         """A module and the packages around it."""
-        parts = dotted.split(".")
+        parts, last = dotted.split("."), node.end_lineno or node.lineno
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
             found = self.side.tree.module(name)
             if found in self.side.changed:
-                yield Loads(str(found))
+                yield Loads(str(found), file.path, node.lineno, last)
             elif (found is not None or count == len(parts)) and not (found is None and parts[0] in QUIET):
-                yield Outer(f"module {found or dotted}", name, node.lineno, node.end_lineno or node.lineno)
+                yield Outer(f"module {found or dotted}", name, file.path, node.lineno, last)
 
 
 def _imports(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:

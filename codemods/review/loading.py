@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
@@ -92,6 +92,13 @@ class Programs:
             else:
                 found.append(step)
         return found
+
+    def events(self, modules: Iterable[str]) -> list[str]:
+        """What loading modules outside the change does, one after the other."""
+        run = Run()
+        for module in modules:
+            self._others.load(module, run)
+        return run.events
 
     def _find(self, dotted: str) -> tuple[bytes, bool] | None:
         found = self.side.tree.module(dotted)

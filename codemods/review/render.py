@@ -91,6 +91,7 @@ def _details(review: Review) -> Iterator[str]:
     yield from (
         f"import   {left.path}:{left.first}: a module that was not imported before" for left in review.imports
     )
+    yield from (f"dropped  {left.path}:{left.first} before: {left.text}" for left in review.dropped)
     yield from (
         f"order    {left.path}:{left.first}: runs in another order than before" for left in review.order
     )
@@ -151,6 +152,7 @@ def as_json(review: Review) -> str:
             {"class": _CLASSES[type(outcome)]} | dataclasses.asdict(outcome) for outcome in review.outcomes
         ],
         "imports": [dataclasses.asdict(left) for left in review.imports],
+        "dropped": [dataclasses.asdict(left) for left in review.dropped],
         "order": [dataclasses.asdict(left) for left in review.order],
         "early": [dataclasses.asdict(early) for early in review.early],
         "lost": [dataclasses.asdict(lost) for lost in review.lost],

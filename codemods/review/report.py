@@ -151,6 +151,7 @@ class Review:
 
     outcomes: tuple[Outcome, ...]
     imports: tuple[Left, ...]
+    dropped: tuple[Left, ...]
     order: tuple[Left, ...]
     early: tuple[Early, ...]
     lost: tuple[Lost, ...]
@@ -183,5 +184,5 @@ class Review:
     def clean(self) -> bool:
         """Is nothing left to read, and nothing that could not be judged?"""
         proven = all(isinstance(outcome, Same | Renamed | Lifted | Accepted) for outcome in self.outcomes)
-        besides = (self.imports, self.order, self.early, self.lost, self.met, self.not_judged, self.stale)
-        return proven and not any(besides)
+        besides = (self.imports, self.dropped, self.order, self.early, self.lost, self.met, self.not_judged)
+        return proven and not any(besides) and not self.stale

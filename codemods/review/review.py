@@ -9,8 +9,9 @@ from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
 from codemods.review.content import Contents
+from codemods.review.dropped import dropped
 from codemods.review.early import TooEarly, too_early
-from codemods.review.imports import Imports
+from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
 from codemods.review.loading import Step, out_of_order
 from codemods.review.loops import Loops
@@ -62,6 +63,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     return Review(
         outcomes=tuple(residue.outcomes()),
         imports=tuple(_imports(before, after)),
+        dropped=tuple(_dropped(each) for each in dropped(*imports)),
         order=tuple(_step(step) for step in moved),
         early=tuple(_early(found) for found in early),
         lost=tuple(_lost(before, after, matching)),
@@ -190,6 +192,12 @@ def _imports(base: Side, head: Side) -> Iterable[Left]:
                 text = ast.unparse(node)
                 name = identity("import", text)
                 yield Left(file.path, node.lineno, node.end_lineno or node.lineno, name, text)
+
+
+def _dropped(gone: Loads | Outer) -> Left:
+    name = gone.path if isinstance(gone, Loads) else gone.module
+    text = f"{name} is not loaded from the change any more, and does something when it is"
+    return Left(gone.by, gone.first, gone.last, identity("dropped", name), text)
 
 
 def _is_quiet(name: str, side: Side) -> bool:

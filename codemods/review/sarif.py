@@ -17,6 +17,7 @@ _RULES = {
     "name": "a name that means something else now",
     "aligned": "a definition whose statements stand elsewhere",
     "import": "a module that was not imported before",
+    "dropped": "a module that no file of the change loads any more",
     "order": "runs in another order at import",
     "early": "a name that may be read before it is there",
     "lost": "a name that other files import and that is gone",

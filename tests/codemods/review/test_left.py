@@ -46,6 +46,8 @@ def train(model, data, rate):
 KEPT = "R = []\ndef put(f):\n    R.append(f)\n    return f\n"
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
+KINDS = "from p import KINDS\nKINDS.append('sgd')\n"
+
 CASES: dict[str, tuple[Files, Files]] = {
     "a name that means another constant in the new place": (
         {"a.py": "scale = 1\n" + BODY},
@@ -217,6 +219,20 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"b.py": "from z import A\nclass A(A): pass\n", "a.py": "import y\nimport b\n"},
     ),
     "a module that runs now": ({"a.py": "x = 1\n"}, {"a.py": "import patches\nx = 1\n"}),
+    "a module that runs no more": ({"a.py": "import patches\nx = 1\n"}, {"a.py": "x = 1\n"}),
+    "a part of a package that runs no more": (
+        {"a.py": "import plugins\nimport plugins.all\n"},
+        {"a.py": "import plugins\n"},
+    ),
+    "a file of the tree that runs no more": (
+        {"a.py": "import p.kinds\nx = 1\n", "p/__init__.py": "KINDS = []\n", "p/kinds.py": KINDS},
+        {"a.py": "import p\nx = 1\n", "p/__init__.py": "KINDS = []\n", "p/kinds.py": KINDS},
+    ),
+    "a file of the change that runs no more": (
+        {"a.py": "import kinds\nx = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS},
+        {"a.py": "x = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS + "# the last one\n"},
+    ),
+    "a file that only imports, gone": ({"a.py": "import patches\n", "b.py": ""}, {"b.py": "# 1\n"}),
     "a local name that hides the module's": (
         {"a.py": "scale = 1\n" + BODY},
         {"a.py": "scale = 1\n" + BODY.replace("(value, rate)", "(value, rate, scale=2)")},

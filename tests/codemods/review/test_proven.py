@@ -90,11 +90,14 @@ CASES: dict[str, tuple[Files, Files]] = {
         },
     ),
     "a field whose class is for type checkers now": (
-        {"a.py": "from __future__ import annotations\nfrom x import T\nclass A:\n    t: T\n"},
+        {
+            "a.py": "from __future__ import annotations\nfrom fractions import Fraction as T\n"
+            "class A:\n    t: T\n"
+        },
         {
             "b.py": "from __future__ import annotations\n"
             + TYPED
-            + "    from x import T\nclass A:\n    t: T\n"
+            + "    from fractions import Fraction as T\nclass A:\n    t: T\n"
         },
     ),
     "a class moved with its methods": (
@@ -111,6 +114,22 @@ CASES: dict[str, tuple[Files, Files]] = {
             "a.py": "import b\ndef f():\n    return 1\n",
             "b.py": "import torch\ntorch.set_grad_enabled(False)\n",
         },
+    ),
+    "an import that another file of the change has": (
+        {"a.py": "import patches\nimport b\nx = 1\n", "b.py": "y = 1\n"},
+        {"a.py": "import b\nx = 1\n", "b.py": "import patches\ny = 1\n"},
+    ),
+    "an import that a file outside the change has": (
+        {"a.py": "import patches\nimport b\nx = 1\n", "b.py": "import patches\n"},
+        {"a.py": "import b\nx = 1\n", "b.py": "import patches\n"},
+    ),
+    "imports of what does nothing when it is loaded": (
+        {"a.py": "import os\nimport torch.nn as nn\nimport m\nx = 1\n", "m.py": "def f(): pass\n"},
+        {"a.py": "x = 1\n", "m.py": "def f(): pass\n"},
+    ),
+    "a module imported in another way": (
+        {"a.py": "import p\nimport p.q\nfrom r import s\nimport r.s\n"},
+        {"a.py": "from p import q as _\nimport r.s\n"},
     ),
     "re-exported for files that import it": (
         {"a.py": "LIMIT = 10\n" + LONG, "user.py": "from a import smooth\n"},
