@@ -97,6 +97,8 @@ def _child(
     torch.set_num_threads(1)
     sys.stderr = errors.open("w", buffering=1)
     faulthandler.register(signal.SIGUSR1, file=sys.stderr)
+    # A shell has what it starts in the background ignore it, the tests and all that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     status = 70
     try:
         if prepare is not None:
