@@ -7,9 +7,8 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from golden.record.launched import FailedRank, first_failed
+from golden.record.launched import BEGINS, FailedRank
 
-_BEGINS = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
 _LONGEST = 500
 _TERMINATED = "terminate called without an active exception"
@@ -25,9 +24,8 @@ def printed(stderr: Path) -> list[str]:
     return [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
 
 
-def said_last(lines: list[str], root: Path) -> str:
-    """The last line that was printed; behind a traceback also its innermost frame in the tree."""
-    failed = first_failed(lines)
+def said_last(lines: list[str], failed: FailedRank | None, root: Path) -> str:
+    """The last line printed, by the rank that ``failed`` if known; behind a traceback its innermost frame."""
     if failed is not None:
         return _said_by_rank(failed, root)
     if not lines:
@@ -49,7 +47,7 @@ def _last(lines: list[str], root: Path) -> str:
 
 
 def _place(lines: list[str], root: Path) -> str | None:
-    begins = [index for index, line in enumerate(lines) if line.strip() == _BEGINS]
+    begins = [index for index, line in enumerate(lines) if line.strip() == BEGINS]
     if not begins:
         return None
     found = [frame for line in lines[begins[-1] :] if (frame := _FRAME.match(line))]

@@ -1,22 +1,15 @@
-"""How each process of several ended, and which of them is the cause that a run failed.
-
-A process notes its end as it ends. One that is killed can't.
-"""
+"""How each process of several ended, and which of them is the cause that a run failed."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-import time
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from .launched import FailedRank
+from golden.record.ending import FILE
+from golden.record.launched import FailedRank
 
-_FILE = "ended.json"
-_LONGEST = 300
 # What a process says when another one is gone, or doesn't answer.
 _OF_ANOTHER = re.compile(
     r"closed by peer|reset by peer|Broken pipe|remote process|remote worker|Timed out waiting|timed out after"
@@ -24,19 +17,6 @@ _OF_ANOTHER = re.compile(
     re.IGNORECASE,
 )
 _GONE = re.compile(r"closed by peer|reset by peer|Broken pipe|remote process exited", re.IGNORECASE)
-
-
-def note_end(folder: Path) -> None:
-    """Write when and by which error this process ends; nothing where that can't be written."""
-    error = getattr(sys, "last_value", None)
-    said, frames = "", []
-    if isinstance(error, BaseException):
-        said = "".join(traceback.format_exception_only(error)).strip().partition("\n")[0][:_LONGEST]
-        frames = [(f.filename, f.lineno, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    try:
-        (folder / _FILE).write_text(json.dumps({"at": time.time_ns(), "error": said, "frames": frames}))
-    except OSError:
-        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +40,7 @@ def ranks(folder: Path) -> list[Ended]:
         about = json.loads(path.read_text())
         if about["rank"] is None or not about["rank"].isdigit():
             continue
-        note, lines = path.with_name(_FILE), path.with_name("steps.jsonl")
+        note, lines = path.with_name(FILE), path.with_name("steps.jsonl")
         told = json.loads(note.read_text()) if note.exists() else {"at": None, "error": "", "frames": []}
         text = lines.read_text() if lines.exists() else ""
         steps = sum(line.startswith('{"step":') for line in text.splitlines())

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 _REPORT = re.compile(r"^(?:[\w.]+\.)?ChildFailedError:\s*$")
-_BEGINS = "Traceback (most recent call last):"
+BEGINS = "Traceback (most recent call last):"
+"""The first line of what Python prints of an exception."""
+
 _OWN_LOG = re.compile(r"^[DIWEC]\d{4} [\d:.]+ \d+ \S*torch/distributed/")
 _RANK = re.compile(r"^\s*rank\s*:\s*(\d+)\b")
 _STATUS = re.compile(r"^\s*exitcode\s*:\s*(-?\d+)\b[^(]*\(pid: \d+\)\s*(?:\((\w+)\))?")
@@ -42,7 +44,7 @@ def first_failed(printed: list[str]) -> FailedRank | None:
 
 
 def _said_by(rank: int, printed: list[str]) -> tuple[str, ...]:
-    begins = [index for index, line in enumerate(printed) if line == _BEGINS]
+    begins = [index for index, line in enumerate(printed) if line == BEGINS]
     ranks = [line for line in printed[: begins[-1] if begins else None] if not _OWN_LOG.match(line)]
     named = [found for line in ranks if (found := _OF_RANK.match(line))]
     own = tuple(found[2] for found in named if int(found[1]) == rank)

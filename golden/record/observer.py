@@ -30,7 +30,7 @@ from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .collectives import Collectives
-from .ended import note_end
+from .ending import note_end
 from .handmade import Handmade
 from .living import Living
 from .meshes import Meshes

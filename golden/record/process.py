@@ -10,13 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from golden.record.call import NO_SUCH_ENTRY
 from golden.record.crash import place_of, printed, said_last
-from golden.record.ended import first, ranks
+from golden.record.ended import Ended, first, ranks
 from golden.record.launched import FailedRank, first_failed
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
@@ -181,15 +181,17 @@ def execute(
     if status == 0:
         return
     lines = printed(stderr_file)
-    last = said_last(lines, root)
+    failed = first_failed(lines)
+    last = said_last(lines, failed, root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
     if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
         raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
-    failed = first_failed(lines)
-    why = _why(folder, root, failed, last)
-    raise RunFailed(f"run {run.name}: exit status {status} {_reached(folder, failed)}: {why}")
+    known, ended = _ranks(folder, failed)
+    if ended is not None and (failed is None or failed.rank != ended.rank):
+        last = _said(ended, known, root) or last
+    raise RunFailed(f"run {run.name}: exit status {status} {_how_far(folder, known, ended, failed)}: {last}")
 
 
 def _wait(
@@ -238,34 +240,39 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
                 os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def _reached(folder: Path, failed: FailedRank | None = None) -> str:
-    """How far it came, every rank; of the one that failed or ended first, that it did."""
+def _reached(folder: Path) -> str:
+    """How far it came that was stopped."""
+    return _how_far(folder, *_ranks(folder, None), None)
+
+
+def _ranks(folder: Path, failed: FailedRank | None) -> tuple[list[Ended], Ended | None]:
+    """The ranks of a run, and of several the one that ended first."""
     known = ranks(folder)
+    return known, first(known, failed) if len(known) > 1 else None
+
+
+def _how_far(folder: Path, known: Sequence[Ended], ended: Ended | None, failed: FailedRank | None) -> str:
+    """How far it came, every rank; of the one that ended or failed first, that it did."""
     if len(known) > 1 and any(rank.steps for rank in known):
-        ended = first(known, failed)
         number = ended.rank if ended is not None else failed.rank if failed is not None else None
         did = "failed" if failed is not None and failed.rank == number else "ended"
-        first_one = {number: f" (which {did} first)"}
+        mark = {number: f" (which {did} first)"}
         return "after " + ", ".join(
-            f"{_steps(rank.steps)} of rank {rank.rank}{first_one.get(rank.rank, '')}" for rank in known
+            f"{_steps(rank.steps)} of rank {rank.rank}{mark.get(rank.rank, '')}" for rank in known
         )
     count = count_steps(folder)
     return f"after {_steps(count)}" if count else "before the first optimizer step"
 
 
-def _why(folder: Path, root: Path, failed: FailedRank | None, last: str) -> str:
-    """Why it failed: of several ranks what the first one said, for the others only say that it is gone."""
-    known = ranks(folder)
-    ended = first(known, failed) if len(known) > 1 else None
-    if ended is None or (failed is not None and failed.rank == ended.rank):
-        return last
+def _said(ended: Ended, known: Sequence[Ended], root: Path) -> str:
+    """Why it failed: what the rank said that ended first, for the others only say that it is gone."""
     if ended.error:
         place = place_of(ended.frames, root.resolve())
         return f"rank {ended.rank}: {ended.error}" + (f" ({place})" if place else "")
     other = next((f"then rank {rank.rank}: {rank.error}" for rank in known if rank.error), "")
     how = "without a word (was it killed?)" if ended.at is None else "without an error"
     # One that says nothing may have told it to who started it.
-    return f"rank {ended.rank} ended {how}; {other}" if other else last
+    return f"rank {ended.rank} ended {how}; {other}" if other else ""
 
 
 def _steps(count: int) -> str:

@@ -279,13 +279,13 @@ def _processes(folder: Path) -> list[str]:
         steps = path / "steps.jsonl"
         took_steps = steps.exists() and '{"step":' in steps.read_text()
         rank = about["rank"]
-        found.append((not took_steps, int(rank) if rank is not None else 0, about["started"], path))
+        by_rank = int(rank) if rank is not None else 0
+        found.append((not took_steps, by_rank, about["started"], path, rank is not None))
     found.sort()
     kept = [item for item in found if not item[0]] or found[:1]
     names = []
-    ranks = [json.loads((path / "process.json").read_text())["rank"] for _, _, _, path in kept]
-    own = None not in ranks and len(set(ranks)) == len(ranks)
-    for place, (idle, rank, _, path) in enumerate(kept):
+    own = all(item[-1] for item in kept) and len({item[1] for item in kept}) == len(kept)
+    for place, (idle, rank, _, path, _) in enumerate(kept):
         number = rank if own and not idle else place
         if idle:
             (path / "steps.jsonl").unlink(missing_ok=True)
@@ -295,7 +295,7 @@ def _processes(folder: Path) -> list[str]:
             raise RunFailed(f"a process of the run ended without closing its record (rank {number}); {why}")
         path.rename(folder / f"rank-{number}")
         names.append(f"rank-{number}")
-    for _, _, _, path in found:
+    for _, _, _, path, _ in found:
         shutil.rmtree(path, ignore_errors=True)
     return names
 

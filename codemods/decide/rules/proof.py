@@ -7,8 +7,7 @@ from codemods.decide.refusals import rule
 rule(
     "not-proven",
     "The lifted text does not compile to the same instructions; nothing of it was written. This is a "
-    "fault of the tool, "
-    "found in time: please report it.",
+    "fault of the tool, found in time: please report it.",
     "lift this helper by hand",
     refused="",
     lifted="",
