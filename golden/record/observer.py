@@ -116,6 +116,7 @@ class Observer:
         self._optimizers = self._layouts = self._steps = 0
         self._losses: list[torch.Tensor] = []
         self._written: list[dict[str, int]] = []
+        self._flushed = False
         self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
         self._unread: dict[str, None] = {}
@@ -219,14 +220,19 @@ class Observer:
             self._written.append(self._event_lines.counts())
         else:
             self._event_lines.flush()
+            self._flushed = True
 
     def _take_written(self) -> dict[str, Any]:
         """Lines of every event file, at each backward pass since the last step and now."""
         if self._event_lines is None:
             return {}
-        self._note_events()
         if self._number():
+            # When the first rank counts, at its step, the others have begun this backward pass.
+            if not self._flushed:
+                self._event_lines.flush()
+            self._flushed = False
             return {}
+        self._note_events()
         found, self._written = self._written, []
         return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 

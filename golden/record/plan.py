@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import xxhash
 
 from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, plain
 from ..trace.kinds import SUMS
-from ..trace.sums import Sums
+
+if TYPE_CHECKING:
+    from ..trace.sums import Sums
 
 KINDS = ("buffers", "grads", "params", "state")
 # Where digests are made: the GPU's on the GPU and all else on the host; all on the host; each where it is.
@@ -48,7 +50,7 @@ class Plan:
         self._here = [i for i, on_device in enumerate(there) if not on_device]
         self._there = [i for i, on_device in enumerate(there) if on_device]
         self._flat = Flat([tensors[i] for i in self._here])
-        self._sums = Sums([tensors[i] for i in self._there])
+        self._sums = _sums([tensors[i] for i in self._there])
         self._begun = False
         self.described: dict[str, list[tuple[Any, ...]]] = {kind: [] for kind in KINDS}
         for (kind, title), dtype, shape, on_device in zip(
@@ -97,7 +99,7 @@ class Plan:
 
     def begin(self, tensors: list[torch.Tensor]) -> None:
         """Have devices begin on the digests of what they hold, which `digests` then waits for."""
-        if self._there:
+        if self._sums is not None:
             self._sums.start([tensors[i] for i in self._there])
             self._begun = True
 
@@ -113,7 +115,7 @@ class Plan:
         return text
 
     def _all(self, tensors: list[torch.Tensor]) -> bytes:
-        if not self._there:
+        if self._sums is None:
             return self._flat.digests(tensors)
         if not self._begun:
             self.begin(tensors)
@@ -132,6 +134,15 @@ class Plan:
             for kind in KINDS
             for index, (name, *_) in enumerate(self.described[kind])
         }
+
+
+def _sums(tensors: list[torch.Tensor]) -> Sums | None:
+    if not tensors:
+        return None
+    # Few programs need it here, and each process of several would load it.
+    from ..trace.sums import Sums
+
+    return Sums(tensors)
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -22,13 +22,14 @@ _TICK_NS = 50_000_000
 class _File:
     """One event file: how far it was read, its complete lines, what stands behind the last of them."""
 
-    __slots__ = ("calls", "lines", "path", "rest", "size", "writer")
+    __slots__ = ("lines", "looked", "path", "rest", "size", "writer")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.size = self.lines = self.calls = 0
+        self.size = self.lines = 0
         self.rest = b""
         self.writer: Any = None
+        self.looked = False
 
 
 class EventLines:
@@ -41,15 +42,26 @@ class EventLines:
         self._listed: list[str] = []
         self._listed_for = -1
         self._files: dict[str, _File] = {}
+        self._calls = -1
+        # What this process has open, found at most once a call.
+        self._open: frozenset[str] | None = None
 
     def counts(self) -> dict[str, int]:
         """Lines by file, as a path relative to the folder; a file that isn't there yet has none."""
+        self._begin()
         return {name: count for name in self._names() if (count := self._count(name))}
 
     def flush(self) -> None:
         """Have this process write what it buffers, for another one that counts."""
+        self._begin()
         for name in self._names():
-            self._flush(self._file(name))
+            file = self._file(name)
+            if not _flush(file) and self._find_writer(file):
+                _flush(file)
+
+    def _begin(self) -> None:
+        self._calls += 1
+        self._open = None
 
     def _names(self) -> list[str]:
         if self._fixed:
@@ -73,48 +85,64 @@ class EventLines:
     def _count(self, name: str) -> int:
         file = self._file(name)
         try:
+            flushed = _flush(file)
             # A file that was removed, or isn't there yet, has no lines, whoever has it open.
             size = os.stat(file.path).st_size  # noqa: PTH116 - quicker, and this runs at every step
-            if self._flush(file):
+            if not flushed and self._find_writer(file):
+                _flush(file)
                 size = os.stat(file.path).st_size  # noqa: PTH116 - as above
             if size != file.size:
-                self._read(file, size)
+                _read(file, size)
         except OSError:
             return 0
         return file.lines
 
-    def _read(self, file: _File, size: int) -> None:
-        if size < file.size:
-            file.size, file.lines, file.rest = 0, 0, b""
-        with io.FileIO(file.path) as raw:
-            raw.seek(file.size)
-            fresh = raw.read(size - file.size)
-        *lines, file.rest = (file.rest + fresh).split(b"\n")
-        file.lines += sum(1 for line in lines if line.strip())
-        file.size += len(fresh)
-
-    def _flush(self, file: _File) -> bool:
-        """Have the program's writer write what it buffers; false if there is none."""
-        if file.writer is None or file.writer.closed:
-            file.writer = None
-            if file.calls % _LOOK_EVERY == 0 and _is_open(file.path):
-                file.writer = _writer(file.path)
-            file.calls += 1
-        if file.writer is None:
+    def _find_writer(self, file: _File) -> bool:
+        """Whether a writer of the program was found that wasn't known; looked for at a few calls only."""
+        if file.looked and self._calls % _LOOK_EVERY:
             return False
-        with contextlib.suppress(OSError, ValueError):
-            file.writer.flush()
-        return True
+        file.looked = True
+        if self._open is None:
+            self._open = _open_files()
+        if file.path in self._open:
+            file.writer = _writer(file.path)
+        return file.writer is not None
 
 
-def _is_open(path: str) -> bool:
-    """Whether this process has the file open."""
+def _flush(file: _File) -> bool:
+    """Have the known writer write what it buffers; false if there is none any more."""
+    if file.writer is None:
+        return False
+    if file.writer.closed:
+        file.writer = None
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        file.writer.flush()
+    return True
+
+
+def _read(file: _File, size: int) -> None:
+    if size < file.size:
+        file.size, file.lines, file.rest = 0, 0, b""
+    # Four system calls less than a file object makes.
+    descriptor = os.open(file.path, os.O_RDONLY)
+    try:
+        fresh = os.pread(descriptor, size - file.size, file.size)
+    finally:
+        os.close(descriptor)
+    *lines, file.rest = (file.rest + fresh).split(b"\n")
+    file.lines += sum(1 for line in lines if line.strip())
+    file.size += len(fresh)
+
+
+def _open_files() -> frozenset[str]:
+    """The paths of what this process has open."""
+    found = set()
     with contextlib.suppress(OSError):
         for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as above
             with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/self/fd/{descriptor}") == path:  # noqa: PTH115 - as above
-                    return True
-    return False
+                found.add(os.readlink(f"/proc/self/fd/{descriptor}"))  # noqa: PTH115 - as above
+    return frozenset(found)
 
 
 def _writer(path: str) -> Any:
