@@ -24,6 +24,16 @@ _SUMMARIES = {
 }
 
 
+def _loaded(name: str) -> click.Command:
+    if name == "power":
+        from golden.power.command import power_command  # the only one that needs libcst
+
+        return power_command
+    from golden.commands import COMMANDS
+
+    return COMMANDS[name]
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_SUMMARIES)
@@ -31,9 +41,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _SUMMARIES:
             return None
-        from golden.commands import COMMANDS
-
-        found = COMMANDS[cmd_name]
+        found = _loaded(cmd_name)
         if not any(option.name == "version" for option in found.params):
             _version(found)
         return found

@@ -34,7 +34,6 @@ from golden.check.suggest import suggest_env
 from golden.compare import compare
 from golden.executors.settings import Executor, Name, executor_options, given, settings
 from golden.executors.suite import Asked, reached_by, run_suite
-from golden.power.command import power_command
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
@@ -445,6 +444,7 @@ def _kept(out: Path | None) -> Iterator[Path]:
         yield Path(scratch)
 
 
+# All but `power`, which loads more than all these together.
 COMMANDS: dict[str, click.Command] = {
     "list": list_command,
     "doctor": doctor_command,
@@ -453,6 +453,5 @@ COMMANDS: dict[str, click.Command] = {
     "ab": ab_command,
     "diff": diff,
     "reads": reads_command,
-    "power": power_command,
     "report": report_command,
 }

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.record import Run
 from golden.trace.errors import UnusableInput
-from golden.trace.fingerprint import deciding, gap
+from golden.trace.gap import deciding, gap
 from golden.trace.summary import Common, Summary
 
 FORMAT = 2

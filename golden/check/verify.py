@@ -36,7 +36,7 @@ from golden.compare.steps import compare_process
 from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
-from golden.trace.fingerprint import gap
+from golden.trace.gap import gap
 from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
 from golden.trace.trace import KINDS, Trace

@@ -35,7 +35,7 @@ from golden.compare.outputs import compare_outputs
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
-from golden.trace.fingerprint import gap
+from golden.trace.gap import gap
 from golden.trace.moments import Moment
 from golden.trace.streams import Stream
 from golden.trace.trace import Process, Trace

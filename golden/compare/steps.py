@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import torch
+from typing import TYPE_CHECKING
 
 from golden.compare.align import align
 from golden.compare.calls import compare_calls
@@ -28,7 +28,8 @@ from golden.compare.outcome import (
     TensorChange,
 )
 from golden.compare.reads import compare_reads
-from golden.compare.values import distance, load_tensors, ulps_apart
+from golden.compare.values import distance, load_tensors, same_files, ulps_apart
+from golden.trace.dtypes import element_size
 from golden.trace.moments import Moment
 from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.paths import env_of
@@ -36,12 +37,10 @@ from golden.trace.streams import Stream, by_stream, final_streams, streams
 from golden.trace.tolerance import Tolerance, find
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
 
+if TYPE_CHECKING:
+    import torch
+
 _HEX = 32
-_SIZES = {
-    name: getattr(torch, name).itemsize
-    for name in dir(torch)
-    if isinstance(getattr(torch, name), torch.dtype)
-}
 
 
 Found = (
@@ -195,21 +194,23 @@ def _point(x: Step, y: Step, kinds: tuple[KindChange, ...]) -> int:
 
 def _contents(step: Step) -> Compared:
     infos = [info for kind in KINDS for info in step.layout.tensors[kind]]
-    size = sum(info.elements * _SIZES[info.dtype] for info in infos)
+    size = sum(info.elements * element_size(info.dtype) for info in infos)
     return Compared(steps=1, tensors=len(infos), bytes=size, scalars=len(step.losses) + len(step.settings))
 
 
 def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:
     changes: list[KindChange] = []
-    dense_left, dense_right = left.dense_file(a.number), right.dense_file(b.number)
-    tensors_left = load_tensors(dense_left) if dense_left and dense_right else {}
-    tensors_right = load_tensors(dense_right) if dense_left and dense_right else {}
+    files = left.dense_file(a.number), right.dense_file(b.number)
+
+    @functools.cache
+    def kept() -> list[Mapping[str, Mapping[str, torch.Tensor]]]:
+        return [{} if None in files or path is None else load_tensors(path) for path in files]
 
     def tensors(kind: str) -> None:
         if a.digests[kind] == b.digests[kind] and a.layout.tensors[kind] == b.layout.tensors[kind]:
             return
         named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
-        values = tensors_left.get(kind, {}), tensors_right.get(kind, {})
+        values = [side.get(kind, {}) for side in kept()]
         total = len(named[0].keys() | named[1].keys())
         found = tuple(_tensor_changes(*named, *values))
         changes.extend([KindChange(kind, total, found)] if found else [])
@@ -324,8 +325,12 @@ def _compare_finals(
             note = TensorChange("(all)", None, f"no final state on the {side}")
             found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
             continue
-        a = load_tensors(left.final_files[files_left[key]])
-        b = load_tensors(right.final_files[files_right[key]])
+        paths = left.final_files[files_left[key]], right.final_files[files_right[key]]
+        same = same_files(*paths)
+        if same is not None:
+            compared += Compared(tensors=same[0], bytes=same[1])
+            continue
+        a, b = map(load_tensors, paths)
         kinds = []
         for kind in dict.fromkeys([*a, *b]):
             x, y = a.get(kind, {}), b.get(kind, {})

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import filecmp
+import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from golden.compare.outcome import Distance
+from golden.trace.errors import UnusableInput
 
-_INTEGER = {
-    torch.float64: np.uint64,
-    torch.float32: np.uint32,
-    torch.float16: np.uint16,
-    torch.bfloat16: np.uint16,
-}
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+# By the names of dtypes: torch and numpy, seconds to load, are only needed where values differ.
+_INTEGER = {"float64": "uint64", "float32": "uint32", "float16": "uint16", "bfloat16": "uint16"}
 
 
 def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
     """The distance of two tensors of one dtype and shape; None if their bytes are equal."""
+    import numpy as np
+    import torch
+
     raw_left, raw_right = _rows(left), _rows(right)
     differs = (raw_left != raw_right).any(axis=1)
     count = int(differs.sum())
@@ -31,7 +35,7 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
     nan_left = nan_right = 0
     ulps: int | None = None
     absolute: float | None = None
-    if left.dtype in _INTEGER:
+    if _name(left) in _INTEGER:
         nan_left, nan_right = int(a.isnan().sum()), int(b.isnan().sum())
         usable = (a.isfinite() & b.isfinite()).numpy()
         if usable.any():
@@ -63,21 +67,30 @@ def ulps_apart(left: torch.Tensor, right: torch.Tensor) -> int | None:
         return 0
     differs = (_rows(left) != _rows(right)).any(axis=1)
     finite = (left.isfinite() & right.isfinite()).reshape(-1).numpy()
-    return apart.ulps if left.dtype in _INTEGER and bool(finite[differs].all()) else None
+    return apart.ulps if _name(left) in _INTEGER and bool(finite[differs].all()) else None
 
 
 def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    import torch
+
     raw = tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
     return raw.reshape(tensor.numel(), -1)
 
 
 def _ordinals(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """Floats as unsigned integers in numeric order; minus zero lies one place below plus zero."""
-    kind = _INTEGER[tensor.dtype]
+    import numpy as np
+    import torch
+
+    kind = np.dtype(_INTEGER[_name(tensor)])
     bits = tensor.contiguous().view(torch.uint8).numpy().view(kind)
     sign = np.array(1 << (8 * bits.itemsize - 1), dtype=kind)
     ordered: np.ndarray[Any, Any] = np.where(bits & sign, ~bits, bits | sign)
     return ordered
+
+
+def _name(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _show(value: torch.Tensor, raw: np.ndarray[Any, Any]) -> str:
@@ -86,13 +99,32 @@ def _show(value: torch.Tensor, raw: np.ndarray[Any, Any]) -> str:
     return repr(value.item())
 
 
+def same_files(left: Path, right: Path) -> tuple[int, int] | None:
+    """How many tensors and bytes two saved states hold, if their files are equal; None if they aren't."""
+    if not filecmp.cmp(left, right, shallow=False):
+        return None
+    # The library would load numpy, or torch, to tell.
+    with left.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        try:
+            entries = json.loads(file.read(size))
+            entries.pop("__metadata__", None)
+            end = max((entry["data_offsets"][1] for entry in entries.values()), default=0)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError):
+            return None  # damaged, as loading them will tell
+    return (len(entries), end) if 8 + size + end == left.stat().st_size else None
+
+
 def load_tensors(path: Path) -> dict[str, dict[str, torch.Tensor]]:
-    """A saved state as kind -> name -> tensor, in the order of its layout."""
+    """A saved state as kind -> name -> tensor, in the order of its layout. Raises `UnusableInput`."""
     found: list[tuple[str, int, str, torch.Tensor]] = []
-    with safe_open(path, framework="pt") as file:
-        for key in file.keys():  # noqa: SIM118 - not a dict
-            kind, index, name = key.split("/", 2)
-            found.append((kind, int(index), name, file.get_tensor(key)))
+    try:
+        with safe_open(path, framework="pt") as file:
+            for key in file.keys():  # noqa: SIM118 - not a dict
+                kind, index, name = key.split("/", 2)
+                found.append((kind, int(index), name, file.get_tensor(key)))
+    except (SafetensorError, ValueError, OSError) as error:
+        raise UnusableInput(f"{path} is damaged: {error}; record that run again") from None
     tensors: dict[str, dict[str, torch.Tensor]] = {}
     for kind, _, name, tensor in sorted(found, key=lambda item: item[:2]):
         tensors.setdefault(kind, {})[name] = tensor

@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xxhash
 
 from golden.outputs.pickled import Unreadable
@@ -34,6 +33,8 @@ def read_safetensors(path: Path) -> Any:
 
 def read_numpy(path: Path) -> Any:
     """The arrays of an .npz or .npy file; pickled objects in them stay closed."""
+    import numpy as np  # takes longer to load than all else here, and few runs write such files
+
     try:
         with path.open("rb") as file:
             if path.suffix == ".npy":
@@ -53,5 +54,7 @@ def _member(archive: Any, path: Path, name: str) -> str:
 
 
 def _array(values: Any) -> str:
+    import numpy as np
+
     digest = xxhash.xxh3_128_hexdigest(np.ascontiguousarray(values).tobytes())
     return f"{values.dtype}{list(values.shape)} {digest}"

@@ -10,10 +10,12 @@ import io
 import pickle
 import zipfile
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import torch
 import xxhash
+
+if TYPE_CHECKING:
+    import torch
 
 _TENSOR_MAKERS = {
     "torch._utils._rebuild_tensor_v2",
@@ -24,18 +26,18 @@ _PARAMETER_MAKERS = {"torch._utils._rebuild_parameter", "torch._utils._rebuild_p
 _MAPPINGS = {"collections.OrderedDict", "builtins.dict", "collections.defaultdict"}
 _SEQUENCES = {"builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "collections.deque"}
 _STORAGES = {
-    "Double": torch.float64,
-    "Float": torch.float32,
-    "Half": torch.float16,
-    "BFloat16": torch.bfloat16,
-    "Long": torch.int64,
-    "Int": torch.int32,
-    "Short": torch.int16,
-    "Char": torch.int8,
-    "Byte": torch.uint8,
-    "Bool": torch.bool,
-    "ComplexDouble": torch.complex128,
-    "ComplexFloat": torch.complex64,
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+    "ComplexDouble": "complex128",
+    "ComplexFloat": "complex64",
 }
 _DEEPEST = 60
 
@@ -191,6 +193,8 @@ def _tensor(args: list[Any]) -> str:
     storage, offset, size, stride = args[:4]
     if not isinstance(storage, _Storage):
         return "<tensor without its storage>"
+    import torch  # takes seconds to load, and only checkpoints need it
+
     dtype = _dtype(storage.dtype, args)
     raw = bytearray(storage.raw())
     if not raw:
@@ -207,13 +211,19 @@ def _tensor(args: list[Any]) -> str:
 
 def describe(values: torch.Tensor) -> str:
     """Dtype, shape and digest of a dense tensor on the CPU."""
+    import torch
+
     raw = values.reshape(-1).view(torch.uint8).numpy()
     return f"{str(values.dtype)[6:]}{list(values.shape)} {xxhash.xxh3_128_hexdigest(raw.data)}"
 
 
 def _dtype(name: str, args: list[Any]) -> torch.dtype:
+    import torch
+
     for argument in args:
         known = getattr(argument, "name", "") if isinstance(argument, type) else ""
         if known.startswith("torch.") and isinstance(getattr(torch, known[6:], None), torch.dtype):
             return getattr(torch, known[6:])  # type: ignore[no-any-return]
-    return _STORAGES.get(name.rpartition(".")[2].removesuffix("Storage"), torch.uint8)
+    known = _STORAGES.get(name.rpartition(".")[2].removesuffix("Storage"), "uint8")
+    found: torch.dtype = getattr(torch, known)
+    return found

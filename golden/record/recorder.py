@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
@@ -53,8 +51,7 @@ def record_run(
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
     _, _, index = run.device.partition(":")
-    if run.device.startswith("cuda") and torch.cuda.device_count() <= int(index or 0):
-        there = torch.cuda.device_count()
+    if run.device.startswith("cuda") and (there := _gpus()) <= int(index or 0):
         raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
@@ -71,6 +68,12 @@ def record_run(
             out.rmdir()
         folder.rename(out)
     return load_trace(out)
+
+
+def _gpus() -> int:
+    import torch  # which takes seconds to load, and runs on the CPU don't ask for it
+
+    return torch.cuda.device_count()
 
 
 @contextlib.contextmanager
@@ -107,7 +110,7 @@ def _record(
         argv = command_line(run, root=root, out=outputs, data=data)
         observe = {**_to_observe(run, folder, outputs), **closely}
         variables = environment(run, root=root, observe=observe)
-        devices = visible_devices(torch.cuda.device_count()) if run.device.startswith("cuda") else []
+        devices = visible_devices(_gpus()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
         declared = Declared(run, root)
         with locked_device(run.device, devices, shared=run.shares_device) as placed:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from golden.compare.values import distance, load_tensors
 from golden.report.lanes import Lane, StepPair
 from golden.trace.numbers import hex_ulps
 from golden.trace.streams import Stream
 from golden.trace.trace import KINDS
+
+if TYPE_CHECKING:
+    import torch
 
 _STREAMS = 4
 _STEPS = 200

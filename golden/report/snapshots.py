@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
@@ -113,7 +112,11 @@ def _tolerated(found: Comparison) -> list[str]:
 
 
 def _skip_without_device(run: Run, error: NothingComparable) -> None:
-    if run.device.startswith("cuda") and not torch.cuda.is_available():
+    if not run.device.startswith("cuda"):
+        return
+    import torch
+
+    if not torch.cuda.is_available():
         pytest.skip(str(error))
 
 

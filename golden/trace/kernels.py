@@ -5,7 +5,7 @@ Loaded by the program under test under a private name, so it imports only torch 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,9 +14,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from .digest import digests
+from .gap import PREFIX
 
-# What a family is called in a fingerprint.
-PREFIX = "kernels of "
 _Family = Callable[[torch.device], Sequence[torch.Tensor]]
 
 
@@ -32,14 +31,6 @@ def families(device: str) -> dict[str, str]:
             made = [tensor.detach().contiguous() for tensor in family(place)]
             found[f"{PREFIX}{name}"] = xxhash.xxh3_64_hexdigest(digests(made))[:8]
     return found
-
-
-def apart(left: Mapping[str, str], right: Mapping[str, str]) -> list[str] | None:
-    """The families of kernels that differ between two fingerprints; None where one does not tell."""
-    names = [name for name in left if name.startswith(PREFIX) and name in right]
-    if not names:
-        return None
-    return [name.removeprefix(PREFIX) for name in names if left[name] != right[name]]
 
 
 def _numbers(*shape: int, device: torch.device, low: float = -3.0, high: float = 3.0) -> torch.Tensor:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from golden.record.profiles import Profile, profile_variables
-from golden.trace.kernels import apart
+from golden.trace.gap import apart
 
 SCRIPT = """
 import json, torch

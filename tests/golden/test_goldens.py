@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.check.fixtures import Golden, dump
-from golden.trace.kernels import PREFIX
+from golden.trace.gap import PREFIX
 from golden.trace.summary import summarise
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project

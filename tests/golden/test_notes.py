@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from golden.check.progress import Progress
+from golden.cli import _SUMMARIES, _loaded
+from golden.commands import COMMANDS
 from golden.record.live import Program, registered
+from golden.trace.dtypes import element_size
 from tests.golden.project import Project
 
 UNSEEDED = """
@@ -67,15 +72,33 @@ def test_a_line_tells_how_far_a_program_is(capsys: pytest.CaptureFixture[str], t
     assert "nothing" not in lines
 
 
-def test_help_loads_no_torch() -> None:
-    code = "import sys; from golden.cli import main; main(['--help']); assert 'torch' not in sys.modules"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tmp_path: Path) -> None:
+    trace, root = str(reference()), str(reference().parent.parent)
+    options = [
+        ["--help"],
+        ["list", "--root", root],
+        ["reads", trace],
+        ["diff", trace, trace],
+        ["power", "-h"],
+    ]
+    options += [["report", trace, trace, f"--{form}", str(tmp_path / form)] for form in ("markdown", "junit")]
+    code = (
+        f"import sys; from golden.cli import main; assert not any([main(argv) for argv in {options}]);"
+        "import ci.gate, ci.init; print(sorted({'torch', 'numpy', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[]"), done
+
+
+def test_every_dtype_has_the_size_that_its_name_says() -> None:
+    dtypes = {dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
+    assert len(dtypes) > 20
+    for dtype in dtypes:
+        assert element_size(str(dtype).removeprefix("torch.")) == dtype.itemsize, dtype
 
 
 def test_summaries_are_those_of_the_commands() -> None:
-    from golden.cli import _SUMMARIES
-    from golden.commands import COMMANDS
-
-    assert list(COMMANDS) == list(_SUMMARIES)
-    for name, command in COMMANDS.items():
-        assert " ".join((command.help or "").split()).startswith(_SUMMARIES[name].split(".")[0].split(",")[0])
+    for name, summary in _SUMMARIES.items():
+        text = " ".join((_loaded(name).help or "").split())
+        assert text.startswith(summary.split(".")[0].split(",")[0])
+    assert set(_SUMMARIES) == {*COMMANDS, "power"}

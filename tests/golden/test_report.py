@@ -404,3 +404,9 @@ def test_damaged_tensors_are_one_line(
         assert "is damaged" in err
         assert len(err.splitlines()) == 1
         path.write_bytes(whole)
+    # Files that are equal aren't read by the library, unless they are cut short.
+    cut = path.read_bytes()[:-1]
+    for trace in pair:
+        (trace / "rank-0" / "final" / path.name).write_bytes(cut)
+    assert main(["diff", *map(str, pair)]) == 2
+    assert "is damaged" in capsys.readouterr().err
