@@ -12,6 +12,7 @@ from codemods.hotpath.kinds import (
     TENSOR,
     UNKNOWN,
     Kind,
+    external_instance,
     join_all,
     mapping,
     seq,
@@ -165,7 +166,7 @@ def external_kind(dotted: str) -> Kind:
         return Kind("device", None)
     if dotted.startswith("torch."):
         return HOST if name in ("dtype", "Size", "Generator") else Kind("inst", dotted)
-    return UNKNOWN
+    return external_instance(dotted) if name.endswith("DataLoader") else UNKNOWN
 
 
 __all__ = ["CPU", "annotation_kind", "external_kind"]

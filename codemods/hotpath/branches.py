@@ -48,7 +48,7 @@ def _counts(test: ast.expr) -> bool:
             return _counts(operand)
         case ast.BoolOp(values=values):
             return any(map(_counts, values))
-        case ast.BinOp(_, ast.Mod(), _) | ast.Compare(ast.BinOp(_, ast.Mod(), _)) | ast.Name():
+        case ast.BinOp(_, ast.Mod(), _) | ast.Compare(ast.BinOp(_, ast.Mod(), _)) | ast.Name() | ast.Call():
             return True
         case ast.Compare(ast.Name(), [ast.Eq()]):
             return True

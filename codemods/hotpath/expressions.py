@@ -31,6 +31,7 @@ from codemods.hotpath.kinds import (
 )
 from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
+from codemods.hotpath.vocabulary import SETTINGS
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]] = {}
 """How each sort of expression is evaluated; calls are added by `calls`."""
@@ -99,7 +100,8 @@ def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.e
         member = it.program.member(owner.of, name)
         return UNKNOWN if member is None else it.definition_kind(member)
     if owner.tag == "ext":
-        return Kind("ext", f"{owner.of}.{name}")
+        inner = it.program.module(f"{owner.of}.{name}")  # a folder without an __init__.py is no module
+        return Kind("ext", f"{owner.of}.{name}") if inner is None else Kind("mod", inner)
     if owner.tag in ("tensor", "mask", "cpu"):
         if name in HOST_ATTRIBUTES:
             return HOST if name != "device" or owner.tag != "cpu" else Kind("device", "cpu")
@@ -203,6 +205,8 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
         return owner
     if owner.tag == "inst" and owner.of.startswith("torch.nn."):
         return Kind("inst", "torch.nn.Module")
+    if isinstance(node.slice, ast.Constant) and node.slice.value in SETTINGS:
+        return HOST
     return HOST if is_host(owner) else UNKNOWN
 
 

@@ -172,7 +172,9 @@ class Interpreter:
         frame = Frame(module, None, None)
         self.run_block(frame, module.body)
         if "once" in self.config.heat:
-            start = Loop(Place(module.path, 1, 1, 1, 1), module.name, "", len(module.text), "once")
+            start = Loop(
+                Place(module.path, 1, 1, 1, 1), module.name.rpartition(".")[2], "", len(module.text), "once"
+            )
             for stall, rare in frame.stalls.items():
                 self._effects.found(start, stall, rare)
 

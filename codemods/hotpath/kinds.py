@@ -112,6 +112,11 @@ def holds_tensor(kind: Kind) -> bool:
     return kind.tag == "tup" and any(map(holds_tensor, kind.of))
 
 
+def external_instance(dotted: str) -> Kind:
+    """An instance of a class outside the program; loaders of other packages give what torch's do."""
+    return Kind("inst", LOADER if dotted.endswith("DataLoader") else dotted)
+
+
 def element(kind: Kind) -> Kind:
     """What iterating over a value gives."""
     if kind.tag == "seq":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from codemods.device.waits import ANSWERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
 from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
@@ -36,6 +38,10 @@ from codemods.hotpath.vocabulary import (
 READ_CODES = {"item": "HP001", "cpu": "HP002", "tolist": "HP003", "numpy": "HP004"}
 assert READ_CODES.keys() == READS.keys()
 
+# `synchronize_between_processes` and the like make processes agree, and wait for no stream.
+_AMONG_PROCESSES = re.compile(
+    r"_(?:across|batch|between|bn|buffer|grad|model|param|process|rank|rng|state|weight)"
+)
 _DEVICE_NAMES = ("device", "dev")
 
 
@@ -140,6 +146,9 @@ def _on_host(name: str, arguments: Arguments) -> Outcome:
     """A method of a tensor in host memory."""
     if name in ("item", "tolist", "numpy") or name in METADATA or name in ANSWERS:
         return Outcome(HOST)
+    if name in ("items", "keys") and not arguments.all():
+        key = Kind("text")  # a batch may be a dict of tensors
+        return Outcome(seq(tup((key, CPU))) if name == "items" else seq(key))
     blocking = not arguments.says("non_blocking", True)
     if name == "cuda" or (name == "to" and place_of(arguments) == "device"):
         return Outcome(TENSOR, "HP015" if blocking else None)
@@ -157,7 +166,7 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
         if name == "numpy" and not arguments.says("force", True):
             return Outcome(HOST)
         return Outcome(UNKNOWN) if arguments.positional else _read(name)
-    if is_fence(name):
+    if is_fence(name) and not _AMONG_PROCESSES.search(name):
         return Outcome(HOST, "HP012" if "event" in arguments.receiver else "HP011", "idle")
     if name == "to" and place_of(arguments) == "cpu":
         return _moved(owner, name, arguments)
@@ -190,6 +199,8 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
         return tensor_method(TENSOR, name, arguments)
     if name in ("size", "dim", "numel", "nelement", "data_ptr", "element_size"):
         return Outcome(HOST)
+    if name == "sample" and arguments.receiver.endswith("space"):
+        return Outcome(HOST)  # of a space of actions: the environment's, and an array
     if name in ("sample", "rsample", "log_prob", "entropy") and "dist" in arguments.receiver:
         return Outcome(TENSOR, after="queued")
     return Outcome(mapping(UNKNOWN)) if name == "state_dict" else None

@@ -24,14 +24,19 @@ def narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
             now = it.lookup(frame, name)
             kind = _tested(it, frame, types)
             if is_tensor(kind):
-                return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
+                return _a_tensor(name, now), _not_tensor(name, now)
             return ({name: kind} if now.tag == "unknown" or is_tensor(now) else {}), {}
         case ast.Call(ast.Attribute(attr="is_tensor"), [ast.Name(name)]):
             now = it.lookup(frame, name)
-            return {name: now if now.tag in ("tensor", "mask", "cpu") else TENSOR}, _not_tensor(name, now)
+            return _a_tensor(name, now), _not_tensor(name, now)
         case ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]):
             return {name: HOST}, {}
     return {}, {}
+
+
+def _a_tensor(name: str, now: Kind) -> Env:
+    # What is a number wherever it comes from never gets here: it stays one.
+    return {name: now if now.tag in ("tensor", "mask", "cpu", "host", "text") else TENSOR}
 
 
 def _not_tensor(name: str, now: Kind) -> Env:

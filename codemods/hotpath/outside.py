@@ -30,6 +30,7 @@ from codemods.hotpath.kinds import (
     UNKNOWN,
     Kind,
     element,
+    external_instance,
     holds_tensor,
     is_host,
     is_tensor,
@@ -101,7 +102,7 @@ def _library(dotted: str, arguments: Arguments) -> Outcome:
     if any(map(holds_tensor, arguments.all())):
         return Outcome(UNKNOWN, after="queued")
     known = name[:1].isupper() and dotted.partition(".")[0] not in sys.stdlib_module_names
-    return Outcome(Kind("inst", dotted) if known else UNKNOWN)
+    return Outcome(external_instance(dotted) if known else UNKNOWN)
 
 
 def _builtin(name: str, arguments: Arguments) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 
 from codemods.hotpath.modules import Class, Function, Module
@@ -11,6 +12,7 @@ Definition = Module | Function | Class | tuple[Module, str] | str
 """What a name stands for: a part of the program, a module-level variable, or a dotted name outside of it."""
 
 _FAR = 12
+_ELSEWHERE = frozenset({"numpy", "torch", *sys.stdlib_module_names})
 
 
 class Program:
@@ -26,6 +28,11 @@ class Program:
             parts = module.name.split(".")
             for start in range(1, len(parts)):
                 self._tails.setdefault(".".join(parts[start:]), []).append(module)
+        self._folders = {
+            module.name.rsplit(".", depth)[0]
+            for module in self.modules
+            for depth in range(module.name.count(".") + 1)
+        }
         self.open_aliases: set[tuple[Module, str]] = set()
         self._methods: dict[str, list[Function]] | None = None
         self._mro: dict[Class, list[Class | str]] = {}
@@ -37,10 +44,20 @@ class Program:
     def module(self, dotted: str) -> Module | None:
         """A module by its dotted name, or by the end of it where that is unambiguous."""
         found = self.by_name.get(dotted)
-        if found is None:
+        if found is None and dotted.partition(".")[0] not in _ELSEWHERE:
             ends = self._tails.get(dotted, ())
             found = ends[0] if len(ends) == 1 else None
         return found
+
+    def near(self, module: Module, dotted: str) -> str:
+        """What an imported name is called in the program: a script's own folder comes before all others."""
+        beside = f"{module.package}.{dotted}"
+        if (
+            module.package in self.by_name
+            or f"{module.package}.{dotted.partition('.')[0]}" not in self._folders
+        ):
+            return dotted
+        return beside
 
     def resolve(self, dotted: str, far: int = 0) -> Definition:
         """What a dotted name stands for."""
@@ -65,12 +82,12 @@ class Program:
         if name in module.classes:
             return module.classes[name]
         if name in module.imports and far <= _FAR:
-            return self.resolve(module.imports[name], far + 1)
+            return self.resolve(self.near(module, module.imports[name]), far + 1)
         if name in module.values:
             return module, name
         if far <= _FAR:
             for star in module.stars:
-                source = self.module(star)
+                source = self.module(self.near(module, star))
                 found = None if source is None else self.member(source, name, far + 1)
                 if found is not None:
                     return found

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from codemods.hotpath.branches import ends_program, narrows
+from codemods.hotpath.every import every
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
@@ -102,6 +103,8 @@ def store(it: Interpreter, frame: Frame, target: ast.Subscript, kind: Kind) -> N
         if is_tensor(owner):
             frame.fenced = False
         return
+    if owner.tag == "cpu" and index.tag in ("cpu", "text"):
+        return  # a dict, by its keys: what iterating over it gave, or a string
     if owner.tag == "cpu" and is_tensor(kind):
         it.report(frame, "HP005", target)
         return
@@ -134,8 +137,8 @@ def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
     kind = it.evaluate(frame, node.value)
     if kind.tag == "unknown" and kind.of is None:
         kind = _by_use(frame, node.targets[0])
-    if isinstance(node.value, (ast.Compare, ast.BoolOp)) and kind.tag in ("host", "unknown"):
-        kind = Kind(kind.tag, EVERY) if _every(it, frame, node.value) else kind
+    if isinstance(node.value, (ast.Compare, ast.BoolOp, ast.Call)) and kind in (HOST, UNKNOWN):
+        kind = Kind(kind.tag, EVERY) if every(it, frame, node.value) else kind
     for target in node.targets:
         assign(it, frame, target, kind)
     return True
@@ -222,7 +225,7 @@ def _nonlocal(it: Interpreter, frame: Frame, node: ast.Nonlocal) -> bool:
 def _import(it: Interpreter, frame: Frame, node: ast.Import | ast.ImportFrom) -> bool:
     for name, dotted in imported(node, frame.module.package):
         if name != "*":
-            frame.env[name] = it.definition_kind(it.program.resolve(dotted))
+            frame.env[name] = it.definition_kind(it.program.resolve(it.program.near(frame.module, dotted)))
     return True
 
 
@@ -242,21 +245,21 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
         frame.env, frame.fenced = before, True
         return True
     inside, outside = narrowed(it, frame, node.test) if said.narrows else _NOTHING
-    every, rare = _every(it, frame, node.test) if said.rare else None, frame.rare
+    often, rare = every(it, frame, node.test) if said.rare else None, frame.rare
     frame.env = {**before, **inside}
-    frame.rare = rare or every is True
+    frame.rare = rare or often is True
     without, quiet = said.without, frame.quiet
     # What is told before an error, or before the program ends, is told once.
     frame.quiet = quiet or without is True or said.ends
     first = it.run_block(frame, node.body)
     env, idle = frame.env, frame.fenced
     frame.env, frame.fenced = {**before, **outside}, fenced
-    frame.rare = rare or every is False
+    frame.rare = rare or often is False
     frame.quiet = quiet or without is False
     second = it.run_block(frame, node.orelse)
     frame.quiet = quiet
     # `if step % 100: continue`: what follows runs every so many rounds.
-    frame.rare = rare or (every is False and not first)
+    frame.rare = rare or (often is False and not first)
     if first and second:
         if said.asks and not node.orelse:
             fenced = idle
@@ -266,31 +269,6 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     elif first:
         frame.env, frame.fenced = env, idle
     return first or second
-
-
-def _every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
-    """Whether a test holds every so many rounds only (True), or almost always (False); None if unknown."""
-    match test:
-        case ast.UnaryOp(ast.Not(), operand):
-            inner = _every(it, frame, operand)
-            return None if inner is None else not inner
-        case ast.BoolOp(ast.And(), values):
-            return True if any(_every(it, frame, value) for value in values) else None
-        case ast.BoolOp(ast.Or(), values):
-            said = [_every(it, frame, value) for value in values]
-            return True if all(said) else None
-        case ast.BinOp(_, ast.Mod(), _):
-            return False
-        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.Eq()]):
-            return True
-        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.NotEq() | ast.Gt()]):
-            return False
-        case ast.Compare(ast.Name(name), [ast.Eq()]) if it.rules.step_variable(name):
-            return True
-        case ast.Name(name):
-            kind = it.lookup(frame, name)
-            return True if kind.tag in ("host", "unknown") and kind.of == EVERY else None
-    return None
 
 
 @statement(ast.For, ast.AsyncFor)

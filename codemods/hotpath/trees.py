@@ -94,14 +94,16 @@ def _excluded(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def name_file(path: str, data: bytes, is_package: object, problem: str | None = None) -> File:
-    """A file with its module's name: from the outermost package folder on."""
+    """A file with its module's name: from the outermost package folder on, or of all folders if none is one.
+
+    Folders in between without an ``__init__.py`` are packages all the same.
+    """
     parts = path.removesuffix(".py").split("/")
     initial = parts[-1] == "__init__"
     stem = parts[:-1] if initial else parts
-    at = len(parts) - 1
-    while at > 0 and is_package("/".join(parts[:at])):  # type: ignore[operator]
-        at -= 1
-    name = ".".join(part for part in stem[at:] if part != "..") or parts[0]
+    folders = (at for at in range(1, len(parts)) if is_package("/".join(parts[:at])))  # type: ignore[operator]
+    at = next(folders, 1) - 1
+    name = ".".join(part.replace(".", "-") for part in stem[at:] if part != "..") or parts[0]
     return File(path, data, name, initial, problem)
 
 

@@ -84,6 +84,13 @@ WORKING = _words(
 )
 """Methods of unknown objects that queue work on the device."""
 
+SETTINGS = _words(
+    """
+    betas dampening eps initial_lr lr lr_scale max_lr min_lr momentum weight_decay
+    """
+)
+"""Keys of an optimizer's ``param_groups`` whose values are numbers."""
+
 LOGGING = _words(
     """
     critical debug error exception info log warning

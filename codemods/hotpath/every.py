@@ -1,0 +1,98 @@
+"""Whether a test holds every so many rounds only, as far as that is written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from codemods.hotpath.frame import Frame
+from codemods.hotpath.interpreter import Interpreter
+from codemods.hotpath.kinds import EVERY
+from codemods.hotpath.program import dotted_name
+
+# Flags that hold at the end of a loop.
+_AT_THE_END = re.compile(r"(?:^|_)(?:cancel\w*|end|final\w*|finish\w*|interrupt\w*|last|stop\w*)(?:_|$)")
+
+
+def every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
+    """Whether a test holds every so many rounds only (True), or almost always (False); None if unknown."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            inner = every(it, frame, operand)
+            return None if inner is None else not inner
+        case ast.BoolOp(ast.And(), values):
+            return True if any(every(it, frame, value) for value in values) else None
+        case ast.BoolOp(ast.Or(), values):
+            rare = [value for value in values if every(it, frame, value)]
+            counted = set(map(ast.dump, _counted(rare)))
+            late = [value for value in values if value not in rare]
+            return True if rare and all(_at_the_end(value, counted) for value in late) else None
+        case ast.Compare(ast.Name(name), [ast.Eq()]) if it.rules.step_variable(name):
+            return True
+        case ast.Name(name):
+            kind = it.lookup(frame, name)
+            return True if kind.tag in ("host", "unknown") and kind.of == EVERY else None
+        case ast.Call(function) if dotted_name(function) is not None:
+            kind = it.evaluate(frame, function)
+            bodies = [getattr(item[0].node, "body", ()) for item in kind.of] if kind.tag == "fn" else []
+            return (
+                True if bodies and all(isinstance(b, list) and _answers_rarely(b) for b in bodies) else None
+            )
+    return _by_remainder(test)
+
+
+def _by_remainder(test: ast.expr) -> bool | None:
+    match test:
+        case ast.BoolOp(ast.And(), values):
+            return True if any(map(_by_remainder, values)) else None
+        case ast.BinOp(_, ast.Mod(), _):
+            return False
+        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.Eq()]):
+            return True
+        case ast.Compare(ast.BinOp(_, ast.Mod(), _), [ast.NotEq() | ast.Gt()]):
+            return False
+    return None
+
+
+def _counted(tests: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """What is divided in tests of a remainder."""
+    for test in tests:
+        for node in ast.walk(test):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+                yield from (
+                    part for part in ast.walk(node.left) if isinstance(part, (ast.Name, ast.Attribute))
+                )
+
+
+def _at_the_end(test: ast.expr, counted: set[str]) -> bool:
+    """Whether a test, beside one of a remainder, is one of the last round: ``step >= total``, ``is_last``."""
+    match test:
+        case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt()]):
+            return any(ast.dump(part) in counted for part in ast.walk(left))
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return _AT_THE_END.search(name) is not None
+        case ast.Call(function):
+            return _at_the_end(function, counted)
+    return False
+
+
+def _answers_rarely(body: list[ast.stmt]) -> bool:
+    """Whether a function says yes every so many rounds only: by ``return step % n == 0``, or by ``if``."""
+    answers = list(_answers(body, rare=False))
+    return bool(answers) and all(answers)
+
+
+def _answers(body: list[ast.stmt], *, rare: bool) -> Iterator[bool]:
+    """For each ``return`` of something true, whether it runs every so many rounds only."""
+    for statement in body:
+        match statement:
+            case ast.Return(None) | ast.Return(ast.Constant(None | False)):
+                pass
+            case ast.Return(value):
+                yield rare or (value is not None and _by_remainder(value) is True)
+            case ast.If(test, inner, outer):
+                yield from _answers(inner, rare=rare or _by_remainder(test) is True)
+                yield from _answers(outer, rare=rare or _by_remainder(test) is False)
+            case ast.For() | ast.While() | ast.With() | ast.Try() | ast.Match():
+                yield from (False for node in ast.walk(statement) if isinstance(node, ast.Return))

@@ -1,0 +1,165 @@
+"""What other people's training code is written like, small: what is told of it, and how often it happens."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from codemods.hotpath.config import Config
+from codemods.hotpath.engine import analyse
+from codemods.hotpath.results import HEATS
+from codemods.hotpath.trees import name_file
+
+Site = tuple[str, str, str]
+
+
+def told(packages: tuple[str, ...] = (), **files: str) -> set[Site]:
+    """Code, text and heat of what is found in files; two underscores in a name are a slash."""
+    texts = {f"{name.replace('__', '/')}.py": dedent(text) for name, text in files.items()}
+    texts |= {f"{folder}/__init__.py": "" for folder in packages}
+    read = [name_file(path, text.encode(), packages.__contains__) for path, text in sorted(texts.items())]
+    report = analyse(read, Config(heat=tuple(HEATS)))
+    return {(f.code, f.text, str(f.heat)) for f in report.findings if f.heat != "once"}
+
+
+LOOP = """
+    import torch
+    {imported}
+
+    def train(model, loader, optimizer):
+        for batch in loader:
+            loss = model(batch)
+            loss.backward()
+            optimizer.step()
+            {call}
+"""
+NORM = "def norm(model):\n    return sum(p.grad.norm() for p in model.parameters()).item()\n"
+READ = ("HP001", "sum((p.grad.norm() for p in model.parameters())).item()", "step")
+
+
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("import helpers.misc as misc", "misc.norm(model)"),
+        ("import helpers.misc", "helpers.misc.norm(model)"),
+        ("from helpers import misc", "misc.norm(model)"),
+        ("from helpers.misc import norm", "norm(model)"),
+    ],
+)
+def test_a_folder_without_an_init_file_is_a_package(imported: str, call: str) -> None:
+    train = LOOP.format(imported=imported, call=call)
+    assert READ in told(train=train, helpers__misc=NORM)
+    assert READ in told(work__train=train, work__helpers__misc=NORM)
+
+
+def test_so_is_one_inside_a_package() -> None:
+    train = LOOP.format(imported="from ..tools.misc import norm", call="norm(model)")
+    files = {"lib__loops__train": train, "lib__tools__misc": NORM}
+    assert READ in told(("lib",), **files)
+    assert READ in told(("src/lib",), **{f"src__{name}": text for name, text in files.items()})
+
+
+def test_a_script_imports_what_stands_beside_it() -> None:
+    train = LOOP.format(imported="from misc import norm", call="norm(model)")
+    quiet = "def norm(model):\n    return 0.0\n"
+    assert READ in told(b__train=train, b__misc=NORM, a__misc=quiet, misc=quiet)
+    assert READ not in told(b__train=train, b__misc=quiet, a__misc=NORM, misc=NORM)
+
+
+def test_what_the_standard_library_has_is_not_taken_from_a_package() -> None:
+    train = LOOP.format(imported="import copy", call="copy.copy(model)")
+    mine = "def copy(model):\n    return model.weight.item()\n"
+    assert not told(("lib",), lib__train=train, lib__copy=mine)
+
+
+STEPS = """
+    import torch
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    def divides(number, by):
+        return number % by == 0
+
+    class Trainer:
+        def due(self):
+            if self.step % self.often == 0:
+                return True
+            return False
+
+        def mostly(self):
+            if self.step % self.often == 0:
+                return False
+            return True
+
+        def train(self, env, model: torch.nn.Module, optimizer, meter, total_steps, verbose, cancelled):
+            loader = StatefulDataLoader(self.data)
+            for step in range(total_steps):
+                batch = next(iter(loader))
+                loss = model(batch["x"].cuda(non_blocking=True))
+                loss.backward()
+                optimizer.step()
+                {code}
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "divides(step, 100)",
+        "step > 0 and divides(step, 100)",
+        "self.due()",
+        "step % 100 == 0 or step == total_steps - 1",
+        "step % 100 == 0 or step >= total_steps",
+        "step % 100 == 0 or cancelled",
+        "not self.quiet and (self.is_last_step or step % 100 == 0)",
+    ],
+)
+def test_every_so_many_steps(test: str) -> None:
+    assert told(train=STEPS.format(code=f"if {test}: print(loss.item())")) == {
+        ("HP001", "loss.item()", "every-n")
+    }
+    named = STEPS.format(code=f"now = {test}\n                if now: print(loss.item())")
+    assert told(train=named) == {("HP001", "loss.item()", "every-n")}
+
+
+@pytest.mark.parametrize("test", ["not divides(step, 100)", "self.mostly()", "step % 100 == 0 or verbose"])
+def test_other_tests_hold_in_most_steps_or_may(test: str) -> None:
+    assert told(train=STEPS.format(code=f"if {test}: print(loss.item())")) == {
+        ("HP001", "loss.item()", "step")
+    }
+
+
+METER = """
+    import torch
+
+    class Meter:
+        def update(self, **values):
+            for name, value in values.items():
+                if isinstance(value, torch.Tensor):
+                    value = value.item()
+                self.sums[name] = value
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("for name, part in batch.items(): batch[name] = part.to('cuda')", {("HP015", "part.to('cuda')")}),
+        ("batch['x'] = batch['x'].to('cuda')", {("HP015", "batch['x'].to('cuda')")}),
+        ("for name in batch: batch[name] = batch[name].cuda()", {("HP015", "batch[name].cuda()")}),
+        ("self.rows[step] = env.action_space.sample()", set()),
+        ("meter.synchronize_between_processes()", set()),
+        ("Meter().update(lr=optimizer.param_groups[0]['lr'], n=1)", set()),
+        ("Meter().update(loss=loss)", {("HP001", "value.item()")}),
+    ],
+)
+def test_what_is_told_of_a_step(code: str, found: set[tuple[str, str]]) -> None:
+    train = STEPS.format(code=code).replace(
+        "import torch\n", "import torch\n    from meter import Meter\n", 1
+    )
+    buffer = """
+        class Dice:
+            def sample(self):
+                return torch.rand(6, device="cuda")
+    """
+    assert {site[:2] for site in told(train=train, meter=METER, buffer=buffer)} == found
