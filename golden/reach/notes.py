@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,6 +63,7 @@ class Notes:
         pid = os.getpid()
         if self._file is None or self._file[0] != pid:
             self.lines.folder.mkdir(parents=True, exist_ok=True)
-            path = self.lines.folder / f"process-{pid}.txt"
+            # Processes of two machines may have one number.
+            path = self.lines.folder / f"process-{platform.node()}-{pid}.txt"
             self._file = pid, os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o644)
         os.write(self._file[1], f"{text}\n".encode())

@@ -70,8 +70,8 @@ class Collectives:
 
     def reset(self) -> None:
         """Forget what was seen, as a forked process must."""
-        # How often it has joined others.
-        self.joined = 0
+        # How often it has joined others, and of how many ranks the first group was.
+        self.joined = self.ranks = 0
         self._rows: list[Row] = []
         self._numbers: dict[str, int] = {}
         self._fresh: list[tuple[int, str]] = []
@@ -94,6 +94,7 @@ class Collectives:
         def joining(*args: Any, **kwargs: Any) -> Any:
             found = join(*args, **kwargs)
             self.joined += 1
+            self.ranks = self.ranks or torch.distributed.get_world_size()
             self._on_joined(torch.distributed.get_rank())
             return found
 

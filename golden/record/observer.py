@@ -109,7 +109,8 @@ class Observer:
         self._started = time.time()
         self._joined_as: str | None = None
         self._finished = False
-        self._folder = Path(self._spec["out"]) / f"process-{self._pid}"
+        # Processes of two machines, or of two containers, may have one number.
+        self._folder = Path(self._spec["out"]) / f"process-{self._pid}-{os.urandom(4).hex()}"
         self._lines: Any = None
         self._watched: weakref.WeakKeyDictionary[Optimizer, Watched] = weakref.WeakKeyDictionary()
         self._finals: dict[int, Callable[[], None]] = {}
@@ -180,6 +181,7 @@ class Observer:
         about = {
             "pid": self._pid,
             "rank": self._rank(),
+            "ranks": self._collectives.ranks,
             "started": self._started,
             "fingerprint": fingerprint(self._spec["device"], self._spec["profile"]),
         }

@@ -125,6 +125,7 @@ def _record(
                 watch=watch,
             )
             seconds = time.monotonic() - begun
+        _check_all_seen(run, folder)
         processes = _processes(folder)
         seen: set[str] = set()
         events, event_files = _events(run, outputs, seen)
@@ -269,6 +270,20 @@ def _write_events(folder: Path, events: list[Event]) -> None:
     with (folder / "events.jsonl").open("w", encoding="utf-8") as file:
         for event in events:
             file.write(json.dumps({"kind": event.kind, "env": event.env, "payload": event.payload}) + "\n")
+
+
+def _check_all_seen(run: Run, folder: Path) -> None:
+    """Raise `NothingComparable` where ranks took part that were started without what has them observed."""
+    abouts = [json.loads(path.read_text()) for path in folder.glob("process-*/process.json")]
+    joined = [about for about in abouts if about["ranks"]]
+    total = max((about["ranks"] for about in joined), default=0)
+    unseen = sorted(set(range(total)) - {int(about["rank"]) for about in joined})
+    if unseen:
+        shown = ", ".join(map(str, unseen[:8])) + (", …" if len(unseen) > 8 else "")
+        raise NothingComparable(
+            f"run {run.name}: of {total} ranks {len(unseen)} left no record ({shown}); hand the environment "
+            "of the command on to every machine, and choose -o and TMPDIR where all of them see them"
+        )
 
 
 def _processes(folder: Path) -> list[str]:

@@ -24,7 +24,7 @@ from golden.report.junit import render_junit
 from golden.report.page import render_page
 from golden.report.text import describe, render
 from golden.trace import calls as kept
-from golden.trace.errors import RunFailed
+from golden.trace.errors import NothingComparable, RunFailed
 from golden.trace.summary import Summary, summarise
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Call, Trace
@@ -311,3 +311,43 @@ def test_more_ranks(
     )
     assert [len(side.processes) for side in sides] == [ranks, ranks]
     assert re.search(headline, render(compare(*sides)))
+
+
+# Two ranks as on two machines: their processes have one number.
+TWINS = """
+import os, sys
+os.getpid = lambda: 7
+import torch, torch.distributed as dist
+
+store, child = sys.argv[1], os.fork()
+dist.init_process_group("gloo", init_method=f"file://{store}/store", rank=int(not child), world_size=2)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model(torch.ones(2)).sum().backward()
+optimizer.step()
+dist.destroy_process_group()
+if not child:
+    sys.exit()
+os.waitpid(child, 0)
+"""
+# The first of four ranks, alone.
+ONE_OF_FOUR = """
+import torch, torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+torch.nn.Linear(2, 1)(torch.ones(2)).sum().backward()
+"""
+
+
+def test_ranks_of_several_machines_are_all_recorded_or_the_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "golden" / "runs").mkdir(parents=True)
+    file = tmp_path / "golden" / "runs" / "train.toml"
+    file.write_text('command = ["python", "train.py", "{out}"]\nbudget = 9\n')
+    (tmp_path / "train.py").write_text(TWINS)
+    trace = record_run(find_run("train", tmp_path), root=tmp_path, out=tmp_path / "out")
+    assert [process.name for process in trace.processes] == ["rank-0", "rank-1"]
+    (tmp_path / "train.py").write_text(ONE_OF_FOUR)
+    with pytest.raises(NothingComparable, match=r"of 4 ranks 3 left no record \(1, 2, 3\); hand the env"):
+        record_run(find_run("train", tmp_path), root=tmp_path, out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
