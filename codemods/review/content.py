@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from codemods.facts.globals import is_type_checking
-from codemods.facts.nodes import children, walk
+from codemods.facts.nodes import walk
 from codemods.facts.seams import Replacing
-from codemods.facts.source import statements_in
+from codemods.facts.source import blocks_of, statements_in
 from codemods.review.normal import written
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -92,7 +92,30 @@ class Content:
 
     @cached_property
     def _read(self) -> _Names:
-        return _names(compile(self.node, "<unit>", "exec", dont_inherit=True))
+        told = self._told
+        if told is None or (self.owner is not None and any(map(_is_private, told.outside))):
+            return _names(compile(self.node, "<unit>", "exec", dont_inherit=True))
+        named = told.outside
+        if self.owner is not None:
+            named |= _OF_A_CLASS | {self.owner, *(["__classcell__"] if told.of_class else [])}
+        return _Names(told.inside.globally, told.inside.by_name | named, told.inside.local)
+
+    @cached_property
+    def _told(self) -> _Told | None:
+        """What a function's file was compiled to; None if that has annotations, which are not compared."""
+        compiled = self._compiled() if self.kind in ("function", "method") else None
+        if compiled is None:
+            return None
+        code, node = compiled
+        outside = _evaluated(
+            [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        )
+        inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
+        if outside is None or any(map(_is_annotated, inner)):
+            return None
+        # The compiler knows what `__debug__` is.
+        bound = (outside | {node.name}) - {"__debug__"}
+        return _Told(_names(code), bound, "__class__" in code.co_freevars)
 
     @cached_property
     def free(self) -> frozenset[str]:
@@ -118,24 +141,13 @@ class Content:
         if text is None or not text.isascii() or "global" in text:
             return None
         free = self._of_class() if self.kind == "class" else self._of_function()
-        if free is None or any("__" in name and not _SPECIAL.fullmatch(name) for name in free):
-            return None
-        return frozenset(free - {self.own})
+        return None if free is None or any(map(_is_private, free)) else frozenset(free - {self.own})
 
     def _of_function(self) -> frozenset[str] | None:
-        """What its file was compiled to tells it, unless that has annotations, which are not compared."""
-        compiled = self._compiled()
-        if compiled is None:
+        told = self._told
+        if told is None or told.inside.by_name:
             return None
-        code, node = compiled
-        outside = _evaluated(
-            [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-        )
-        inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
-        if outside is None or any(map(_is_annotated, inner)):
-            return None
-        inside = _names(code)
-        return None if inside.by_name else (inside.globally | (outside - self.class_names)) - inside.local
+        return (told.inside.globally | (told.outside - self.class_names)) - told.inside.local
 
     def _of_class(self) -> frozenset[str] | None:
         """Of a class whose methods stand as names only: what it names, unless it has scopes of its own."""
@@ -257,6 +269,15 @@ class _Names:
     local: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Names in a function's instructions, names that making it reads or binds; does it ask for its class?"""
+
+    inside: _Names
+    outside: frozenset[str]
+    of_class: bool
+
+
 def functions_of(code: types.CodeType) -> list[types.CodeType]:
     """What a code makes functions and classes of."""
     return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
@@ -293,6 +314,11 @@ def _names(code: types.CodeType) -> _Names:
     )
 
 
+def _is_private(name: str) -> bool:
+    """May it be another name in the instructions than in the text?"""
+    return "__" in name and not _SPECIAL.fullmatch(name)
+
+
 def looked_up(code: types.CodeType) -> Iterator[tuple[str, str]]:
     """The names that a code object's instructions `..._GLOBAL` and `..._NAME` have, each with that ending."""
     raw = code.co_code
@@ -306,6 +332,10 @@ def looked_up(code: types.CodeType) -> Iterator[tuple[str, str]]:
             shift += 8
         ending, shared = _ENDINGS[operations[found.start()]]
         yield ending, code.co_names[index >> shared]
+
+
+# Names that every class reads or binds.
+_OF_A_CLASS = _names(compile("class _: pass", "<unit>", "exec", dont_inherit=True)).by_name - {"_"}
 
 
 def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str]) -> None:
@@ -345,11 +375,12 @@ def imports_in(
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        elif not isinstance(node, ast.expr) and (inside_functions or not isinstance(node, _NAMED[:2])):
-            below: Iterable[ast.AST] = children(node)
+        elif inside_functions or not isinstance(node, _NAMED[:2]):
+            blocks: Iterable[Iterable[ast.AST]] = blocks_of(node)
             if not for_types and isinstance(node, ast.If) and is_type_checking(node.test):
-                below = node.orelse
-            yield from imports_in(below, inside_functions=inside_functions, for_types=for_types)
+                blocks = [node.orelse]
+            for block in blocks:
+                yield from imports_in(block, inside_functions=inside_functions, for_types=for_types)
 
 
 def attributes_in(node: ast.AST) -> Chains:

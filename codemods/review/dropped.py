@@ -9,24 +9,23 @@ from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.loading import Programs
 
 
-def dropped(base: Imports, head: Imports) -> list[Loads | Outer]:
+def dropped(base: Imports, head: Programs) -> list[Loads | Outer]:
     """Imports of the base whose module does something when it is loaded, and that no file of the head loads.
 
     A file of the change that is gone is told by what it held, not here.
     """
-    after = set(_spelled(head))
+    after = set(_spelled(head.imports))
     gone = {name: each for each in _loading(base) if (name := _name(each)) not in after}
     if not gone:
         return []
-    there = Programs(head)
-    done = set(there.events(each.module for each in _loading(head) if isinstance(each, Outer)))
-    return [each for each in gone.values() if _acts(each, there, done)]
+    done = set(head.events(each.module for each in _loading(head.imports) if isinstance(each, Outer)))
+    return [each for each in gone.values() if _acts(each, head, done)]
 
 
 def _acts(each: Loads | Outer, head: Programs, done: set[str]) -> bool:
     """Whether an import runs what no other import runs."""
     if isinstance(each, Loads):
-        return each.path in head.side.changed and bool(head.of(each.path))
+        return each.path in head.side.changed and head.does_something(each.path)
     return not done.issuperset(head.events([each.module]))
 
 

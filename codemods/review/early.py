@@ -48,7 +48,9 @@ class Numbers:
 
     def names(self, mask: int) -> list[Name]:
         """The names of a set."""
-        return [name for name, number in self._known.items() if mask >> number & 1]
+        # From the last digit on: a shift for each would copy the whole number every time.
+        digits = reversed(bin(mask))
+        return [name for name, digit in zip(self._known, digits, strict=False) if digit == "1"]
 
     def of(self, path: str) -> list[Name]:
         """All names of a file."""

@@ -23,10 +23,14 @@ class Lines:
         plain = data.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         start = b"\n".join(plain.split(b"\n", 2)[:2])
         self._lines = None if _DECLARED.search(start) else plain.split(b"\n")
+        self._known: dict[ast.stmt, str] = {}
 
     def of(self, node: ast.stmt) -> str:
         """The text of a statement, its decorators included."""
-        return self._between(begin(node), (node.end_lineno or 0, node.end_col_offset or 0), node)
+        if node not in self._known:
+            end = (node.end_lineno or 0, node.end_col_offset or 0)
+            self._known[node] = self._between(begin(node), end, node)
+        return self._known[node]
 
     def head_of(self, node: ast.stmt, first: ast.stmt) -> str:
         """The text of a statement before one in it."""
@@ -43,5 +47,6 @@ class Lines:
 
 def begin(node: ast.stmt) -> tuple[int, int]:
     """Line and column at which a statement begins, with its decorators."""
-    decorators = getattr(node, "decorator_list", [])
-    return min((each.lineno, each.col_offset) for each in (node, *decorators))
+    place = (node.lineno, node.col_offset)
+    decorators = node.__dict__.get("decorator_list")
+    return min([place, *((each.lineno, each.col_offset) for each in decorators)]) if decorators else place

@@ -30,7 +30,7 @@ class Programs:
 
     def __init__(self, imports: Imports) -> None:
         self.side = imports.side
-        self._imports = imports
+        self.imports = imports
         self._acting = Acting(imports.side)
         self._known: dict[str, list[Step | Loads]] = {}
         # Names of files of which each binding counts, not the last one alone.
@@ -43,10 +43,17 @@ class Programs:
             self._known[path] = list(self._of_file(path))
         return self._known[path]
 
+    def does_something(self, path: str) -> bool:
+        """Does a file load anything, or do more than bind names, in whatever order?"""
+        if any(isinstance(each, Loads | Outer) for found in self.imports.of(path) for each in found):
+            return True
+        file = self.side.changed[path]
+        return any(self._acting.acts(file, statement) for statement in self.imports.body(path))
+
     def bound_between(self, path: str) -> set[str]:
         """Names of a file that are bound again after something ran that may read them."""
         file, found = self.side.changed[path], set[str]()
-        places = {id(statement): place for place, statement in enumerate(self._imports.body(path))}
+        places = {id(statement): place for place, statement in enumerate(self.imports.body(path))}
         for name, binders in file.binders.items():
             first, *more = [places[id(node)] for node in binders if id(node) in places] or [0]
             between = range(first + 1, more[-1]) if more else ()
@@ -55,15 +62,15 @@ class Programs:
         return found
 
     def _may_read(self, path: str, place: int, name: str) -> bool:
-        file, statement = self.side.changed[path], self._imports.body(path)[place]
-        if self._imports.of(path)[place] or name in file.read_by(statement):
+        file, statement = self.side.changed[path], self.imports.body(path)[place]
+        if self.imports.of(path)[place] or name in file.read_by(statement):
             return True
         return self._acting.acts(file, statement)
 
     def _of_file(self, path: str) -> Iterator[Step | Loads]:
         file = self.side.changed[path]
         again = self._bound_again(path)
-        for statement, imports in zip(self._imports.body(path), self._imports.of(path), strict=True):
+        for statement, imports in zip(self.imports.body(path), self.imports.of(path), strict=True):
             for each in imports:
                 if isinstance(each, Loads):
                     yield each
@@ -131,10 +138,10 @@ class Loading:
                     self._outside.add(each.label)
 
 
-def out_of_order(base: Imports, head: Imports) -> list[Step]:
+def out_of_order(base: Programs, head: Programs) -> list[Step]:
     """What the head runs in another order than the base."""
     moved: dict[Step, None] = {}
-    sides = Programs(base), Programs(head)
+    sides = base, head
     for path in base.side.changed.keys() & head.side.changed.keys():
         names = set[str]().union(*(side.bound_between(path) for side in sides))
         for side in sides:

@@ -7,20 +7,27 @@ from collections.abc import Callable
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
-_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 # What may hold a statement or an annotation; everything else is shared with the original.
 _COPIED = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.arguments, ast.arg)
+_SHARED = {
+    *(ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.Raise, ast.Delete, ast.Assert),
+    *(ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue),
+}
 
 
 def normalised(statement: Node, *, blocks: bool = True) -> Node:
     """A copy in the one form in which statements are compared; without its `blocks`, its first line alone.
 
     Annotations of parameters, results and local variables go, and docstrings. Those in a class body stay:
-    dataclasses and the like read them. Expressions are those of the original: they must not be changed.
+    dataclasses and the like read them. Expressions, and statements that have nothing of that, are those of
+    the original: they must not be changed.
     """
     if blocks:
         return _copy(statement, False)
+    if type(statement) in _SHARED:
+        return statement
     made = _shallow(statement)
     for name in BLOCKS:
         if name in made.__dict__:
@@ -33,11 +40,13 @@ def normalised(statement: Node, *, blocks: bool = True) -> Node:
 
 
 def _copy(node: Node, in_class: bool) -> Node:
-    inner = isinstance(node, ast.ClassDef) if isinstance(node, _Scope) else in_class
+    if type(node) in _SHARED:
+        return node
+    inner = isinstance(node, ast.ClassDef) if isinstance(node, _SCOPES) else in_class
     made = _shallow(node)
     _copy_fields(made, inner)
     _without_annotations(made)
-    if isinstance(made, _Scope) and ast.get_docstring(made, clean=False) is not None:
+    if isinstance(made, _SCOPES) and ast.get_docstring(made, clean=False) is not None:
         made.body = made.body[1:] or [ast.copy_location(ast.Pass(), node)]
     return _without_annotation(made, in_class)  # type: ignore[return-value]
 
@@ -76,18 +85,18 @@ def _without_annotation(made: ast.AST, in_class: bool) -> ast.AST:
 def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) -> str:
     """A tree as a text, the same from every version of Python: as `ast.dump` of 3.11 writes it.
 
-    Each node is given to `change` before it is written.
+    Each node is given to `change` before it is written; contexts are not.
     """
     if not isinstance(node, ast.AST):
         return repr(node)
-    if change is None:
-        return _text(node)
-    node = change(node)
+    if change is not None:
+        node = change(node)
     kind, values = type(node), node.__dict__
-    if kind in _CONTEXTS:
-        return _CONTEXTS[kind]
     if kind is ast.Name:
         return f"Name(id={values['id']!r}, ctx={type(values['ctx']).__name__}())"
+    if kind is ast.Attribute:
+        owner, context = written(values["value"], change), type(values["ctx"]).__name__
+        return f"Attribute(value={owner}, attr={values['attr']!r}, ctx={context}())"
     parts = []
     for name, needed in _FIELDS[kind]:
         value = values.get(name)
@@ -97,32 +106,10 @@ def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) ->
         elif type(value) is list:
             if value or name != "type_params":
                 parts.append(f"{name}=[{', '.join([written(item, change) for item in value])}]")
+        elif name == "ctx":
+            parts.append(f"ctx={type(value).__name__}()")
         else:
             parts.append(f"{name}={written(value, change)}")
-    return f"{kind.__name__}({', '.join(parts)})"
-
-
-def _text(node: ast.AST) -> str:
-    kind, values = type(node), node.__dict__
-    if kind is ast.Name:
-        return f"Name(id={values['id']!r}, ctx={type(values['ctx']).__name__}())"
-    if kind is ast.Attribute:
-        value, context = values["value"], type(values["ctx"]).__name__
-        return f"Attribute(value={_text(value)}, attr={values['attr']!r}, ctx={context}())"
-    parts = []
-    for name, needed in _FIELDS[kind]:
-        value = values.get(name)
-        if value is None:
-            if needed:
-                parts.append(f"{name}=None")
-        elif isinstance(value, ast.AST):
-            parts.append(f"{name}={_text(value)}")
-        elif type(value) is list:
-            if value or name != "type_params":
-                items = [_text(item) if isinstance(item, ast.AST) else repr(item) for item in value]
-                parts.append(f"{name}=[{', '.join(items)}]")
-        else:
-            parts.append(f"{name}={value!r}")
     return f"{kind.__name__}({', '.join(parts)})"
 
 
@@ -135,4 +122,3 @@ class _Fields(dict[type[ast.AST], list[tuple[str, bool]]]):
 
 
 _FIELDS = _Fields()
-_CONTEXTS: dict[type[ast.AST], str] = {kind: f"{kind.__name__}()" for kind in (ast.Load, ast.Store, ast.Del)}

@@ -13,7 +13,7 @@ from codemods.review.dropped import dropped
 from codemods.review.early import TooEarly, too_early
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
-from codemods.review.loading import Step, out_of_order
+from codemods.review.loading import Programs, Step, out_of_order
 from codemods.review.loops import Loops
 from codemods.review.match import Matching, Pair
 from codemods.review.namespace import StarImports
@@ -48,7 +48,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     contents = Contents()
     before, after = (Side(tree, python, contents) for tree in (base, head))
     imports = Imports(before), Imports(after)
-    moved, early = out_of_order(*imports), too_early(*imports)
+    programs = Programs(imports[0]), Programs(imports[1])
+    moved, early = out_of_order(*programs), too_early(*imports)
     matching = Matching(before, after)
     lifts = Lifts(before, after, matching)
     if lifts.pairs:
@@ -63,7 +64,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     return Review(
         outcomes=tuple(residue.outcomes()),
         imports=tuple(_imports(before, after)),
-        dropped=tuple(_dropped(each) for each in dropped(*imports)),
+        dropped=tuple(_dropped(each) for each in dropped(imports[0], programs[1])),
         order=tuple(_step(step) for step in moved),
         early=tuple(_early(found) for found in early),
         lost=tuple(_lost(before, after, matching)),

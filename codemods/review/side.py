@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
-from codemods.facts.source import statements_in
+from codemods.facts.source import blocks_of, statements_in
 from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
 from codemods.review.lines import Lines, begin
 from codemods.review.namespace import Replacements
@@ -84,7 +84,7 @@ class File:
         body, known = self.tree.body, self._contents.compiled
         futures = [node for node in body if _is_future(node)]
         docstring = body[:1] if ast.get_docstring(self.tree, clean=False) is not None else []
-        if b"global" in self._data or futures != body[len(docstring) :][: len(futures)]:
+        if self._declares_globals() or futures != body[len(docstring) :][: len(futures)]:
             self._keep(compile(self.tree, self.path, "exec", dont_inherit=True), body)
             return
         flags = tuple(alias.name for node in futures for alias in node.names)
@@ -97,6 +97,14 @@ class File:
             compile(self.tree, self.path, "exec", dont_inherit=True)
             raise
         known.update(fresh)
+
+    def _declares_globals(self) -> bool:
+        """Is there a `global` outside of functions and classes?"""
+        waiting = [*self.tree.body] if b"global" in self._data or not self._data.isascii() else []
+        for node in waiting:
+            if not isinstance(node, Function | ast.ClassDef):
+                waiting += (inner for block in blocks_of(node) for inner in block)
+        return any(isinstance(node, ast.Global) for node in waiting)
 
     def _keep(self, code: types.CodeType, body: Iterable[ast.stmt]) -> None:
         """Note what functions and classes were compiled to."""
