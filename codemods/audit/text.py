@@ -146,7 +146,11 @@ def _surroundings(function: FunctionReport, report: Report) -> Iterator[str]:
         where = wording.where(region.function, function)
         yield f"    {region.loop or 'outside of loops'}, in {where}: {wording.waits(region)}"
         yield from columns(
-            [(str(step.line), step.kind, step.text, *step.inner[-1:]) for step in region.steps], "      "
+            [
+                (str(step.line), step.kind, step.text, step.inner[-1] if step.inner else "")
+                for step in region.steps
+            ],
+            "      ",
         )
 
 
