@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
 from codemods.hotpath.results import Finding, Place
-from codemods.hotpath.text import one_line, way
+from codemods.hotpath.text import one_line, other_ways, told_once, way
 
 
 def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None]]:
@@ -103,9 +103,10 @@ def _where(place: Place) -> dict[str, Any]:
 
 def render_github(comparison: Comparison) -> Iterator[str]:
     """Workflow commands that annotate a pull request."""
-    for finding in comparison.new:
+    for finding, others in told_once(comparison.new):
         place = finding.place
         body = finding.message if finding.loop is None else f"{finding.message}\n{way(finding)}"
+        body += f"\n{other_ways(others)}" if others else ""
         yield (
             f"::error title={_property(f'{finding.code} {CODES[finding.code].name}')},"
             f"file={_property(place.path)},line={place.line},endLine={place.end_line},col={place.column},endColumn={place.end_column}"

@@ -246,6 +246,7 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
         return True
     inside, outside = narrowed(it, frame, node.test) if said.narrows else _NOTHING
     often, rare = every(it, frame, node.test) if said.rare else None, frame.rare
+    often = it.written.tick(node) if often is None else often
     frame.env = {**before, **inside}
     frame.rare = rare or often is True
     without, quiet = said.without, frame.quiet
@@ -361,6 +362,7 @@ def _hot(it: Interpreter, frame: Frame, node: LoopNode, heat: Heat) -> Iterator[
         heat,
     )
     it.loops[found] = None
+    it.written.enter(node)
     frame.loops.append(found)
     rare, frame.rare = frame.rare, False
     try:

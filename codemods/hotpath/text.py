@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
@@ -11,6 +11,7 @@ from codemods.hotpath.results import Finding, Heat, Place, Report
 
 Lines = Callable[[str, int], str]
 """The text of a line of a file."""
+_MOST_LOOPS = 3
 
 
 def one_line(finding: Finding) -> str:
@@ -43,10 +44,31 @@ def way(finding: Finding) -> str:
     return " -> ".join([start, *(f"{s.function} ({s.place.path}:{s.place.line})" for s in finding.steps)])
 
 
+def told_once(findings: Iterable[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """For each place, code and heat the finding with the shortest way to it, and the others."""
+    places: dict[tuple[Place, str, Heat | None], list[Finding]] = {}
+    for finding in findings:
+        places.setdefault((finding.place, finding.code, finding.heat), []).append(finding)
+    found = []
+    for same in places.values():
+        first = min(same, key=lambda finding: len(finding.steps))
+        found.append((first, [finding for finding in same if finding is not first]))
+    return found
+
+
+def other_ways(others: list[Finding]) -> str:
+    """How many other ways lead to a place, and the loops that they begin in."""
+    loops = dict.fromkeys(f.loop.place for f in others if f.loop is not None)
+    shown = ", ".join(f"{place.path}:{place.line}" for place in list(loops)[:_MOST_LOOPS])
+    more = f" and {len(loops) - _MOST_LOOPS} more" if len(loops) > _MOST_LOOPS else ""
+    ways = "1 other way leads" if len(others) == 1 else f"{len(others)} other ways lead"
+    return f"{ways} here, from {'loop' if len(loops) == 1 else 'loops'} {shown}{more}"
+
+
 def render_concise(comparison: Comparison) -> Iterator[str]:
-    """A line for each finding to be dealt with."""
-    for finding in comparison.new:
-        yield one_line(finding)
+    """A line for each place to be dealt with."""
+    for finding, others in told_once(comparison.new):
+        yield one_line(finding) + (f"; {other_ways(others)}" if others else "")
     yield from _stale(comparison)
 
 
@@ -62,13 +84,15 @@ def _stale(comparison: Comparison) -> Iterator[str]:
 
 def render_full(comparison: Comparison, lines: Lines) -> Iterator[str]:
     """Each finding with its source, the loop, the calls between them, and what to do instead."""
-    for finding in comparison.new:
+    for finding, others in told_once(comparison.new):
         code = CODES[finding.code]
         place = finding.place
         yield f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}{_often(finding)}"
         yield from _excerpt(place, lines)
         if finding.loop is not None:
             yield from _path(finding, lines)
+        if others:
+            yield f"  also   {other_ways(others)}"
         yield f"  = instead: {code.instead}"
         yield ""
     stale = list(_stale(comparison))
@@ -136,7 +160,9 @@ def render_summary(comparison: Comparison) -> str:
         else ""
     )
     fresh = "new " if comparison.against else ""
-    return f"hotpath: {_count(len(comparison.new), f'{fresh}finding')}{stale} in {seen}{also}"
+    places = len(told_once(comparison.new))
+    at = f" at {_count(places, 'place')}" if places != len(comparison.new) else ""
+    return f"hotpath: {_count(len(comparison.new), f'{fresh}finding')}{at}{stale} in {seen}{also}"
 
 
 _LOOPS: dict[Heat, str] = {

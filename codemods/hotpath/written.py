@@ -11,6 +11,7 @@ from codemods.hotpath.frame import one_line
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Function, Module
 from codemods.hotpath.results import Place
+from codemods.hotpath.ticks import ticks_in
 
 _INNER = re.compile(r"\b(?:def|lambda)\b")
 
@@ -26,6 +27,8 @@ class Written:
         self._mapped: dict[ast.Call, bool] = {}
         self._over_envs: dict[ast.AST, bool] = {}
         self._places: dict[ast.AST, Place] = {}
+        self._ticks: dict[ast.If, bool] = {}
+        self._ticked: set[ast.AST] = set()
         self._texts: dict[ast.AST, str] = {}
 
     def mapped(self, node: ast.Call) -> bool:
@@ -48,6 +51,16 @@ class Written:
         if found is None:
             found = self._branches[node] = branch_of(node)
         return found
+
+    def enter(self, node: ast.AST) -> None:
+        """Look at a hot loop before its body is gone through."""
+        if node not in self._ticked and isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            self._ticked.add(node)
+            self._ticks |= ticks_in(node)
+
+    def tick(self, node: ast.If) -> bool | None:
+        """Whether an ``if`` in a hot loop holds once in many rounds (True), or in all but few (False)."""
+        return self._ticks.get(node)
 
     def carried(self, function: Function | None, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
         """Variables that a round of a loop in a function may take over from the one before."""

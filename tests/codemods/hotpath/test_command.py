@@ -60,6 +60,44 @@ def test_concise(trainer: Project, capsys: Capture) -> None:
     ]
 
 
+MANY = """
+def read(value):
+    return value.item()
+
+
+def log(value):
+    return read(value)
+
+
+class Trainer:
+    def run(self):
+        for env_idx in range(self.n_envs):
+            log(self.losses[env_idx])
+            read(self.losses[env_idx])
+        for env in self.envs:
+            read(env.loss)
+"""
+
+
+def test_a_place_is_told_once_with_the_number_of_ways_to_it(project: Project, capsys: Capture) -> None:
+    project.write(train=MANY)
+    assert project.run("--output-format", "concise") == 1
+    told, summary = capsys.readouterr().out.splitlines()
+    assert told.endswith(
+        "loop train.py:11 `for env_idx in range(n_envs)` -> read (train.py:13); "
+        "2 other ways lead here, from loops train.py:11, train.py:14"
+    )
+    assert summary.startswith("hotpath: 3 findings at 1 place in 2 loops over environments in 1 file;")
+    assert project.run() == 1
+    full = capsys.readouterr().out
+    assert full.count("HP001") == 1
+    assert "\n  also   2 other ways lead here, from loops train.py:11, train.py:14\n  = instead" in full
+    assert project.run("--output-format", "github") == 1
+    assert capsys.readouterr().out.count("::error") == 1
+    assert project.run("--output-format", "json") == 1
+    assert len(json.loads(capsys.readouterr().out)["findings"]) == 3
+
+
 def test_quiet_and_statistics(trainer: Project, capsys: Capture) -> None:
     assert trainer.run("--quiet") == 1
     assert capsys.readouterr().out.count("\n") == 1

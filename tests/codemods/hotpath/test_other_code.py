@@ -129,6 +129,61 @@ def test_other_tests_hold_in_most_steps_or_may(test: str) -> None:
     }
 
 
+TICKS = """
+    import time
+    import torch
+
+    def train(model, loader, optimizer, total, many, best, verbose):
+        seen = begun = tick = count = 0
+        due = many
+        last = time.time()
+        batches = iter(loader)
+        while True:
+            loss = model(next(batches))
+            loss.backward()
+            optimizer.step()
+            seen += len(loss)
+            count += 1
+            now = time.time()
+            done = seen >= total
+            score = evaluate(model)
+            {code}
+            if done:
+                break
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if not done and tick != 0 and seen < begun + many: continue\n"
+        "    print(loss.item())\n    begun = seen\n    tick += 1",
+        "if seen >= begun + many:\n        print(loss.item())\n        begun = seen",
+        "if now - last > 60:\n        print(loss.item())\n        last = now",
+        "if time.time() - last > 60:\n        print(loss.item())\n        last = time.time()",
+        "if seen >= due:\n        due += many\n        print(loss.item())",
+        "if count == 100:\n        count = 0\n        print(loss.item())",
+    ],
+)
+def test_a_count_or_a_clock_that_begins_anew_is_rare(code: str) -> None:
+    train = TICKS.format(code=code.replace("\n    ", "\n            "))
+    assert told(train=train) == {("HP001", "loss.item()", "every-n")}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if score > best:\n        best = score\n        print(loss.item())",
+        "if verbose and now - last < 60: continue\n    print(loss.item())\n    last = now",
+        "if seen >= begun:\n        print(loss.item())",
+        "begun = 0\n    if seen >= begun + many:\n        print(loss.item())\n        begun = seen",
+    ],
+)
+def test_what_is_no_count_may_hold_in_every_step(code: str) -> None:
+    train = TICKS.format(code=code.replace("\n    ", "\n            "))
+    assert told(train=train) == {("HP001", "loss.item()", "step")}
+
+
 METER = """
     import torch
 

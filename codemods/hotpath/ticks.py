@@ -1,0 +1,125 @@
+"""Which ``if`` in a loop holds once in many rounds, as what it guards begins a count or a clock anew.
+
+``if seen >= begun + many: ...; begun = seen``, ``if now - last > 60: ...; last = now``, or the rest of a
+loop after ``if seen < begun + many: continue``. What is counted must grow in the loop, or be the time: a
+best value that is kept where a better one is found is no such count.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+_CLOCKS = frozenset({"monotonic", "perf_counter", "process_time", "time", "time_ns"})
+_DONE = re.compile(r"(?:^|_)(?:done|end|final\w*|finish\w*|last|stop\w*)(?:_|$)")
+
+
+def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
+    """The ``if`` that hold once in many rounds (True), or in all but few, and skip the rest (False)."""
+    if not any(isinstance(node, ast.Compare) for node in ast.walk(loop)):
+        return {}
+    grown = set(_grown(loop))
+    found: dict[ast.If, bool] = {}
+    for block in _blocks(loop.body):
+        for at, node in enumerate(block):
+            if not isinstance(node, ast.If):
+                continue
+            rest = block[at + 1 :]
+            if isinstance(node.body[-1], ast.Continue) and _rest(node.test, rest, loop, grown):
+                found[node] = False
+            elif _begins_anew(node.test, node.body, loop, grown):
+                found[node] = True
+    return found
+
+
+def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The statements of a loop, other loops and functions in it aside, block by block."""
+    yield body
+    for node in body:
+        if isinstance(node, (ast.If, ast.With, ast.Try)):
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(node, name, [])
+                yield from _blocks(inner) if inner else ()
+
+
+def _rest(test: ast.expr, rest: list[ast.stmt], loop: ast.AST, grown: set[str]) -> bool:
+    """Whether ``if test: continue`` leaves the rest to few rounds, the first and the last among them."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    ticks = [part for part in parts if _begins_anew(part, rest, loop, grown)]
+    return bool(ticks) and all(part in ticks or _mostly(part) for part in parts)
+
+
+def _mostly(test: ast.expr) -> bool:
+    match test:
+        case ast.UnaryOp(ast.Not(), ast.Name(name) | ast.Attribute(attr=name)):
+            return _DONE.search(name) is not None
+        case ast.Compare(ast.Name() | ast.Attribute(), [ast.NotEq() | ast.Gt()], [ast.Constant(0)]):
+            return True
+    return False
+
+
+def _begins_anew(test: ast.expr, guarded: list[ast.stmt], loop: ast.AST, grown: set[str]) -> bool:
+    """Whether a comparison is with what only the guarded statements set: to a count, or to the time."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_begins_anew(part, guarded, loop, grown) for part in test.values)
+    if not isinstance(test, ast.Compare) or not isinstance(
+        test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
+    ):
+        return False
+    compared = {_path(node) for node in ast.walk(test)} - {""}
+    inside = [node for statement in guarded for node in ast.walk(statement)]
+    everywhere = list(ast.walk(loop))
+    for name in compared:
+        values = [value for path, value in _set(inside) if path == name]
+        others = sum(path == name for path, _ in _set(everywhere)) - len(values)
+        counts_on = sum(path == name for path in _grown_by(everywhere)) - sum(
+            path == name for path in _grown_by(inside)
+        )
+        if values and not others and not counts_on and all(_path(v) in grown or _is_time(v) for v in values):
+            return True
+        if values and not others and counts_on and all(isinstance(v, ast.Constant) for v in values):
+            return True  # `count = 0`
+        if name in _grown_by(inside) and not values and not others and not counts_on:
+            return True  # `due += every`
+    return False
+
+
+def _grown(loop: ast.AST) -> Iterator[str]:
+    """What grows in a loop: what is added to, and variables that are set to the time."""
+    nodes = list(ast.walk(loop))
+    yield from _grown_by(nodes)
+    yield from (path for path, value in _set(nodes) if _is_time(value))
+    for node in nodes:
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def _grown_by(nodes: list[ast.AST]) -> list[str]:
+    return [_path(n.target) for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)]
+
+
+def _set(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield _path(target), node.value
+
+
+def _is_time(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _last(node.func) in _CLOCKS
+
+
+def _last(node: ast.expr) -> str:
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _path(node: ast.AST) -> str:
+    """``x`` or ``self.x``; nothing for all else."""
+    return ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) and _plain(node) else ""
+
+
+def _plain(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )
