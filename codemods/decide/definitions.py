@@ -10,7 +10,7 @@ from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
-from codemods.facts.nodes import called, first_line
+from codemods.facts.nodes import all_defaults, called, first_line
 from codemods.facts.scopes import Scope, Use
 from codemods.facts.surroundings import Surroundings
 
@@ -263,7 +263,7 @@ def _run_at_definition(node: DefinitionNode) -> list[ast.AST]:
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return [node]
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return [item for item in (*node.args.defaults, *node.args.kw_defaults) if item is not None]
+        return list(all_defaults(node.args))
     parts: list[ast.AST] = [*node.bases, *node.keywords]
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
-from codemods.facts.nodes import called, first_of
+from codemods.facts.nodes import all_defaults, called, first_of
 from codemods.facts.origins import absolute
 from codemods.facts.quiet import calls_back, is_plain, makes
 
@@ -151,8 +151,8 @@ class Reader:
         """Whether a plain statement only binds what is the same whenever it is worked out."""
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                defaults = [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
-                return all(map(self._quiet, defaults)) and all(map(self._decorator, statement.decorator_list))
+                defaults = all(map(self._quiet, all_defaults(statement.args)))
+                return defaults and all(map(self._decorator, statement.decorator_list))
             case ast.Assign(targets=targets, value=value):
                 return all(isinstance(t, (ast.Name, ast.Tuple)) for t in targets) and self._quiet(value)
             case ast.AnnAssign(target=target, value=value):

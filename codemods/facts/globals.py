@@ -9,6 +9,7 @@ from typing import Literal
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
+from codemods.facts.nodes import all_defaults
 from codemods.facts.scopes import Scope
 from codemods.facts.seams import ANY_NAME
 
@@ -94,11 +95,9 @@ class Globals:
 
     def defining(self, helper: Helper) -> dict[str, int]:
         """Globals (and builtins) that the decorators and defaults of a helper read, with the line."""
-        arguments = helper.node.args
-        parts = [*helper.node.decorator_list, *arguments.defaults, *filter(None, arguments.kw_defaults)]
-        return {
-            node.id: node.lineno for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)
-        }
+        parts = [*helper.node.decorator_list, *all_defaults(helper.node.args)]
+        names = (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
+        return {name.id: name.lineno for name in names}
 
     def fallbacks_in(self, scope: Scope) -> dict[str, int]:
         """Names that a class body in a scope binds and reads, and that the module binds too.
@@ -175,10 +174,8 @@ def _is_inert(statement: ast.stmt) -> bool:
     if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):
         return True
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        evaluated = [*statement.decorator_list, *statement.args.defaults, *statement.args.kw_defaults]
-        return not any(
-            isinstance(n, ast.Call) for item in evaluated if item is not None for n in ast.walk(item)
-        )
+        evaluated = [*statement.decorator_list, *all_defaults(statement.args)]
+        return not any(isinstance(n, ast.Call) for item in evaluated for n in ast.walk(item))
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         plain = all(isinstance(target, ast.Name) for target in targets)

@@ -12,7 +12,7 @@ from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
-from codemods.facts.nodes import all_arguments, children
+from codemods.facts.nodes import all_arguments, all_defaults, children
 from codemods.facts.scopes import mangle
 from codemods.facts.walk import ComprehensionNode
 
@@ -117,12 +117,9 @@ class Graph(Builder):
             self.expression(value)
 
     def eval_Lambda(self, node: ast.Lambda) -> None:
-        self._defaults(node.args)
-        self._mark(node)
-
-    def _defaults(self, arguments: ast.arguments) -> None:
-        for default in (*arguments.defaults, *arguments.kw_defaults):
+        for default in all_defaults(node.args):
             self.expression(default)
+        self._mark(node)
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         if self.tree.by_node[node].kind == "comprehension":
@@ -131,11 +128,10 @@ class Graph(Builder):
         self.expression(node.generators[0].iter)
         self._mark(node)
 
-    def eval_ListComp(self, node: ast.ListComp) -> None:
+    def eval_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
         self._comprehension(node, [node.elt])
 
-    def eval_SetComp(self, node: ast.SetComp) -> None:
-        self._comprehension(node, [node.elt])
+    eval_SetComp = eval_ListComp
 
     def eval_DictComp(self, node: ast.DictComp) -> None:
         self._comprehension(node, [node.key, node.value])
@@ -241,7 +237,8 @@ class Graph(Builder):
             self._mark(node)
         for decorator in node.decorator_list:
             self.expression(decorator)
-        self._defaults(node.args)
+        for default in all_defaults(node.args):
+            self.expression(default)
         if "annotations" not in self.tree.source.future_flags:
             for argument in all_arguments(node.args):
                 self.expression(argument.annotation)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from codemods.facts.nodes import children
+from codemods.facts.nodes import all_defaults, children
 from codemods.facts.scopes import FunctionNode, Scope, ScopeTree, Use
 
 
@@ -102,16 +102,14 @@ def is_generator(node: FunctionNode) -> bool:
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """Nodes of a body that run in its own frame, not what functions and generators in it do later."""
-    stack: list[ast.AST | None] = list(body)
+    stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
-        if node is None:
-            continue
         yield node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            stack.extend([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults])
+            stack.extend([*node.decorator_list, *all_defaults(node.args)])
         elif isinstance(node, ast.Lambda):
-            stack.extend([*node.args.defaults, *node.args.kw_defaults])
+            stack.extend(all_defaults(node.args))
         elif isinstance(node, ast.GeneratorExp):
             stack.append(node.generators[0].iter)
         else:

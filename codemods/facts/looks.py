@@ -6,6 +6,7 @@ import ast
 import re
 
 from codemods.facts.names import dotted
+from codemods.facts.namespaces import name_asked
 from codemods.facts.scopes import Scope, ScopeTree
 
 # What may be handed a frame: it looks at the file and line alone, or prints a traceback.
@@ -42,19 +43,10 @@ def is_signature(tree: ScopeTree, node: ast.AST) -> bool:
 def is_lookup(tree: ScopeTree, node: ast.Attribute) -> bool:
     """Whether a frame's globals are only asked for a name that the text gives."""
     parent = tree.parents[node]
-    if isinstance(parent, ast.Subscript) and parent.value is node:
-        return isinstance(parent.ctx, ast.Load) and isinstance(parent.slice, ast.Constant)
     if isinstance(parent, ast.Compare):
         return all(isinstance(operator, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for operator in parent.ops)
-    call = tree.parents[parent]
-    return (
-        isinstance(parent, ast.Attribute)
-        and parent.attr == "get"
-        and isinstance(call, ast.Call)
-        and call.func is parent
-        and bool(call.args)
-        and isinstance(call.args[0], ast.Constant)
-    )
+    asked = name_asked(tree, node)
+    return asked is not None and not asked.computed
 
 
 def stays(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:

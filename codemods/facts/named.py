@@ -17,7 +17,6 @@ from codemods.facts.scopes import Scope, ScopeTree
 
 Made = Literal["class", "function", "generator", "called class"]
 
-_USING = frozenset(["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"])
 _PASSED_ON = frozenset(["enumerate", "filter", "map", "reversed", "zip"])
 _KEYED = frozenset(["max", "min", "sorted"])
 # A coroutine or generator that runs can be met through the one that waits for it.
@@ -106,20 +105,12 @@ def is_used_up(tree: ScopeTree, node: ast.AST, scope: Scope) -> bool:
     if isinstance(parent, ast.Starred):
         # In a call it becomes a tuple, in a display it is gone through.
         return isinstance(parent.ctx, ast.Load) and not isinstance(tree.parents[parent], ast.Subscript)
-    if isinstance(parent, ast.Call) and node in parent.args and isinstance(parent.func, ast.Name):
-        name = parent.func.id
-        if not tree.is_builtin(scope, name):
-            return False
-        if name in _PASSED_ON:
-            return is_used_up(tree, parent, scope)
-        return name in _USING and parent.args == [node]
-    return (
-        isinstance(parent, ast.Call)
-        and parent.args == [node]
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr == "join"
-        and isinstance(parent.func.value, ast.Constant)
-    )
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    name = called_name(parent)
+    if isinstance(parent.func, ast.Name) and name in _PASSED_ON and tree.is_builtin(scope, name):
+        return is_used_up(tree, parent, scope)
+    return parent.args == [node] and tree.consumes(scope, parent.func)
 
 
 def _is_key(tree: ScopeTree, node: ast.Lambda, scope: Scope) -> bool:

@@ -66,3 +66,8 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     if arguments.kwarg is not None:
         found.append(arguments.kwarg)
     return found
+
+
+def all_defaults(arguments: ast.arguments) -> list[ast.expr]:
+    """Default values in the order in which they are evaluated."""
+    return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]

@@ -21,6 +21,7 @@ from codemods.facts.source import Source, SourceError, blocks_of, statements_in
 T = TypeVar("T")
 Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 _COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
 _KINDS: dict[type[ast.AST], Kind] = {
     ast.FunctionDef: "function",
@@ -162,6 +163,15 @@ class ScopeTree:
             and not self.star_imports
             and hasattr(builtins, name)
         )
+
+    def consumes(self, scope: Scope, function: ast.expr) -> bool:
+        """Whether a call of a function has surely finished with its one iterable when it returns."""
+        match function:
+            case ast.Name(id=name):
+                return name in _CONSUMERS and self.is_builtin(scope, name)
+            case ast.Attribute(value=ast.Constant(value=str() | bytes()), attr="join"):
+                return True
+        return False
 
     @cached_property
     def blocks(self) -> dict[ast.AST, list[ast.stmt]]:

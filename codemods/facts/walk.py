@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from codemods.facts.imports import bound_name
-from codemods.facts.nodes import all_arguments, children
+from codemods.facts.nodes import all_arguments, all_defaults, children
 from codemods.facts.scopes import (
     Binder,
     FunctionNode,
@@ -21,7 +21,6 @@ from codemods.facts.scopes import (
 )
 from codemods.facts.source import Source
 
-_CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 ComprehensionNode = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -54,7 +53,7 @@ class Walk:
             self.visit(statement)
         self.tables.finish()
         for call, scope in self.calls:
-            if self.consumes(call.func, scope):
+            if self.tree.consumes(scope, call.func):
                 argument = self.tree.by_node.get(call.args[0])
                 if argument is not None and argument.kind == "generator":
                     argument.kind = "comprehension"
@@ -73,21 +72,14 @@ class Walk:
 
     def bind(self, name: str, node: ast.AST, line: int) -> None:
         """Record a binding or unbinding made by the code of the current scope."""
-        scope = self.scope
-        while scope.kind in ("comprehension", "generator") and not isinstance(node, ast.comprehension):
-            assert scope.parent is not None
-            scope = scope.parent
-        owner = self.tree.owner(scope, name)
-        self.tree.binders[owner, mangle(name, scope.private)].append(Binder(node, self.scope, line))
+        owner = self.tree.owner(self.scope, name)
+        self.tree.binders[owner, mangle(name, self.scope.private)].append(Binder(node, self.scope, line))
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self.use(node, None)
         else:
-            owner = self.tree.owner(self.scope, node.id)
-            self.tree.binders[owner, mangle(node.id, self.scope.private)].append(
-                Binder(node, self.scope, node.lineno)
-            )
+            self.bind(node.id, node, node.lineno)
 
     def use(
         self, node: ast.Name, call: ast.Call | None, attribute: str | None = None, *, written: bool = True
@@ -98,17 +90,6 @@ class Walk:
         self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
         if self.lazy and owner.kind != "module":
             self.tree.lazy.append(use)
-
-    def consumes(self, function: ast.expr, scope: Scope) -> bool:
-        """Whether a call of this function has surely finished with its iterable when it returns."""
-        if isinstance(function, ast.Name):
-            return function.id in _CONSUMERS and self.tree.is_builtin(scope, function.id)
-        return (
-            isinstance(function, ast.Attribute)
-            and function.attr == "join"
-            and isinstance(function.value, ast.Constant)
-            and isinstance(function.value.value, str)
-        )
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and node.value.isidentifier():
@@ -152,8 +133,12 @@ class Walk:
             self.visit(keyword.value)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        """The target is a variable of the function around comprehensions."""
         self.visit(node.value)
-        self.bind(node.target.id, node, node.lineno)
+        name = node.target.id
+        around = next(s for s in self.scope.ancestors() if s.kind not in ("comprehension", "generator"))
+        owner = self.tree.owner(around, name)
+        self.tree.binders[owner, mangle(name, around.private)].append(Binder(node, self.scope, node.lineno))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
@@ -199,19 +184,17 @@ class Walk:
         for statement in node.body:
             self.visit(statement)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
         if node.name is not None:
             self.bind(node.name, node, node.lineno)
         self.children(node)
+
+    visit_MatchStar = visit_MatchAs
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
         for name in node.kwd_attrs:
             self.tree.attributes.setdefault(name, node.lineno)
         self.children(node)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name is not None:
-            self.bind(node.name, node, node.lineno)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         self.children(node)
@@ -240,16 +223,11 @@ class Walk:
         self.visit(node.name)  # type: ignore[attr-defined]
         self.later(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self.function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.function(node)
-
-    def function(self, node: FunctionNode) -> None:
+    def visit_FunctionDef(self, node: FunctionNode) -> None:
         """A def: its name, defaults, annotations and decorators belong to the scope around it."""
         self.bind(node.name, node, node.lineno)
-        self.defaults(node.args)
+        for default in all_defaults(node.args):
+            self.visit(default)
         for argument in all_arguments(node.args):
             self.annotation(argument.annotation)
         self.annotation(node.returns)
@@ -261,14 +239,11 @@ class Walk:
             self.bind(argument.arg, argument, argument.lineno)
         self.leave(node.body)
 
-    def defaults(self, arguments: ast.arguments) -> None:
-        """Visit default values."""
-        for default in (*arguments.defaults, *arguments.kw_defaults):
-            if default is not None:
-                self.visit(default)
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.defaults(node.args)
+        for default in all_defaults(node.args):
+            self.visit(default)
         self.enter(node, "function", "lambda", node.lineno)
         for argument in all_arguments(node.args):
             self.bind(argument.arg, argument, argument.lineno)
@@ -304,14 +279,10 @@ class Walk:
         self.tables.finish()
         self.scope, self.tables = self.open.pop()
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> None:
         self.comprehension(node, [node.elt])
 
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self.comprehension(node, [node.elt])
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self.comprehension(node, [node.elt])
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
 
     def visit_DictComp(self, node: ast.DictComp) -> None:
         self.comprehension(node, [node.value, node.key])

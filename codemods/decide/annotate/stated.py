@@ -121,7 +121,7 @@ class Stated:
         if node.keywords or getattr(node, "type_params", None) or depth > _DEPTH:
             return False
         for decorator in node.decorator_list:
-            if module.path(called(decorator)) not in (
+            if _decorator(decorator, module) not in (
                 "dataclasses.dataclass",
                 "functools.total_ordering",
                 "typing.final",
@@ -282,7 +282,7 @@ def _sets(statement: ast.stmt) -> bool:
 
 
 def _decorator(node: ast.expr, module: Module) -> str | None:
-    return module.path(node.func if isinstance(node, ast.Call) else node)
+    return module.path(called(node))
 
 
 def _binds_class(node: ast.FunctionDef, module: Module) -> bool:

@@ -13,6 +13,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.meanings import Meanings
 from codemods.facts.names import dotted
+from codemods.facts.nodes import all_defaults
 from codemods.facts.scopes import FunctionNode, ScopeTree
 
 rule(
@@ -143,9 +144,7 @@ def _at_once(tree: ScopeTree, root: ast.AST) -> Iterator[ast.expr]:
 
 
 def _plain_defaults(node: FunctionNode) -> bool:
-    return all(
-        default is None or is_constant(default) for default in (*node.args.defaults, *node.args.kw_defaults)
-    )
+    return all(map(is_constant, all_defaults(node.args)))
 
 
 def _is_quiet(tree: ScopeTree, statement: ast.stmt) -> bool:

@@ -8,7 +8,7 @@ from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
-from codemods.facts.nodes import first_of
+from codemods.facts.nodes import all_defaults, first_of
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = frozenset(
@@ -133,7 +133,7 @@ def is_constant(node: ast.expr) -> bool:
 
 def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Defaults are immutable literals, or known constants of modules."""
-    for default in written_defaults(helper):
+    for default in all_defaults(helper.node.args):
         if not is_constant(default) and not _is_known(lifting, helper, default):
             return refuse(
                 "default-not-constant",
@@ -143,20 +143,12 @@ def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
     return None
 
 
-def written_defaults(helper: Helper) -> list[ast.expr]:
-    """The default values of a helper's parameters."""
-    arguments = helper.node.args
-    return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
-
-
 def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
     """Whether an expression is a known constant of a builtin or imported module."""
     path = dotted(lifting.tree, helper.outer, node)
     if path not in _CONSTANTS:
         return False
-    base = node
-    while isinstance(base, ast.Attribute):
-        base = base.value
+    base = first_of(node)
     return path.startswith("builtins.") or (
         isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)
     )

@@ -143,7 +143,7 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
             near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
             if use.call is None or (near and not _harmless(lifting, helper, use, allowed)):
                 return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
-    for node, path in _reached(lifting, {"builtins", "sys"}, {*_EVALUATORS, "modules", "*"}):
+    for node, path in tree.once("dynamic names", lambda: _taken(tree)):
         if path == "sys.modules" and not may_list(tree, node):
             continue
         return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
@@ -170,14 +170,9 @@ def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
     return asked.text not in changed | passed
 
 
-def _reached(lifting: Lifting, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
-    """Attributes taken from, and names imported from, some modules."""
-    tree = lifting.tree
-    key = f"reached {sorted(modules)} {sorted(names)}"
-    return tree.once(key, lambda: _find_reached(tree, modules, names))
-
-
-def _find_reached(tree: ScopeTree, modules: set[str], names: set[str]) -> list[tuple[ast.AST, str]]:
+def _taken(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Attributes and imports by which the file gets at builtins that see variables, or at its own module."""
+    modules, names = ("builtins", "sys"), {*_EVALUATORS, "modules", "*"}
     found: list[tuple[ast.AST, str]] = []
     if names & tree.attributes.keys():
         for node in nodes.walk(tree.source.tree):

@@ -35,10 +35,7 @@ def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
     """Definition and calls are where the syntax tree says."""
     source = lifting.tree.source
     first = first_line(helper.node)
-    prefix = source.lines[first - 1][
-        : len(source.lines[first - 1]) - len(source.lines[first - 1].lstrip(" \t"))
-    ]
-    starts = source.lines[first - 1][len(prefix) :].startswith(("def", "async", "@"))
+    starts = source.lines[first - 1].lstrip(" \t").startswith(("def", "async", "@"))
     continued = first > 1 and source.lines[first - 2].rstrip("\r\n").endswith("\\")
     if not starts or continued:
         return refuse("layout", first, f"the definition of {helper.name} does not start a line of its own")

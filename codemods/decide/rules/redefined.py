@@ -8,12 +8,11 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse
-from codemods.decide.rules.definition import written_defaults
 from codemods.facts.annotations import Reads, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
-from codemods.facts.nodes import called
+from codemods.facts.nodes import all_defaults, called
 from codemods.facts.replaced import place_replacing
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
@@ -31,7 +30,7 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
     for code, nodes in (
         ("annotation-evaluated", evaluated_annotations(tree, helper)),
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
-        ("default-not-constant", written_defaults(helper)),
+        ("default-not-constant", all_defaults(helper.node.args)),
     ):
         reads = Reads()
         for node in nodes:
