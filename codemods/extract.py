@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import click
 
 from codemods.decide.annotate import STYLES, Style
 from codemods.facts.repository import unreadable_files
+from codemods.facts.source import read_source, room_for_nesting
 from codemods.output import explain_code, put, run_command
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ def command(**given: Any) -> int:
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
     if asked.write and changed and not (asked.plan is not None and report.refused):
-        _write(report, asked.places()[0])
+        from codemods.plans.write import write_all
+
+        write_all(report.in_order(), journal=asked.places()[0])
     if not asked.quiet or asked.output is not None:
         put(_rendered(report, asked), asked.output)
     if report.refused and not asked.exit_zero:
@@ -162,12 +164,11 @@ class _Asked:
 
 def _carried_out(asked: _Asked) -> Report:
     """What is asked for, done in memory; with ``--derive``, in another folder."""
-    with _usable():
-        from codemods.facts.source import read_source
-        from codemods.plans.derive import derive_tree
-        from codemods.plans.journal import settle
-        from codemods.plans.run import extract_source, run_plan
+    from codemods.plans.derive import derive_tree
+    from codemods.plans.journal import settle
+    from codemods.plans.run import extract_source, run_plan
 
+    with room_for_nesting():
         for settled in settle(asked.places()):
             click.echo(f"codemods extract: {settled}", err=True)
         if asked.plan is not None and asked.derive is not None:
@@ -193,32 +194,9 @@ def _superseded(report: Report, asked: _Asked) -> Path | None:
 
     if asked.plan is None:
         return None
-    with _usable():
+    with room_for_nesting():
         state = judge_plan(report, asked.plan, asked.root)
     return state.by if isinstance(state, Carried) else None
-
-
-@contextlib.contextmanager
-def _usable() -> Iterator[None]:
-    """Input that can't be used ends the command with one line."""
-    from codemods.facts.source import room_for_nesting
-    from codemods.plans import run
-    from codemods.plans.write import WriteError
-
-    try:
-        with room_for_nesting():
-            yield
-    except (run.SourceError, run.PlanError, run.RequestError, run.TargetError, WriteError) as error:
-        raise click.ClickException(str(error)) from None
-
-
-def _write(report: Report, journal: Path) -> None:
-    from codemods.plans.write import WriteError, write_all
-
-    try:
-        write_all(report.in_order(), journal=journal)
-    except WriteError as error:
-        raise click.ClickException(str(error)) from None
 
 
 def _rendered(report: Report, asked: _Asked) -> str:

@@ -4,9 +4,7 @@ full.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.facts.source import SourceError, no_collection
+from codemods.facts.source import Unusable, no_collection
 
 if TYPE_CHECKING:
     from codemods.decide.refusals import Rule
@@ -29,16 +27,13 @@ class OutputError(click.ClickException):
 
 def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
     """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
-    # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
     name = f"codemods {command.name}"
     try:
         with no_collection():
             status = command.main(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
-    except (click.ClickException, SourceError) as error:
+    except (click.ClickException, Unusable) as error:
         told = error.format_message() if isinstance(error, click.ClickException) else error
         click.echo(f"{name}: {told}", err=True)
         return 2

@@ -7,12 +7,13 @@ import importlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
 from codemods.facts.imports import bound_name
 from codemods.facts.origins import absolute
+from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, read_source
 
 UNKNOWN: Final[frozenset[str]] = frozenset(["*"])
@@ -141,14 +142,14 @@ class Exports:
         return any(True for base in places for _ in base.glob(f"{module}.*.so"))
 
     def _file(self, module: str) -> Path | None:
-        parts: Sequence[str] = module.split(".")
+        parts = module.split(".")
         if not module or not all(part.isidentifier() for part in parts):
             return None
         for base in self.bases:
-            place = base.joinpath(*parts)
-            for path in (place / "__init__.py", place.with_suffix(".py")):
+            for path in module_files(module, [base]):
                 if path.is_file():
                     return path
+            place = base.joinpath(*parts)
             if any(place.parent.glob(f"{place.name}.*.so")):
                 return None
         return None

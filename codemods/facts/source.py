@@ -42,7 +42,11 @@ _BOM = b"\xef\xbb\xbf"
 _DEEPEST = 6000
 
 
-class SourceError(Exception):
+class Unusable(Exception):
+    """What was asked for can't be done with what is there; the message is one line."""
+
+
+class SourceError(Unusable):
     """An input that can't be used; the message is one line with file, place, cause and way out."""
 
 

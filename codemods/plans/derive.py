@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from codemods.facts.git import Git
 from codemods.facts.repository import is_project_folder
+from codemods.facts.source import SourceError
 from codemods.plans.chain import plans_before
 from codemods.plans.model import PlanError
 from codemods.plans.report import FileChange, Report
@@ -90,17 +91,14 @@ def _beside_frozen(report: Report, made: frozenset[Path], base: Path) -> Report:
 
 def project_files(root: Path) -> Iterator[Path]:
     """The files of a project: what git does not ignore; without git, nothing hidden, built or installed."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        listed = subprocess.run(command, cwd=root, capture_output=True, check=False)
-    except FileNotFoundError:
+        listed = Git(root, "").run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except SourceError:
         listed = None
-    if listed is not None and listed.returncode == 0:
-        for name in dict.fromkeys(listed.stdout.split(b"\0")):
-            file = root / os.fsdecode(name)
-            if name and (file.is_symlink() or file.is_file()):
-                yield file
-        return
-    for where, folders, names in os.walk(root):
+    for name in dict.fromkeys(listed.split(b"\0")) if listed is not None else ():
+        file = root / os.fsdecode(name)
+        if name and (file.is_symlink() or file.is_file()):
+            yield file
+    for where, folders, names in os.walk(root) if listed is None else ():
         folders[:] = sorted(name for name in folders if is_project_folder(where, name))
         yield from (Path(where, name) for name in sorted(names))

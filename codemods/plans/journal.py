@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from codemods.facts.source import Unusable
+
 try:
     import fcntl
 except ImportError:  # Windows has no such lock: there, two commands at once are up to the user.
@@ -25,7 +27,7 @@ SUFFIX = ".codemods-journal"
 _STAGED = b"staged\n"
 
 
-class WriteError(Exception):
+class WriteError(Unusable):
     """Nothing was changed, or what is in the way must be looked at by a person; the message is one line."""
 
 

@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.imports import Import
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
-from codemods.facts.repository import import_base, module_name, package_of, shown_path
+from codemods.facts.repository import module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
@@ -28,7 +27,8 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
         package = read_source(initial)
         scopes = read_scopes(package)
         bound = (scopes.module, path.stem) in scopes.binders
-        if bound or _from_stars(package, initial, path.stem, surroundings):
+        there = Surroundings(package, initial, surroundings.root, surroundings.files)
+        if bound or there.star_bringing(path.stem, 0) is not None:
             return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
     for file, data in surroundings.files():
         if path.stem.encode() in data and file != surroundings.path:
@@ -42,17 +42,6 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
             if line is not None:
                 return f"{shown}:{line} tries to import {module}, which would be there"
     return None
-
-
-def _from_stars(source: Source, path: Path, name: str, surroundings: Surroundings) -> bool:
-    package = package_of(path, module_name(path, surroundings.root).name)
-    exports = Exports([surroundings.root, surroundings.root / "src", import_base(path)])
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-            names = exports.of(absolute(node, package))
-            if names is UNKNOWN or name in names:
-                return True
-    return False
 
 
 def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from codemods.decide.annotate import Style
+from codemods.facts.source import Unusable
 
 Captures = Literal["params", "context"]
 
 
-class PlanError(Exception):
+class PlanError(Unusable):
     """A plan that can't be carried out; the message is one line."""
 
 

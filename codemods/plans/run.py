@@ -11,7 +11,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import python_files
 from codemods.facts.seams import ANY_NAME, Seam
-from codemods.facts.source import Source, SourceError, decode_source
+from codemods.facts.source import Source, SourceError, Unusable, decode_source
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.annotating import annotations_of
 from codemods.plans.before import line_before
@@ -41,7 +41,7 @@ from codemods.rewrite.append import TargetError, defined_names
 from codemods.rewrite.program import TextNotPreserved
 
 
-class RequestError(Exception):
+class RequestError(Unusable):
     """Something that was asked for does not exist; the message is one line."""
 
 

@@ -1,11 +1,35 @@
-"""Undoing attributes that stand for variables, to compare what was rewritten."""
+"""Undoing objects whose attributes stand for variables, to compare what was rewritten."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping
 
-from codemods.prove.code import NotProven
+from codemods.facts.scopes import Scope
+from codemods.prove.code import FUNCTIONS, NotProven
+
+
+def take_out_making(tree: ast.Module, outer: Scope, at: ast.stmt, variable: str, wanted: list[str]) -> int:
+    """Take out the statements that make an object just before a statement of its function; their line.
+
+    Raises:
+        NotProven: if they are not there.
+    """
+    assert isinstance(outer.node, FUNCTIONS)
+    index = outer.node.body.index(at)
+    made = slice(index, index + len(wanted))
+    found = [
+        node.body
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS)
+        and node.name == outer.name
+        and [ast.unparse(statement) for statement in node.body[made]] == wanted
+    ]
+    if len(found) != 1:
+        raise NotProven(f"{variable} is not made where it should be")
+    line = found[0][index].lineno
+    del found[0][made]
+    return line
 
 
 class VariablesBack(ast.NodeTransformer):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from codemods.decide.box import Box
 from codemods.decide.classes import ClassNames, Imported
 from codemods.facts.source import Source
-from codemods.prove.attributes import VariablesBack
-from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
+from codemods.prove.attributes import VariablesBack, take_out_making
+from codemods.prove.code import NotProven, drop_statements
 
 
 def prove_boxes(
@@ -26,7 +26,8 @@ def prove_boxes(
         NotProven: if anything differs but that.
     """
     before, tree = ast.parse(old.text), ast.parse(new.text)
-    _take_out_making(tree, boxes)
+    for box, names in boxes:
+        take_out_making(tree, box.outer, box.at, names.variable, _making(box, names))
     classes = {names.type_name: _class(box, names, imported) for box, names in boxes}
     seen: list[str] = []
 
@@ -49,12 +50,11 @@ def prove_boxes(
     tree = turn.visit(tree)
     if turn.count != sum(len(box.names) for box, _ in boxes):
         raise NotProven("not every use became one of an attribute")
-    places = {
-        (statement.lineno, statement.col_offset): box for box, _ in boxes for statement in box.declarations
-    }
-    for node in list(ast.walk(before)):
-        if isinstance(node, ast.Nonlocal) and (box := places.get((node.lineno, node.col_offset))) is not None:
-            node.names = [name for name in node.names if name not in box.variables]
+    boxed = {(s.lineno, s.col_offset): box.variables for box, _ in boxes for s in box.declarations}
+    for node in ast.walk(before):
+        if isinstance(node, ast.Nonlocal):
+            held = boxed.get((node.lineno, node.col_offset), ())
+            node.names = [name for name in node.names if name not in held]
     drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
     for module in (before, tree):
         drop_statements(module, lambda s: isinstance(s, ast.Pass))
@@ -77,21 +77,3 @@ def _making(box: Box, names: ClassNames) -> list[str]:
     given = ", ".join(f"{name}={name}" for name in box.given)
     made = [f"{names.variable} = {names.type_name}({given})"]
     return made + ([f"del {', '.join(box.given)}"] if box.given else [])
-
-
-def _take_out_making(tree: ast.Module, boxes: Sequence[tuple[Box, ClassNames]]) -> None:
-    """Take out the statements that make the objects, which must be the first of their functions."""
-    for box, names in boxes:
-        assert isinstance(box.outer.node, FUNCTIONS)
-        index = box.outer.node.body.index(box.at)
-        wanted = _making(box, names)
-        found = [
-            node.body
-            for node in ast.walk(tree)
-            if isinstance(node, FUNCTIONS)
-            and node.name == box.outer.name
-            and [ast.unparse(s) for s in node.body[index : index + len(wanted)]] == wanted
-        ]
-        if len(found) != 1:
-            raise NotProven(f"{names.variable} is not made where it should be", None)
-        del found[0][index : index + len(wanted)]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from codemods.decide.classes import ClassNames, Imported
 from codemods.decide.context import Context
 from codemods.facts.source import Source
-from codemods.prove.attributes import VariablesBack
-from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
+from codemods.prove.attributes import VariablesBack, take_out_making
+from codemods.prove.code import NotProven, drop_statements
 
 
 def prove_contexts(
@@ -25,10 +25,13 @@ def prove_contexts(
         NotProven: if anything differs but that.
     """
     tree = ast.parse(new.text)
-    variables = {names.variable: (context, names) for context, names in contexts}
     types = {names.type_name: context for context, names in contexts}
-    made = dict.fromkeys((*variables, *types), 0)
+    made = dict.fromkeys(types, 0)
     lines: dict[str, int] = {}
+    for context, names in contexts:
+        given = ", ".join(f"{name}={name}" for name, _ in context.fields)
+        making = f"{names.variable} = {names.type_name}({given})"
+        lines[names.variable] = take_out_making(tree, context.outer, context.at, names.variable, [making])
 
     def added(statement: ast.stmt) -> bool:
         if isinstance(statement, ast.ImportFrom) and ast.unparse(statement) in imported.missing:
@@ -39,17 +42,8 @@ def prove_contexts(
             lines[statement.name] = statement.lineno
             fields = [s.target.id for s in statement.body if isinstance(s, ast.AnnAssign) and _plain(s)]  # type: ignore[union-attr]
             return sorted(fields) == sorted(name for name, _ in types[statement.name].fields)
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Name) and target.id in variables:
-            context, names = variables[target.id]
-            made[target.id] += 1
-            lines[target.id] = statement.lineno
-            given = ", ".join(f"{name}={name}" for name, _ in context.fields)
-            wanted = f"{names.variable} = {names.type_name}({given})"
-            return ast.unparse(statement) == wanted
         return False
 
-    _prove_places(tree, contexts)
     drop_statements(tree, added)
     if set(made.values()) != {1} or any(line not in lines for line in imported.missing):
         raise NotProven("a context is not made once")
@@ -67,21 +61,6 @@ def prove_contexts(
         raise NotProven("not every read became one of an attribute")
     if ast.dump(tree) != ast.dump(ast.parse(old.text)):
         raise NotProven("something besides the reads of captures differs")
-
-
-def _prove_places(tree: ast.Module, contexts: Sequence[tuple[Context, ClassNames]]) -> None:
-    """Check that each object is made just before the statement at which its fields were found settled."""
-    for context, names in contexts:
-        assert isinstance(context.outer.node, FUNCTIONS)
-        index = context.outer.node.body.index(context.at)
-        bodies = [n.body for n in ast.walk(tree) if isinstance(n, FUNCTIONS) and n.name == context.outer.name]
-        if not any(
-            len(body) > index
-            and isinstance(made := body[index], ast.Assign)
-            and ast.unparse(made.targets[0]) == names.variable
-            for body in bodies
-        ):
-            raise NotProven(f"{names.variable} is not made where it should be")
 
 
 def _plain(statement: ast.AnnAssign) -> bool:

@@ -16,14 +16,8 @@ class RenameBack(ast.NodeTransformer):
         node.id = self.old.get(node.id, node.id)
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast.AST:
         node.name = self.old.get(node.name, node.name)
         return self.generic_visit(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.name = self.old.get(node.name, node.name)
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.name = self.old.get(node.name, node.name)
-        return self.generic_visit(node)
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef

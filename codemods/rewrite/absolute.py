@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -13,17 +13,21 @@ from codemods.rewrite.layout import BLANK
 from codemods.rewrite.program import Program
 
 
-def relative_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
-    """The relative imports in a tree."""
-    for node in statements_in(tree):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            yield node
+def relative_imports(trees: Iterable[ast.AST], package: str | None) -> dict[ast.ImportFrom, str]:
+    """The relative imports in some trees, with the modules they name; none where no package is known."""
+    if package is None:
+        return {}
+    found = (node for tree in trees for node in statements_in(tree))
+    return {
+        node: imported_module(node, package)
+        for node in found
+        if isinstance(node, ast.ImportFrom) and node.level
+    }
 
 
-def make_absolute(program: Program, imports: Iterable[ast.ImportFrom], package: str) -> None:
-    """Write relative imports, made in a package, as absolute ones."""
-    for statement in imports:
-        name = imported_module(statement, package)
+def make_absolute(program: Program, imports: Mapping[ast.ImportFrom, str]) -> None:
+    """Write relative imports as absolute ones."""
+    for statement, name in imports.items():
 
         def how(node: cst.ImportFrom, name: str = name) -> cst.ImportFrom:
             module = cst.parse_expression(name)
@@ -34,10 +38,9 @@ def make_absolute(program: Program, imports: Iterable[ast.ImportFrom], package: 
 
 def absolute_text(source: Source, package: str | None) -> str:
     """A file's text with all its imports absolute."""
-    found = [] if package is None else list(relative_imports(source.tree))
+    found = relative_imports([source.tree], package)
     if not found:
         return source.text
     program = Program(source, found)
-    assert package is not None
-    make_absolute(program, found, package)
+    make_absolute(program, found)
     return program.text()

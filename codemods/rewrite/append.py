@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from codemods.facts.imports import Import, Manner, imports_in, manner_of
-from codemods.facts.source import Source
+from codemods.facts.source import Source, Unusable
 from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
 
-class TargetError(Exception):
+class TargetError(Unusable):
     """A file that can't be made, or can't take what is added to it; the message is one line."""
 
 

@@ -53,21 +53,17 @@ class Lift:
         self.source = decision.lifting.tree.source
         self.width = line_limit(self.source)
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
-        imports = list(self._imports(whole)) if package is not None else []
+        trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
+        imports = relative_imports(trees, package)
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
         touched += [helper.node for helper in self.helpers]
         roots = [helper.root.node for helper in self.helpers]
         self.program = Program(self.source, [*touched, *imports], roots)
-        if package is not None:
-            make_absolute(self.program, imports, package)
+        make_absolute(self.program, imports)
         for helper in self.helpers:
             for use in uses[helper]:
                 self._call(helper, use)
             self._definition(helper)
-
-    def _imports(self, whole: bool) -> list[ast.ImportFrom]:
-        trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
-        return list(dict.fromkeys(node for tree in trees for node in relative_imports(tree)))
 
     def before_roots(self) -> None:
         """Put every lifted helper directly before the outermost function around it, in the same block."""

@@ -29,10 +29,9 @@ class Loop:
         """
         self.parts = parts
         self.source = parts.analysis.source
-        imports = list(relative_imports(parts.loop)) if package is not None else []
+        imports = relative_imports([parts.loop], package)
         self.program = Program(self.source, [parts.loop, *imports])
-        if package is not None:
-            make_absolute(self.program, imports, package)
+        make_absolute(self.program, imports)
 
     def rest(self, call: str, section: ImportSection) -> str:
         """The text with a statement in place of the loop, and imports."""

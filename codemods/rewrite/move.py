@@ -37,12 +37,11 @@ class Moved:
         """
         nodes = [definition.node for definition in definitions]
         trees: list[ast.AST] = [analysis.source.tree] if whole else list(nodes)
-        imports = [node for tree in trees for node in relative_imports(tree)] if package is not None else []
+        imports = relative_imports(trees, package)
         renamed = renamed_uses(analysis, local)
         self.newline = analysis.source.newline
         self.program = Program(analysis.source, [*nodes, *imports, *renamed])
-        if package is not None:
-            make_absolute(self.program, imports, package)
+        make_absolute(self.program, imports)
         rename(self.program, renamed)
         for definition in definitions:
             self.program.cut(definition.node)
