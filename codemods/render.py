@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 from typing import TYPE_CHECKING
@@ -43,10 +44,7 @@ def as_json(report: Report) -> str:
             }
             for helper in report.helpers
         ],
-        "imports": [
-            {"path": stayed.path, "name": stayed.name, "line": stayed.line, "reason": stayed.reason}
-            for stayed in report.imports
-        ],
+        "imports": [dataclasses.asdict(stayed) for stayed in report.imports],
     }
     return json.dumps(document, indent=2) + "\n"
 

@@ -94,7 +94,7 @@ def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables:
 def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
     """Why a variable can't be an attribute."""
     if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return refuse("box-binding", getattr(owner.node, "lineno", 1), f"{name} is no function's variable")
+        return refuse("box-binding", owner.node, f"{name} is no function's variable")
     try:
         return (
             _place_problem(analysis, name, owner)
@@ -104,8 +104,7 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
             or _line_problem(analysis, name, owner)
         )
     except NotUnderstood as unknown:
-        line = getattr(unknown.node, "lineno", 1)
-        return refuse("not-understood", line, f"the flow of control to {name} is not understood here")
+        return refuse("not-understood", unknown.node, f"the flow of control to {name} is not understood here")
 
 
 def _place_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
@@ -121,7 +120,7 @@ def _line_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None
 
 
 def _no_room(at: ast.stmt, name: str) -> Refusal:
-    return refuse("layout", at.lineno, f"an object for {name} can't be made in a line of its own here")
+    return refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
 
 
 def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
@@ -130,15 +129,15 @@ def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | N
         if not _assignable(analysis, binder):
             return refuse("box-binding", binder.line, f"{name} is bound here, where an attribute can't be")
     for node in ast.walk(owner.node):
-        simple = isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-        if simple and node.target.id == name:  # type: ignore[attr-defined]
-            return refuse("box-binding", node.lineno, f"{name} is annotated here")  # type: ignore[attr-defined]
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=annotated)) if annotated == name:
+                return refuse("box-binding", node, f"{name} is annotated here")
     for use in tree.uses.get((owner, name), []):
         for scope in use.scope.ancestors():
             if scope is owner:
                 break
             if scope.kind == "class":
-                return refuse("box-binding", use.node.lineno, f"{name} is used in a class body here")
+                return refuse("box-binding", use.node, f"{name} is used in a class body here")
     return None
 
 
@@ -159,21 +158,18 @@ def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
         if not can_be_attribute(analysis, node, in_text=(node.lineno, node.col_offset) in in_text):
-            return refuse("box-text", node.lineno, f"{name} can't be written as an attribute here")
+            return refuse("box-text", node, f"{name} can't be written as an attribute here")
     for statement, _ in tree.declared.get((owner, name), []):
         line = source.lines[statement.lineno - 1]
         if line.strip() != source.segment(statement).strip() and ";" in line:
-            return refuse("layout", statement.lineno, "this declaration shares its line")
+            return refuse("layout", statement, "this declaration shares its line")
     return None
 
 
 def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
     """Every read finds the variable bound, and nothing unbinds it."""
     tree, flow = analysis.tree, analysis.flow(owner)
-    if flow.unbinds(name) or any(
-        isinstance(b.node, ast.Name) and isinstance(b.node.ctx, ast.Del)
-        for b in tree.binders.get((owner, name), [])
-    ):
+    if flow.unbinds(name) or any(binder.deletes for binder in tree.binders.get((owner, name), [])):
         line = max(b.line for b in tree.binders[owner, name])
         return refuse("box-unbound", line, f"{name} is deleted somewhere")
     reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.written]

@@ -68,7 +68,7 @@ def _text(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]])
     """Every read is where the tree says, and nothing prints its text."""
     for (name, _), use in reads:
         if not can_be_attribute(analysis, use.node, in_text=use.in_text):
-            return refuse("context-text", use.node.lineno, f"{name} can't be read as an attribute here")
+            return refuse("context-text", use.node, f"{name} can't be read as an attribute here")
     return None
 
 

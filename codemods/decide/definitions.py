@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
+from codemods.decide.rules.moving import not_resolved, warnings_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
@@ -146,7 +147,7 @@ class Definitions:
         node = nodes[0]
         others = [s for s in self.analysis.source.tree.body if s is not node]
         if any(s.lineno <= (node.end_lineno or 0) and (s.end_lineno or 0) >= node.lineno for s in others):
-            return refuse("layout", node.lineno, f"{name} shares its line with another statement")
+            return refuse("layout", node, f"{name} shares its line with another statement")
         assert isinstance(node, DefinitionNode)
         reads: dict[str, int] = {}
         for (owner, read), uses in self.tree.uses.items():
@@ -178,10 +179,8 @@ class Definitions:
                 return refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
             if known.origin == "identity" or (read == "globals" and known.origin == "builtin"):
                 return refuse("module-identity", line, f"{name} uses {read}")
-            if known.origin == "star":
-                return refuse("star-import", line, f"{read} may come from the star import in this file")
-            if known.origin in ("unknown", "typing"):
-                return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+            if (unresolved := not_resolved(self.known, read, line)) is not None:
+                return unresolved
             if known.origin == "import" and not self.known.repeatable(known, node.lineno):
                 return refuse(
                     "needs-source", line, f"{name} reads {read}, which another file can't import alike"
@@ -191,12 +190,8 @@ class Definitions:
                 inside = [b for b in binders if _inside(b.scope, node)]
                 if inside:
                     return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
-        for part in ast.walk(node):
-            if (
-                isinstance(part, ast.Call)
-                and dotted(self.tree, self.tree.module, part.func) == "warnings.warn"
-            ):
-                return refuse("module-attribution", part.lineno, f"{name} calls warnings.warn")
+        for warning in warnings_in(self.tree, self.tree.module, node):
+            return refuse("module-attribution", warning, f"{name} calls warnings.warn")
         return None
 
     def _evaluated(self, definition: Definition) -> Refusal | None:
@@ -231,7 +226,7 @@ def executed_again(around: Surroundings, definition: Definition) -> Refusal | No
     if not around.reloaded or isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
         return None
     reason = f"a file of the project loads the module again, and {definition.name} would not be made anew"
-    return refuse("definition-evaluated", definition.node.lineno, reason)
+    return refuse("definition-evaluated", definition.node, reason)
 
 
 def _defined(statement: ast.stmt) -> str | None:

@@ -15,7 +15,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.loops import LoopFlow, Parts, private_names
-from codemods.facts.names import dotted, imported_path
+from codemods.facts.names import imported_path
 
 # What tells where a function was made.
 _ORIGIN = ("__globals__", "__module__", "__qualname__")
@@ -84,7 +84,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
     if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
-        yield refuse("loop-function", node.lineno, f"{node.name} is not a plain function at module level")
+        yield refuse("loop-function", node, f"{node.name} is not a plain function at module level")
     for inner in nodes.walk(loop):
         line = getattr(inner, "lineno", loop.lineno)
         if isinstance(inner, ast.ClassDef):
@@ -99,7 +99,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
         yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
-            yield refuse("loop-return", inner.lineno, f"this leaves {node.name}, and more follows")
+            yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
 
 
 def _module_names(parts: Parts) -> Iterator[Refusal]:
@@ -113,13 +113,10 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
         origin = known.look_up(name).origin
         if origin == "identity" or (name == "globals" and origin == "builtin"):
             yield refuse("loop-module", line, f"{name} is used here")
-        elif origin == "star":
-            yield refuse("loop-module", line, f"{name} may come from the star import in this file")
-        elif origin in ("unknown", "typing"):
-            yield refuse("loop-module", line, f"{name} is not bound at run time in this file")
-    for node in nodes.walk(parts.loop):
-        if isinstance(node, ast.Call) and dotted(tree, parts.scope, node.func) == "warnings.warn":
-            yield refuse("loop-module", node.lineno, "warnings.warn shows where it is called from")
+        elif (unresolved := moving.not_resolved(known, name, line)) is not None:
+            yield refuse("loop-module", line, unresolved.reason)
+    for warning in moving.warnings_in(tree, parts.scope, parts.loop):
+        yield refuse("loop-module", warning, "warnings.warn shows where it is called from")
     if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
         for name in _ORIGIN:
             asked = tree.attributes.get(name) or tree.strings.get(name)
@@ -188,14 +185,14 @@ def _special(fields: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
     """No field has a name that means something to a class."""
     for name in fields:
         if name.startswith("__"):
-            yield refuse("loop-unreadable-name", parts.loop.lineno, f"{name} would be a field of the class")
+            yield refuse("loop-unreadable-name", parts.loop, f"{name} would be a field of the class")
 
 
 def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
     """The loop releases nothing that the setup made, and the file does not watch what is released when."""
     for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
-            yield refuse("loop-lifetime", node.lineno, f"{node.id} is deleted here")
+            yield refuse("loop-lifetime", node, f"{node.id} is deleted here")
     tree = parts.analysis.tree
     for (_, name), binders in tree.binders.items():
         for binder in binders:
@@ -217,9 +214,7 @@ def _bindings(parts: Parts, flow: LoopFlow) -> Iterator[Refusal]:
         line = bound[0].line if bound else parts.loop.lineno
         outside = before or not bound
         if outside and flow.read_in_loop(name) and not flow.bound_before(name):
-            yield refuse(
-                "loop-maybe-unbound", parts.loop.lineno, f"{name} may be unbound where the loop begins"
-            )
+            yield refuse("loop-maybe-unbound", parts.loop, f"{name} may be unbound where the loop begins")
         if bound and flow.read_in_tail(name) and not flow.bound_after(name):
             yield refuse("loop-maybe-unbound", line, f"{name} may be unbound where the loop ends")
         if bound and not before and parts.uses(name, "setup"):

@@ -65,8 +65,7 @@ class FileNames:
 def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str:
     """The first of some names (then the last, numbered) that means nothing in the file; it is taken now."""
     tree = analysis.tree
-    used = {name for _, name in (*tree.uses, *tree.binders, *tree.declared)} | tree.strings.keys() | taken
-    used |= tree.attributes.keys() | set(dir(builtins))
+    used = tree.names | taken | tree.attributes.keys() | set(dir(builtins))
     numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
     name = next(name for name in itertools.chain(stems, numbered) if name not in used)
     taken.add(name)

@@ -7,6 +7,7 @@ lifted.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,8 +50,9 @@ def rule(code: str, summary: str, way_out: str, *, refused: str, lifted: str) ->
     RULES[code] = Rule(code, summary, way_out, refused.lstrip("\n"), lifted.lstrip("\n"))
 
 
-def refuse(code: str, line: int, reason: str) -> Refusal:
-    """A refusal under a registered code."""
+def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:
+    """A refusal under a registered code, at a line or at the node that forbids the lift."""
+    line = at if isinstance(at, int) else getattr(at, "lineno", 1)
     return Refusal(code, line, reason, RULES[code].way_out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from codemods.facts.scopes import Scope, ScopeTree, mangle
@@ -62,6 +63,15 @@ class Builder:
         self.contexts: list[Loop | Finally] = []
         self.methods: dict[type[ast.AST], Callable[[Any], None]] = {}
         self.end = self._join()
+
+    @cached_property
+    def before(self) -> list[list[int]]:
+        """The events from which each comes next, once all are there."""
+        found: list[list[int]] = [[] for _ in self.events]
+        for index, event in enumerate(self.events):
+            for successor in event.successors:
+                found[successor].append(index)
+        return found
 
     # Building blocks
 

@@ -47,14 +47,8 @@ class Flow:
 
     def _backward(self) -> list[int]:
         """Mask of names that an event after this one may bind or unbind."""
-        events = self.graph.events
-        before: list[list[int]] = [[] for _ in events]
-        own = [0] * len(events)
-        for index, event in enumerate(events):
-            name = event.bind or event.unbind
-            own[index] = self._bit[name] if name is not None else 0
-            for successor in event.successors:
-                before[successor].append(index)
+        events, before = self.graph.events, self.graph.before
+        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in events]
         later = [0] * len(events)
         work = list(range(len(events)))
         while work:

@@ -12,6 +12,7 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import all_defaults
 from codemods.facts.scopes import Scope
 from codemods.facts.seams import ANY_NAME
+from codemods.facts.source import all_blocks
 
 Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
 ImportNode = ast.Import | ast.ImportFrom
@@ -35,6 +36,11 @@ class GlobalName:
     imports: tuple[ImportNode, ...] = ()
     rebound: int | None = None
     repeated: int | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the file itself binds it, once and for all."""
+        return self.origin == "own" and self.rebound is None and self.repeated is None
 
 
 class Globals:
@@ -168,9 +174,7 @@ class Globals:
 def _is_inert(statement: ast.stmt) -> bool:
     """Whether a statement among a file's imports changes nothing outside the file."""
     if isinstance(statement, (ast.If, ast.Try)):
-        parts = [statement.body, statement.orelse, getattr(statement, "finalbody", [])]
-        parts += [handler.body for handler in getattr(statement, "handlers", [])]
-        return all(_is_inert(inner) for part in parts for inner in part)
+        return all(_is_inert(inner) for block in all_blocks(statement) for inner in block)
     if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):
         return True
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from codemods.facts.events import Event
 from codemods.facts.graph import Graph
 from codemods.facts.scopes import mangle
 
@@ -38,15 +37,9 @@ class Live:
     @cached_property
     def _at(self) -> list[int]:
         """At every event, the names whose values may be read from there on before they are bound again."""
-        events: list[Event] = self.graph.events
-        before: list[list[int]] = [[] for _ in events]
-        stays = [-1] * len(events)
-        live = [0] * len(events)
-        for index, event in enumerate(events):
-            if event.bind is not None:
-                stays[index] = ~self._bits.get(event.bind, 0)
-            for successor in event.successors:
-                before[successor].append(index)
+        before = self.graph.before
+        stays = [~self._bits.get(event.bind or "", 0) for event in self.graph.events]
+        live = [0] * len(before)
         for name, reads in self._reads.items():
             for index in reads:
                 live[index] |= self._bits[name]

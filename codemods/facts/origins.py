@@ -38,6 +38,13 @@ class Names:
             scope = scope.parent
         return None
 
+    def assigned(self, name: str) -> tuple[ast.expr, Names] | None:
+        """The one value that a name is given, and the scope in which that is."""
+        owner = self.owner(name)
+        if owner is None or name not in owner.values or name in owner.others:
+            return None
+        return owner.values[name][0], owner
+
     def top(self) -> Names:
         """The file's own scope."""
         scope = self
@@ -169,10 +176,9 @@ def strings(node: ast.expr, scope: Names, depth: int = _DEPTH) -> tuple[str, ...
         module = resolve(node.value, scope)
         return None if module is None else (module,)
     if isinstance(node, ast.Name):
-        owner = scope.owner(node.id)
-        if owner is not None and node.id in owner.values and node.id not in owner.others:
-            return strings(owner.values[node.id][0], owner, depth - 1)
-        if owner is not None:
+        if (given := scope.assigned(node.id)) is not None:
+            return strings(*given, depth - 1)
+        if (owner := scope.owner(node.id)) is not None:
             return _varying(node.id, owner, depth)
     return None
 
@@ -217,9 +223,7 @@ def _varying(name: str, owner: Names, depth: int) -> tuple[str, ...] | None:
 def _unpacked(target: ast.expr, values: ast.expr, name: str, scope: Names) -> Iterator[ast.expr]:
     """What iterating over a literal collection assigns to a name in a loop's target."""
     if isinstance(values, ast.Name):
-        owner = scope.owner(values.id)
-        if owner is not None and values.id in owner.values and values.id not in owner.others:
-            values = owner.values[values.id][0]
+        values = (scope.assigned(values.id) or (values,))[0]
     if isinstance(values, ast.Dict):
         values = ast.List([key for key in values.keys if key is not None])
     if not isinstance(values, (ast.Tuple, ast.List, ast.Set)):

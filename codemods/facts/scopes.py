@@ -108,6 +108,11 @@ class Binder:
     scope: Scope
     line: int
 
+    @property
+    def deletes(self) -> bool:
+        """Whether it is a ``del``."""
+        return isinstance(self.node, ast.Name) and isinstance(self.node.ctx, ast.Del)
+
 
 class ScopeTree:
     """Scopes, uses and binders of one file; filled by `codemods.facts.walk.read_scopes`."""
@@ -172,6 +177,11 @@ class ScopeTree:
             case ast.Attribute(value=ast.Constant(value=str() | bytes()), attr="join"):
                 return True
         return False
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Everything that the file uses, binds or declares as a name, or has as a text."""
+        return frozenset(self.strings).union(n for _, n in (*self.uses, *self.binders, *self.declared))
 
     @cached_property
     def blocks(self) -> dict[ast.AST, list[ast.stmt]]:

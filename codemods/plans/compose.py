@@ -57,7 +57,7 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
             if not decision.lifted:
                 raise
             for helper in culprits:
-                refused[helper] = refuse("not-proven", helper.node.lineno, failure.what)
+                refused[helper] = refuse("not-proven", helper.node, failure.what)
         except TextNotPreserved as failure:
             if not decision.lifted:
                 raise

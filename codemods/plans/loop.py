@@ -145,10 +145,12 @@ class _Writer:
 
     def _check_names(self) -> None:
         """The new classes' names mean nothing else in the source."""
-        tree = self.analysis.tree
-        taken = {name for _, name in (*tree.uses, *tree.binders, *tree.declared)} | tree.strings.keys()
         for name in self.classes:
-            if name in taken or hasattr(builtins, name) or name in ("dataclass", "Any", "TYPE_CHECKING"):
+            if (
+                name in self.analysis.tree.names
+                or hasattr(builtins, name)
+                or name in ("dataclass", "Any", "TYPE_CHECKING")
+            ):
                 raise TargetError(f"the name {name} is taken in {self.source.path}; choose another")
         for group in self.loop.state:
             if keyword.iskeyword(field_of(group)):

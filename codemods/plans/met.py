@@ -13,7 +13,7 @@ from codemods.facts.repository import module_name, package_of, shown_path
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
-from codemods.plans.references import is_star_imported
+from codemods.plans.references import spreads
 from codemods.rewrite.append import top_level_names
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
@@ -113,8 +113,7 @@ def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[
             return f"line {node.lineno} of it uses {node.id}; choose another file", there
     if there.late_star(0) is not None:
         return f"its star import in line {there.late_star(0)} may bring any names; name them", there
-    listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(start.tree))
-    if not listed and is_star_imported(surroundings.root, path):
+    if spreads(surroundings.root, path, start.tree):
         return "a star import of it would spread what it gains; give it an __all__", there
     return None, there
 

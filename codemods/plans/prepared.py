@@ -176,6 +176,6 @@ def lift_rewritten(
             refused.update({h: made.explain(h, r.with_lines(made.prepared.line)) for h, r in failed.items()})
         except NotProven as failure:
             culprits = [failure.helper] if failure.helper in members else members
-            refused.update({h: refuse("not-proven", h.node.lineno, failure.what) for h in culprits})
+            refused.update({h: refuse("not-proven", h.node, failure.what) for h in culprits})
         except TextNotPreserved as failure:
             refused.update(not_preserved(analysis, members, failure))

@@ -166,10 +166,13 @@ def _follow_string(
 def free_everywhere(analysis: Analysis, name: str) -> bool:
     """Whether a name occurs nowhere in a file."""
     tree = analysis.tree
-    known = {found for _, found in (*tree.uses, *tree.binders, *tree.declared)}
-    return (
-        name not in known and name not in tree.strings and all(use.node.id != name for use in tree.annotated)
-    )
+    return name not in tree.names and all(use.node.id != name for use in tree.annotated)
+
+
+def spreads(root: Path, module: Path, tree: ast.Module) -> bool:
+    """Whether a star import may bring all of a module's names elsewhere: it does not list them itself."""
+    listed = any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
+    return not listed and is_star_imported(root, module)
 
 
 def is_star_imported(root: Path, module: Path) -> bool:

@@ -53,7 +53,7 @@ def _refusal(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> 
     for other in chosen:
         if other is not helper and helper.scope.inside(other.scope):
             reason = f"{helper.name} is inside {other.name}, of which a residual stays too"
-            return refuse("not-understood", helper.node.lineno, reason)
+            return refuse("not-understood", helper.node, reason)
     attempt = Lifting(analysis, {helper}, {})
     for check in RESIDUAL_CHECKS:
         found = check(attempt, helper)

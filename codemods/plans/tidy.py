@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
-from codemods.facts import nodes
 from codemods.facts.loading import Loading, Run, found_below
 from codemods.facts.repository import package_of
 from codemods.facts.source import Source, decode_source
@@ -17,7 +16,7 @@ from codemods.facts.surroundings import Surroundings
 from codemods.plans.compose import reread
 from codemods.plans.modules import Layout
 from codemods.plans.overlay import Overlay
-from codemods.plans.references import is_star_imported
+from codemods.plans.references import spreads
 from codemods.plans.report import Report, StayedImport
 from codemods.prove.code import NotProven
 from codemods.prove.unimport import prove_dropped, prove_reordered
@@ -58,7 +57,7 @@ class Tidy:
                 self.around,
                 self.seams,
                 self.exported,
-                lambda: self._is_star_imported(before),
+                lambda: spreads(self.layout.root, self.layout.rest, before.tree),
                 initial=self.layout.rest.name == "__init__.py",
                 needed=needed,
             )
@@ -131,7 +130,3 @@ class Tidy:
 
     def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
         return texts[path] if path in texts else self.overlay.found(path)
-
-    def _is_star_imported(self, source: Source) -> bool:
-        listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in nodes.walk(source.tree))
-        return not listed and is_star_imported(self.layout.root, self.layout.rest)

@@ -137,9 +137,7 @@ class Annotations:
     def _is_known(self, name: str) -> bool:
         """Whether another file can import what a name of the source stands for."""
         found = globals_of(self.analysis).look_up(name)
-        return found.origin in ("builtin", "import", "typing") or (
-            found.origin == "own" and found.rebound is None and found.repeated is None
-        )
+        return found.origin in ("builtin", "import", "typing") or found.settled
 
     # From types to names
 
@@ -207,8 +205,7 @@ class Annotations:
             if owner is not self.tree.module:
                 continue
             origin = known.look_up(name)
-            single = origin.origin == "own" and origin.rebound is None and origin.repeated is None
-            if origin.origin in ("import", "typing") or single:
+            if origin.origin in ("import", "typing") or origin.settled:
                 path = own.path(ast.Name(name, ast.Load()))
                 if path is not None:
                     found[name] = path

@@ -171,11 +171,7 @@ def _exits_loop(statement: ast.While) -> bool:
 def _reaching(analysis: Analysis, owner: Scope, name: str, at: ast.AST) -> set[int]:
     """Lines of the bindings whose values a variable may have at a place."""
     graph = analysis.flow(owner).graph
-    before: dict[int, list[int]] = {}
-    for index, event in enumerate(graph.events):
-        for successor in event.successors:
-            before.setdefault(successor, []).append(index)
-    waiting = [index for point in graph.points[at] for index in (point, *before.get(point, ()))]
+    waiting = [index for point in graph.points[at] for index in (point, *graph.before[point])]
     seen, lines = set(waiting), set[int]()
     while waiting:
         index = waiting.pop()
@@ -183,7 +179,7 @@ def _reaching(analysis: Analysis, owner: Scope, name: str, at: ast.AST) -> set[i
         if event.bind == name:
             lines.add(event.line)
             continue
-        for earlier in before.get(index, ()):
+        for earlier in graph.before[index]:
             if earlier not in seen:
                 seen.add(earlier)
                 waiting.append(earlier)

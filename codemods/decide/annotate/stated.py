@@ -14,6 +14,7 @@ from codemods.decide.annotate.types import (
     NONE,
     PARAMETERS,
     Type,
+    all_known,
     callable_giving,
     union,
 )
@@ -70,9 +71,8 @@ class Stated:
         return None
 
     def _union(self, parts: list[ast.expr], module: Module, own: Type | None) -> Type | None:
-        kinds = [self.annotation(part, module, own) for part in parts]
-        known = [kind for kind in kinds if kind is not None]
-        return union(known) if len(known) == len(kinds) else None
+        known = all_known(self.annotation(part, module, own) for part in parts)
+        return None if known is None else union(known)
 
     def _subscript(self, node: ast.Subscript, module: Module, own: Type | None) -> Type | None:
         path = module.path(node.value) or ""
@@ -91,17 +91,15 @@ class Stated:
         base = self.annotation(node.value, module, own)
         if base is None or base.args:
             return None
-        args = [self._argument(part, module, own) for part in parts]
-        known = tuple(kind for kind in args if kind is not None)
-        return Type(base.path, known, base.spelled) if len(known) == len(args) else None
+        args = all_known(self._argument(part, module, own) for part in parts)
+        return None if args is None else Type(base.path, args, base.spelled)
 
     def _argument(self, node: ast.expr, module: Module, own: Type | None) -> Type | None:
         if isinstance(node, ast.Constant) and node.value is Ellipsis:
             return ELLIPSIS
         if isinstance(node, ast.List):
-            kinds = [self.annotation(part, module, own) for part in node.elts]
-            known = tuple(kind for kind in kinds if kind is not None)
-            return Type(PARAMETERS, known) if len(known) == len(kinds) else None
+            known = all_known(self.annotation(part, module, own) for part in node.elts)
+            return None if known is None else Type(PARAMETERS, known)
         return self.annotation(node, module, own)
 
     # Definitions

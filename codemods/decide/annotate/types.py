@@ -65,11 +65,17 @@ def without_none(kind: Type) -> Type:
     return union(members) if members else kind
 
 
+def all_known(types: Iterable[Type | None]) -> tuple[Type, ...] | None:
+    """Several types, unless one is unknown."""
+    found = list(types)
+    known = tuple(kind for kind in found if kind is not None)
+    return known if len(known) == len(found) else None
+
+
 def agreed(types: Iterable[Type | None]) -> Type | None:
     """The one type of several values, or that and None; None where they differ or one is unknown."""
-    found = list(types)
-    known = [kind for kind in found if kind is not None]
-    if not known or len(known) != len(found):
+    known = all_known(types)
+    if not known:
         return None
     rest = {without_none(kind) for kind in known if kind != NONE}
     if len(rest) > 1 or (not rest and len(known) > 1):

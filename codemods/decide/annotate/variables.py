@@ -18,6 +18,7 @@ from codemods.decide.annotate.types import (
     STR,
     Type,
     agreed,
+    all_known,
     builtin,
     callable_giving,
     without_none,
@@ -69,11 +70,7 @@ class Variables:
         return found[0] if len(found) == 1 else None
 
     def _binders(self, name: str, owner: Scope) -> list[Binder]:
-        return [
-            binder
-            for binder in self.tree.binders.get((owner, name), [])
-            if not (isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del))
-        ]
+        return [binder for binder in self.tree.binders.get((owner, name), []) if not binder.deletes]
 
     def _of(self, name: str, owner: Scope) -> Type | None:
         if owner is self.tree.module:
@@ -314,8 +311,8 @@ def _alike(kinds: list[Type | None]) -> Type | None:
 
 
 def _display(name: str, kinds: list[Type | None]) -> Type | None:
-    known = [kind for kind in kinds if kind is not None]
-    if not known or len(known) != len(kinds) or NONE in known:
+    known = all_known(kinds)
+    if not known or NONE in known:
         return None
     if name == "tuple":
         return builtin("tuple", *known)

@@ -61,13 +61,13 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
         if not meanings.surely_evaluates(annotation):
             return refuse(
                 "annotation-evaluated",
-                annotation.lineno,
+                annotation,
                 f"an annotation of {helper.name} is evaluated at its definition",
             )
         changes = changes_later(lifting, helper, annotation)
         if changes is not None:
             what = f"an annotation of {helper.name} is evaluated at its definition, and {changes}"
-            return refuse("annotation-evaluated", annotation.lineno, what)
+            return refuse("annotation-evaluated", annotation, what)
     return None
 
 

@@ -78,7 +78,7 @@ def bound_once(lifting: Lifting, helper: Helper) -> Refusal | None:
     if lifting.tree.owner(helper.outer, helper.name) is not helper.outer:
         return refuse(
             "helper-rebound",
-            helper.node.lineno,
+            helper.node,
             f"{helper.name} is declared global or nonlocal in {helper.outer.name}",
         )
     for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):

@@ -37,7 +37,7 @@ def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
         for keyword in use.call.keywords:
             if keyword.arg is None or keyword.arg in names:
                 what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
-                return refuse("kwargs-at-call", use.node.lineno, f"{helper.name} is called with {what} here")
+                return refuse("kwargs-at-call", use.node, f"{helper.name} is called with {what} here")
     return None
 
 

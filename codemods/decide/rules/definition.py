@@ -137,7 +137,7 @@ def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
         if not is_constant(default) and not _is_known(lifting, helper, default):
             return refuse(
                 "default-not-constant",
-                default.lineno,
+                default,
                 f"a default value of {helper.name} is evaluated at every definition",
             )
     return None
@@ -163,12 +163,12 @@ def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
             function = decorator.func
             if not all(is_constant(a) for a in (*decorator.args, *(k.value for k in decorator.keywords))):
                 return refuse(
-                    "decorated", decorator.lineno, f"a decorator of {helper.name} takes more than constants"
+                    "decorated", decorator, f"a decorator of {helper.name} takes more than constants"
                 )
         base = first_of(function)
         known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
         if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
-            return refuse("decorated", decorator.lineno, f"{helper.name} is decorated here")
+            return refuse("decorated", decorator, f"{helper.name} is decorated here")
     return None
 
 
@@ -186,18 +186,18 @@ def no_type_params(lifting: Lifting, helper: Helper) -> Refusal | None:
     """No type parameters around the helper, and no variable that is read when a type is evaluated."""
     for scope in helper.scope.ancestors():
         if scope.has_type_params:
-            return refuse("type-param", getattr(scope.node, "lineno", 1), f"{scope.name} has type parameters")
+            return refuse("type-param", scope.node, f"{scope.name} has type parameters")
     for use in lifting.tree.lazy:
         if use.scope.inside(helper.root):
             reason = f"{use.node.id} is read whenever a type is evaluated"
-            return refuse("type-param", use.node.lineno, reason)
+            return refuse("type-param", use.node, reason)
     return None
 
 
 def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The docstring has no examples to be run."""
     if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
-        return refuse("doctest", helper.node.lineno, f"the docstring of {helper.name} has doctest examples")
+        return refuse("doctest", helper.node, f"the docstring of {helper.name} has doctest examples")
     return None
 
 

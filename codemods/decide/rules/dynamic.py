@@ -142,11 +142,11 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
                 continue
             near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
             if use.call is None or (near and not _harmless(lifting, helper, use, allowed)):
-                return refuse("dynamic-scope", use.node.lineno, f"{name} is used here")
+                return refuse("dynamic-scope", use.node, f"{name} is used here")
     for node, path in tree.once("dynamic names", lambda: _taken(tree)):
         if path == "sys.modules" and not may_list(tree, node):
             continue
-        return refuse("dynamic-scope", getattr(node, "lineno", 1), f"{path} is used here")
+        return refuse("dynamic-scope", node, f"{path} is used here")
     return None
 
 
@@ -195,17 +195,13 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
     for scope in helper.scope.ancestors():
         for decorator in getattr(scope.node, "decorator_list", []):
             if dotted(tree, scope.parent or tree.module, nodes.called(decorator)) in _COMPILERS:
-                return refuse(
-                    "compiled-outer", decorator.lineno, f"{scope.name} is compiled from its source here"
-                )
+                return refuse("compiled-outer", decorator, f"{scope.name} is compiled from its source here")
     for use in tree.uses.get((tree.module, helper.root.name), []):
         call = tree.parents.get(use.node) if use.call is None else None
         if not isinstance(call, ast.Call) or use.node not in call.args:
             continue
         if dotted(tree, use.scope, call.func) in _COMPILERS:
-            return refuse(
-                "compiled-outer", call.lineno, f"{helper.root.name} is compiled from its source here"
-            )
+            return refuse("compiled-outer", call, f"{helper.root.name} is compiled from its source here")
     return None
 
 
@@ -213,9 +209,7 @@ def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The helper has no need of a class around it."""
     if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
         return refuse(
-            "class-cell",
-            helper.node.lineno,
-            f"{helper.name} uses super() or __class__ of the class around it",
+            "class-cell", helper.node, f"{helper.name} uses super() or __class__ of the class around it"
         )
     private = helper.scope.private
     if private is None:
@@ -261,9 +255,7 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
         # That an augmented assignment reads its target is a matter of what else binds the name.
         if use.written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
             return refuse(
-                "not-understood",
-                use.node.lineno,
-                f"{helper.name} stands in an expression that is not evaluated",
+                "not-understood", use.node, f"{helper.name} stands in an expression that is not evaluated"
             )
     return None
 

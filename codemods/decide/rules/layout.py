@@ -45,13 +45,9 @@ def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
         start, end = source.span(use.node)
         close = source.span(use.call)[1]
         if source.text[start:end] != use.node.id or source.text[close - 1 : close] != ")":
-            return refuse(
-                "layout", use.node.lineno, f"the call of {helper.name} can't be located in the text"
-            )
+            return refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
         if use.in_text and is_printed(lifting.tree, use.call):
-            return refuse(
-                "layout", use.node.lineno, f"an f-string prints the text of a call of {helper.name}"
-            )
+            return refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")
     return None
 
 

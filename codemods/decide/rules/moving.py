@@ -5,13 +5,16 @@ stand.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from codemods.decide.refusals import Refusal, refuse, rule
-from codemods.facts.globals import globals_of
+from codemods.facts import nodes
+from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
-from codemods.facts.scopes import Binder, ScopeTree
+from codemods.facts.scopes import Binder, Scope, ScopeTree
+from codemods.facts.source import all_blocks
 
 rule(
     "outer-in-loop",
@@ -197,9 +200,7 @@ def place_for_function(lifting: Lifting, helper: Helper) -> Refusal | None:
     """The statement of the outermost function is executed once at most."""
     root = helper.root.node
     if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
-        return refuse(
-            "outer-in-loop", getattr(root, "lineno", 1), f"{helper.root.name} is defined in a loop or match"
-        )
+        return refuse("outer-in-loop", root, f"{helper.root.name} is defined in a loop or match")
     return None
 
 
@@ -208,10 +209,8 @@ def _placed(body: list[ast.stmt]) -> set[ast.AST]:
     found: set[ast.AST] = set(body)
     for statement in body:
         if isinstance(statement, (ast.If, ast.Try, ast.With)) or type(statement).__name__ == "TryStar":
-            for name in ("body", "orelse", "finalbody"):
-                found |= _placed(getattr(statement, name, []))
-            for handler in getattr(statement, "handlers", []):
-                found |= _placed(handler.body)
+            for block in all_blocks(statement):
+                found |= _placed(block)
     return found
 
 
@@ -231,24 +230,38 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
     for passed, owner in lifting.needs[helper]:
         for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
             if owner is lifting.tree.module and scope.inside(helper.scope):
-                return refuse("global-write", statement.lineno, f"{name} declares {passed} global")
+                return refuse("global-write", statement, f"{name} declares {passed} global")
     for read, line in known.fallbacks_in(helper.scope).items():
         return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
     for read, line in reads.items():
         origin = known.look_up(read).origin
         if origin == "identity":
             return refuse("module-identity", line, f"{name} reads {read}")
-        if origin == "star":
-            return refuse("star-import", line, f"{read} may come from the star import in this file")
-        if origin in ("unknown", "typing"):
-            return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+        if (unresolved := not_resolved(known, read, line)) is not None:
+            return unresolved
         if read in defining and origin == "own":
             what = f"the definition of {name} reads {read}, and no plain import of this file brings it"
             return refuse("unresolved-global", defining[read], what)
-    for node in ast.walk(helper.node):
-        if isinstance(node, ast.Call) and dotted(lifting.tree, helper.scope, node.func) == "warnings.warn":
-            return refuse("module-attribution", node.lineno, f"{name} calls warnings.warn")
+    for warning in warnings_in(lifting.tree, helper.scope, helper.node):
+        return refuse("module-attribution", warning, f"{name} calls warnings.warn")
     return None
+
+
+def not_resolved(known: Globals, read: str, line: int) -> Refusal | None:
+    """Why another module can't know what a global is."""
+    match known.look_up(read).origin:
+        case "star":
+            return refuse("star-import", line, f"{read} may come from the star import in this file")
+        case "unknown" | "typing":
+            return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+    return None
+
+
+def warnings_in(tree: ScopeTree, scope: Scope, node: ast.AST) -> Iterator[ast.Call]:
+    """Calls of ``warnings.warn``, which tells the module that it is called from."""
+    for part in nodes.walk(node):
+        if isinstance(part, ast.Call) and dotted(tree, scope, part.func) == "warnings.warn":
+            yield part
 
 
 def _written(tree: ScopeTree) -> list[tuple[str, Binder]]:
@@ -278,16 +291,14 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
             return refuse(
-                "maybe-unbound",
-                helper.node.lineno,
-                f"the global {need[0]} may be unbound when the helper is called",
+                "maybe-unbound", helper.node, f"the global {need[0]} may be unbound when the helper is called"
             )
         if need in lifting.kept[helper] or helper.lazy:
             if found.repeated is not None:
                 return refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
             if need[0] in lifting.seams:
                 return refuse(
-                    "seam-deferred", helper.node.lineno, f"{need[0]} is read after {helper.name} has returned"
+                    "seam-deferred", helper.node, f"{need[0]} is read after {helper.name} has returned"
                 )
     return None
 

@@ -72,7 +72,7 @@ def seen_from_outside(
     """Why the module can't have a name more, whichever it is; ``moves``: the helper leaves it."""
     look = around.look()
     if look is not None:
-        return refuse("namespace-seen", helper.node.lineno, str(look))
+        return refuse("namespace-seen", helper.node, str(look))
     # What moves is imported back at the head of the file.
     line = around.late_star(0 if moves else getattr(helper.root.node, "lineno", 0))
     if line is not None:
@@ -81,7 +81,7 @@ def seen_from_outside(
     made = made_by(tree, helper)
     if asks is not None and (made if moves else made - {"called class"}):
         what = f"{helper.name} makes what is called after it, and {asks}"
-        return refuse("frame-introspection", helper.node.lineno, what)
+        return refuse("frame-introspection", helper.node, what)
     return defined_alike(around, tree, helper)
 
 
@@ -97,7 +97,7 @@ def _deleted(tree: ScopeTree) -> tuple[int, str] | None:
     for (owner, name), binders in tree.binders.items():
         if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
             for binder in binders:
-                if isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del):
+                if binder.deletes:
                     return binder.line, name
     return None
 

@@ -38,7 +38,7 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
         place = place_replacing(around, reads.names | reads.chains, reads.paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"
-            return refuse(code, helper.node.lineno, what)
+            return refuse(code, helper.node, what)
         for name, value in reads.names.items():
             binders = tree.binders.get((tree.module, name), [])
             line = around.star_bringing(name, min((b.line for b in binders), default=0)) if value else None
@@ -56,8 +56,7 @@ def changes_later(lifting: Lifting, helper: Helper, annotation: ast.expr) -> str
         return f"{ast.unparse(taken)} may be computed"
     for name, value in reads.names.items():
         for binder in tree.binders.get((module, name), []):
-            deleted = isinstance(binder.node, ast.Name) and isinstance(binder.node.ctx, ast.Del)
-            if deleted or isinstance(binder.node, ast.ExceptHandler):
+            if binder.deletes or isinstance(binder.node, ast.ExceptHandler):
                 return f"{name} is unbound in line {binder.line}"
             if not value or dotted(tree, module, ast.Name(name, ast.Load())) is not None:
                 continue

@@ -128,10 +128,10 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusal | None:
             levels += node.args[2:3]
         for level in levels:
             if not (isinstance(level, ast.Constant) and level.value == 1):
-                return refuse("residual-frame", node.lineno, "a stack level is given here")
+                return refuse("residual-frame", node, "a stack level is given here")
     if helper in _called_from(lifting, helper):
         return refuse(
-            "residual-frame", helper.node.lineno, f"{name} leads back to itself: every level takes two frames"
+            "residual-frame", helper.node, f"{name} leads back to itself: every level takes two frames"
         )
     return None
 
@@ -154,9 +154,7 @@ def forwardable(lifting: Lifting, helper: Helper) -> Refusal | None:
     if isinstance(helper.node, ast.AsyncFunctionDef):
         for node in own_nodes(helper.node.body):
             if isinstance(node, (ast.Yield, ast.YieldFrom)):
-                return refuse(
-                    "residual-async-generator", node.lineno, f"{helper.name} is an asynchronous generator"
-                )
+                return refuse("residual-async-generator", node, f"{helper.name} is an asynchronous generator")
     return None
 
 
@@ -165,7 +163,7 @@ def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusal | None:
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
-            return refuse("residual-lifetime", node.lineno, f"the parameter {node.id} is deleted here")
+            return refuse("residual-lifetime", node, f"the parameter {node.id} is deleted here")
     return None
 
 
@@ -175,14 +173,14 @@ def code_unread(lifting: Lifting, helper: Helper) -> Refusal | None:
     for decorator in helper.node.decorator_list:
         path = dotted(tree, helper.outer, called(decorator)) or ""
         if path.startswith(_READERS):
-            return refuse("residual-read", decorator.lineno, f"{path} compiles {helper.name}")
+            return refuse("residual-read", decorator, f"{path} compiles {helper.name}")
     for use in lifting.analysis.uses(helper):
         call = tree.parents.get(use.node)
         call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
         if isinstance(call, ast.Call) and call.func is not use.node:
             path = dotted(tree, use.scope, call.func) or ""
             if path.startswith((*_READERS, *_PICKLERS)):
-                return refuse("residual-read", call.lineno, f"{helper.name} is handed to {path}")
+                return refuse("residual-read", call, f"{helper.name} is handed to {path}")
     return None
 
 

@@ -53,12 +53,10 @@ def only_called(lifting: Lifting, helper: Helper) -> Refusal | None:
     for use in lifting.analysis.uses(helper):
         if use.attribute is not None:
             return refuse(
-                "function-attribute",
-                use.node.lineno,
-                f"attribute {use.attribute} of {helper.name} is used here",
+                "function-attribute", use.node, f"attribute {use.attribute} of {helper.name} is used here"
             )
         if use.call is None:
-            return refuse("value-use", use.node.lineno, f"{helper.name} is used as a value here")
+            return refuse("value-use", use.node, f"{helper.name} is used as a value here")
     return None
 
 

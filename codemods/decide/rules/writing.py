@@ -66,18 +66,16 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
         for statement, scope in statements:
             if scope.inside(helper.scope):
                 return refuse(
-                    "nonlocal-write",
-                    statement.lineno,
-                    f"{name} of the outer function is declared nonlocal here",
+                    "nonlocal-write", statement, f"{name} of the outer function is declared nonlocal here"
                 )
     for name, owner in lifting.needs[helper]:
         if owner is tree.module:
             continue
         if owner.kind != "function":
-            return refuse("not-understood", helper.node.lineno, f"{name} belongs to a {owner.kind}")
+            return refuse("not-understood", helper.node, f"{name} belongs to a {owner.kind}")
         for statement, _ in tree.declared.get((owner, name), []):
             return refuse(
-                "capture-nonlocal", statement.lineno, f"{name} is assigned by another nested function here"
+                "capture-nonlocal", statement, f"{name} is assigned by another nested function here"
             )
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
