@@ -40,6 +40,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in lines), ""]
 
 
+def _headed(
+    heading: str, header: Sequence[str], rows: Sequence[Sequence[str]] | None, nothing: str = "None."
+) -> Iterator[str]:
+    """A table under its heading; what stands there instead without rows, or where none were looked for."""
+    yield heading
+    yield ""
+    if not rows:
+        yield nothing if rows is not None else "Not searched."
+        yield ""
+    yield from table(header, rows or ())
+
+
 def code(text: str) -> str:
     """Text in backticks, more of them where it has some itself."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
@@ -178,34 +190,19 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
 
 
 def _references(function: FunctionReport) -> Iterator[str]:
-    yield "### Uses in the repository"
-    yield ""
-    if function.references is None:
-        yield "Not searched."
-        yield ""
-        return
-    if not function.references:
-        yield "None."
-        yield ""
-    yield from table(
-        ("file", "line", "in", "use"),
-        [
+    rows = None
+    if function.references is not None:
+        rows = [
             (code(use.path), str(use.line), code(use.function) if use.function else "the module", use.kind)
             for use in function.references
-        ],
-    )
+        ]
+    yield from _headed("### Uses in the repository", ("file", "line", "in", "use"), rows)
 
 
 def _seams(heading: str, seams: Sequence[SeamReport] | None) -> Iterator[str]:
-    yield heading
-    yield ""
-    if not seams:
-        yield "None." if seams is not None else "Not searched."
-        yield ""
-        return
-    yield from table(
-        ("name", "replaced", "read by", "test", "at", "how"),
-        [
+    rows = None
+    if seams is not None:
+        rows = [
             (
                 code(seam.name) if index == 0 else "",
                 ("the module's own name" if seam.rebinds else "an attribute") if index == 0 else "",
@@ -216,20 +213,17 @@ def _seams(heading: str, seams: Sequence[SeamReport] | None) -> Iterator[str]:
             )
             for seam in seams
             for index, place in enumerate(seam.places)
-        ],
-    )
+        ]
+    yield from _headed(heading, ("name", "replaced", "read by", "test", "at", "how"), rows)
 
 
 def _lazy_imports(function: FunctionReport) -> Iterator[str]:
-    yield "### Imported inside the function"
-    yield ""
-    if not function.lazy_imports:
-        yield "Nothing."
-        yield ""
-    rows = []
-    for lazy in function.lazy_imports:
-        rows.append((code(lazy.name), code(lazy.target), str(lazy.line), wording.why_lazy(lazy)))
-    yield from table(("name", "from", "line", "why it is lazy"), rows)
+    rows = [
+        (code(lazy.name), code(lazy.target), str(lazy.line), wording.why_lazy(lazy))
+        for lazy in function.lazy_imports
+    ]
+    header = ("name", "from", "line", "why it is lazy")
+    yield from _headed("### Imported inside the function", header, rows, "Nothing.")
 
 
 def _loop(function: FunctionReport) -> Iterator[str]:
@@ -305,12 +299,7 @@ def _module(report: Report) -> Iterator[str]:
     for path in report.unread or ():
         yield f"Not read, because it is not valid Python: {code(path)}."
         yield ""
-    yield "### Names that other files take from it"
-    yield ""
-    if not report.taken:
-        yield "None." if report.taken is not None else "Not searched."
-        return
-    places: dict[str, list[str]] = {}
-    for item in report.taken:
-        places.setdefault(item.name, []).append(f"{item.path}:{item.line}")
-    yield from table(("name", "taken in"), [(code(name), ", ".join(found)) for name, found in places.items()])
+    rows = None
+    if report.taken is not None:
+        rows = [(code(name), ", ".join(found)) for name, found in wording.taken(report).items()]
+    yield from _headed("### Names that other files take from it", ("name", "taken in"), rows)

@@ -182,7 +182,4 @@ def _module(report: Report) -> Iterator[str]:
     if report.taken:
         yield ""
         yield "names that other files take from this one"
-        grouped: dict[str, list[str]] = {}
-        for item in report.taken:
-            grouped.setdefault(item.name, []).append(f"{item.path}:{item.line}")
-        yield from columns([(name, ", ".join(places)) for name, places in grouped.items()])
+        yield from columns([(name, ", ".join(places)) for name, places in wording.taken(report).items()])

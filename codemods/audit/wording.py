@@ -169,6 +169,14 @@ def searched(report: Report) -> str:
     return "; ".join(parts) or "this file alone"
 
 
+def taken(report: Report) -> dict[str, list[str]]:
+    """Names that other files take from the module, each with where."""
+    found: dict[str, list[str]] = {}
+    for item in report.taken or ():
+        found.setdefault(item.name, []).append(f"{item.path}:{item.line}")
+    return found
+
+
 def statistics(report: Report) -> list[tuple[str, int]]:
     """Counts for ``--statistics``."""
     codes = Counter(refused.code for _, refused in report.refused)
