@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from codemods.facts.seams import ANY_NAME
@@ -165,9 +166,6 @@ def _line_table(files: Sequence[FileChange]) -> object:
 
 
 def _statistics(report: Report) -> str:
-    counts: dict[str, int] = {}
-    for helper in report.helpers:
-        key = helper.refusal.code if helper.refusal else helper.status
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(helper.refusal.code if helper.refusal else helper.status for helper in report.helpers)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "\n".join(f"{count:6} {code}" for code, count in ordered)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.facts.helpers import Helper
+from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import all_defaults
 from codemods.facts.scopes import Scope
@@ -61,6 +62,10 @@ class Globals:
         if name not in self._found:
             self._found[name] = self._look_up(name)
         return self._found[name]
+
+    def imports(self, name: str, package: str) -> list[Import]:
+        """What a global is imported as in a file of a package; nothing for others."""
+        return [made for node in self.look_up(name).imports for made in imports_of(node, name, package)]
 
     def _look_up(self, name: str) -> GlobalName:
         binders = self.tree.binders.get((self.tree.module, name), [])

@@ -16,6 +16,11 @@ class Import:
     name: str | None = None
     alias: str | None = None
 
+    @classmethod
+    def under(cls, module: str, name: str, local: str) -> Import:
+        """A name of a module, imported under a name that may be its own."""
+        return cls(module, name, None if local == name else local)
+
     @property
     def bound(self) -> str:
         """The name that it binds."""

@@ -15,7 +15,7 @@ from codemods.decide.refusals import Refusal, refuse
 from codemods.facts import nodes
 from codemods.facts.annotations import annotation_names, stated_by
 from codemods.facts.globals import globals_of
-from codemods.facts.imports import Import, imports_of
+from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
 from codemods.facts.source import Source, SourceError, parse_source
@@ -189,8 +189,7 @@ class _Writer:
 
     def _imports(self, name: str) -> list[Import]:
         """What a global name is imported as."""
-        package = self.package or ""
-        return [made for node in self.known.look_up(name).imports for made in imports_of(node, name, package)]
+        return self.known.imports(name, self.package or "")
 
     # What is left
 

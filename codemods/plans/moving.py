@@ -11,7 +11,7 @@ from pathlib import Path
 from codemods.decide.definitions import Definition, Definitions, executed_again
 from codemods.decide.refusals import Refusal
 from codemods.facts.annotations import annotation_names, annotations_in
-from codemods.facts.imports import Import, imports_of
+from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
 from codemods.facts.surroundings import Surroundings
@@ -150,8 +150,7 @@ class Mover:
             for name in {*definition.reads, *definition.annotated, *annotation_names(texts)}:
                 known = self.lookup.known.look_up(name)
                 section = target.imports.typing if known.origin == "typing" else target.imports.runtime
-                for node in known.imports:
-                    section.update(imports_of(node, name, package))
+                section.update(self.lookup.known.imports(name, package))
                 if known.origin != "own":
                     continue
                 at_run_time = name in definition.reads
@@ -165,8 +164,7 @@ class Mover:
 
     def _imported(self, name: str, target: _File) -> Import:
         """The import of a moved name, under the name by which this source's code calls it."""
-        new, local = self.new_name(name), self.local.get(name, name)
-        return Import(target.module, new, None if local == new else local)
+        return Import.under(target.module, self.new_name(name), self.local.get(name, name))
 
     def _free_of_meanings(self, target: _File) -> None:
         """Nobody means anything else by the target, if it is new, or by the names that it gains."""

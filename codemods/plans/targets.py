@@ -14,7 +14,7 @@ from codemods.decide.naming import FileNames, Names, is_special, qualified_names
 from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
-from codemods.facts.imports import Import, imports_of
+from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
@@ -52,6 +52,11 @@ class Target:
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
     stated: dict[tuple[Helper, Need], ast.expr] = field(default_factory=dict)
+
+    def imported(self, helper: Helper, caller: Helper | None) -> Import:
+        """How a caller in another file (None: the source) imports a lifted helper."""
+        names = self.names[helper]
+        return Import.under(self.module, names.definition, names.calls[caller])
 
     def render(self, lift: Lift) -> str:
         """The file's text.
@@ -103,11 +108,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
             for callee, _ in decision.lifting.calls_in(helper):
                 other = of[callee]
                 if other is not target:
-                    names = other.names[callee]
-                    alias = names.calls[helper]
-                    target.imports.runtime.add(
-                        Import(other.module, names.definition, None if alias == names.definition else alias)
-                    )
+                    target.imports.runtime.add(other.imported(callee, helper))
                     target.needs.add(other.module)
         _annotate(annotations_of(analysis, layout, request), layout, decision, target)
     no_cycle({target.module: target.needs for target in made}, "helpers")
@@ -195,12 +196,7 @@ def _definition(target: Target, helper: Helper, request: Request, taken: set[str
     )
 
 
-def _name(
-    analysis: Analysis,
-    decision: Decision,
-    targets: Sequence[Target],
-    request: Request,
-) -> None:
+def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], request: Request) -> None:
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis, request.surroundings)
     for target in targets:
@@ -237,8 +233,7 @@ def _import_globals(
     for name in runtime | typing:
         found = known.look_up(name)
         section = target.imports.typing if found.origin == "typing" else target.imports.runtime
-        for node in found.imports:
-            section.update(imports_of(node, name, package))
+        section.update(known.imports(name, package))
         if found.origin == "own" and name not in runtime and name in typing:
             target.imports.typing.add(Import(layout.dotted(layout.rest), name))
 
@@ -308,10 +303,6 @@ def source_imports(
     for target in targets:
         for helper in target.helpers:
             if helper in called:
-                names = target.names[helper]
-                alias = names.calls[None]
-                section.runtime.add(
-                    Import(target.module, names.definition, None if alias == names.definition else alias)
-                )
+                section.runtime.add(target.imported(helper, None))
     first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
     return imports_among(source, section, first_root)

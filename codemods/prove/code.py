@@ -12,6 +12,7 @@ import ast
 import inspect
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -43,9 +44,9 @@ class NewCall:
     passed: tuple[str, ...]
 
 
-def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> dict[Helper, int]:
+def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> Counter[Helper]:
     """Undo the rewriting of calls in a tree; how many calls of each helper there were."""
-    count: dict[Helper, int] = {}
+    count: Counter[Helper] = Counter()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in calls:
             continue
@@ -56,7 +57,7 @@ def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> dict[Helper, int]:
                 raise NotProven(f"a call passes {keyword.arg} where {name} was expected", new.helper)
         if len(added) != len(new.passed):
             raise NotProven("a call passes too few captures", new.helper)
-        count[new.helper] = count.get(new.helper, 0) + 1
+        count[new.helper] += 1
         if new.passed:
             node.keywords = node.keywords[: -len(new.passed)]
         node.func.id = new.helper.name
@@ -161,7 +162,7 @@ def prove_helper(
     inside: Sequence[Helper],
     flags: Sequence[str],
     package: str | None,
-) -> dict[Helper, int]:
+) -> Counter[Helper]:
     """Check that a lifted definition does what the helper did; the calls in it, by helper.
 
     ``captures`` and ``passed_globals`` are its new parameters; ``inside`` are helpers in it that were lifted

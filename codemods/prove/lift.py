@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import bisect
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -50,90 +51,80 @@ def prove_all(
     Raises:
         NotProven: if anything differs but the lift.
     """
-    passed = {helper: tuple(name for name, _ in decision.lifting.needs[helper]) for helper in decision.lifted}
-    counted: dict[Helper, int] = {}
+    proof = _Proof(decision, names, package)
     if moved:
         for module, tree in moved.items():
-            _prove_definitions(decision, names, passed, tree, module.helpers, package, counted)
+            proof.definitions(tree, module.helpers)
     else:
-        _prove_definitions(decision, names, passed, rest.tree, decision.lifted, package, counted)
+        proof.definitions(rest.tree, decision.lifted)
         lifted = {names[helper].definition for helper in decision.lifted}
         drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in lifted)
     drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
-    _prove_rest(decision, names, passed, rest, {module.module for module in moved}, package, counted)
+    proof.rest(rest, {module.module for module in moved})
     for helper in decision.lifted:
-        total = len(decision.lifting.analysis.uses(helper))
-        if counted.get(helper, 0) != total:
-            raise NotProven(
-                f"{helper.name}: {counted.get(helper, 0)} of {total} calls were rewritten", helper
+        found, total = proof.calls[helper], len(decision.lifting.analysis.uses(helper))
+        if found != total:
+            raise NotProven(f"{helper.name}: {found} of {total} calls were rewritten", helper)
+
+
+class _Proof:
+    """One decision, and how many calls of each helper were found in the new trees."""
+
+    def __init__(self, decision: Decision, names: Mapping[Helper, Names], package: str | None) -> None:
+        self.decision = decision
+        self.names = names
+        self.package = package
+        self.calls: Counter[Helper] = Counter()
+
+    def _call(self, helper: Helper) -> NewCall:
+        return NewCall(helper, tuple(name for name, _ in self.decision.lifting.needs[helper]))
+
+    def definitions(self, tree: ast.Module, helpers: list[Helper]) -> None:
+        """Check the definitions in one module."""
+        lifting, names = self.decision.lifting, self.names
+        found: dict[str, list[FunctionNode]] = {}
+        top = set(tree.body)
+        for node in statements_in(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.setdefault(node.name, []).append(node)
+        for helper in helpers:
+            definition = names[helper].definition
+            moved = found.get(definition, [])
+            moved = [node for node in moved if node in top] or moved
+            if len(moved) != 1:
+                raise NotProven(f"{definition} is defined {len(moved)} times", helper)
+            calls = {
+                names[callee].calls[helper]: self._call(callee) for callee, _ in lifting.calls_in(helper)
+            }
+            own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
+            captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
+            inside, flags = lifting.nested(helper), lifting.tree.source.future_flags
+            self.calls.update(
+                prove_helper(helper, moved[0], calls, captures, own, inside, flags, self.package)
             )
 
-
-def _prove_definitions(
-    decision: Decision,
-    names: Mapping[Helper, Names],
-    passed: Mapping[Helper, tuple[str, ...]],
-    tree: ast.Module,
-    helpers: list[Helper],
-    package: str | None,
-    counted: dict[Helper, int],
-) -> None:
-    """Check the definitions in one module."""
-    lifting = decision.lifting
-    found: dict[str, list[FunctionNode]] = {}
-    top = set(tree.body)
-    for node in statements_in(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.setdefault(node.name, []).append(node)
-    for helper in helpers:
-        definition = names[helper].definition
-        moved = found.get(definition, [])
-        moved = [node for node in moved if node in top] or moved
-        if len(moved) != 1:
-            raise NotProven(f"{definition} is defined {len(moved)} times", helper)
-        calls = {
-            names[callee].calls[helper]: NewCall(callee, passed[callee])
-            for callee, _ in lifting.calls_in(helper)
-        }
-        own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
-        captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
-        inside = lifting.nested(helper)
-        count = prove_helper(
-            helper, moved[0], calls, captures, own, inside, lifting.tree.source.future_flags, package
+    def rest(self, rest: Source, modules: set[str]) -> None:
+        """Check that what is left is the original without the helpers, once calls are turned back."""
+        source, lifted, names = self.decision.lifting.tree.source, self.decision.lifted, self.names
+        places = {(helper.node.lineno, helper.node.col_offset) for helper in lifted}
+        old, new = ast.parse(source.text), rest.tree
+        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
+        calls = {names[helper].calls[None]: self._call(helper) for helper in lifted}
+        added = {(names[helper].definition, names[helper].calls[None]) for helper in lifted}
+        if modules:
+            absolute(new, self.package)
+        drop_statements(
+            new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added)
         )
-        for callee, number in count.items():
-            counted[callee] = counted.get(callee, 0) + number
-
-
-def _prove_rest(
-    decision: Decision,
-    names: Mapping[Helper, Names],
-    passed: Mapping[Helper, tuple[str, ...]],
-    rest: Source,
-    modules: set[str],
-    package: str | None,
-    counted: dict[Helper, int],
-) -> None:
-    """Check that what is left is the original without the helpers, once calls are turned back."""
-    source = decision.lifting.tree.source
-    places = {(helper.node.lineno, helper.node.col_offset) for helper in decision.lifted}
-    old, new = ast.parse(source.text), rest.tree
-    drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
-    calls = {names[helper].calls[None]: NewCall(helper, passed[helper]) for helper in decision.lifted}
-    added = {(names[helper].definition, names[helper].calls[None]) for helper in decision.lifted}
-    if modules:
-        absolute(new, package)
-    drop_statements(new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added))
-    for tree in (old, new):
-        drop_statements(tree, lambda s: isinstance(s, ast.Pass))
-    alike = Alike(source, rest, {line for line, _ in places}, calls)
-    for one, other in alike.differing(old.body, new.body):
-        for callee, number in turn_back(other, calls).items():
-            counted[callee] = counted.get(callee, 0) + number
-        absolute(one, package)
-        absolute(other, package)
-        if ast.dump(one) != ast.dump(other):
-            raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
+        for tree in (old, new):
+            drop_statements(tree, lambda s: isinstance(s, ast.Pass))
+        alike = Alike(source, rest, {line for line, _ in places}, calls)
+        for one, other in alike.differing(old.body, new.body):
+            self.calls.update(turn_back(other, calls))
+            absolute(one, self.package)
+            absolute(other, self.package)
+            if ast.dump(one) != ast.dump(other):
+                raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
 
 
 class Alike:

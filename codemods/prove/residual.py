@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
 
 from codemods.decide.splits import body_arguments
@@ -24,7 +25,7 @@ def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
     before, after = ast.parse(old.text), ast.parse(new.text)
     names = {name: helper for helper, name in splits.items()}
     places = {(helper.node.lineno, helper.node.col_offset): helper for helper in splits}
-    found: dict[Helper, int] = {}
+    found: Counter[Helper] = Counter()
     for node in ast.walk(after):
         for block in blocks_of(node):
             for index, statement in enumerate(block):
@@ -32,10 +33,10 @@ def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
                 if helper is None or not isinstance(statement, FUNCTIONS) or index + 1 == len(block):
                     continue
                 _prove_pair(helper, old, statement, block[index + 1])
-                found[helper] = found.get(helper, 0) + 1
+                found[helper] += 1
     for helper, name in splits.items():
-        if found.get(helper) != 1:
-            raise NotProven(f"{name} is defined {found.get(helper, 0)} times", helper)
+        if found[helper] != 1:
+            raise NotProven(f"{name} is defined {found[helper]} times", helper)
     drop_statements(after, lambda s: isinstance(s, FUNCTIONS) and s.name in names)
     for node in ast.walk(before):
         if isinstance(node, FUNCTIONS) and (helper := places.get((node.lineno, node.col_offset))) is not None:

@@ -18,7 +18,7 @@ from codemods.decide.annotate.variables import Variables
 from codemods.facts.annotations import cannot_fail, plain_names
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
-from codemods.facts.imports import Import, imports_of
+from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.scopes import Scope
 
@@ -100,11 +100,10 @@ class Annotations:
         made = set(found.imports)
         lacking = {item.bound for item in found.imports}
         for name in found.names - lacking:
-            known = globals_of(self.analysis).look_up(name)
-            if known.origin == "own":
+            known = globals_of(self.analysis)
+            if known.look_up(name).origin == "own":
                 made.add(Import(rest, name))
-            for node in known.imports:
-                made.update(imports_of(node, name, self.stated.project.own.package))
+            made.update(known.imports(name, self.stated.project.own.package))
         return frozenset(made)
 
     @property
