@@ -61,10 +61,8 @@ class Exports:
                     lists.append(node)
                 case ast.Name(ctx=ast.Store(), id=found) | ast.ExceptHandler(name=str() as found):
                     bound.add(found)
-                case (
-                    ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found) | ast.ClassDef(name=found)
-                ):
-                    bound.add(found)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    bound.add(node.name)
                 case ast.MatchAs(name=str() as found) | ast.MatchStar(name=str() as found):
                     bound.add(found)
                 case ast.Import():

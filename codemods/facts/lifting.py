@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from codemods.facts.flow import Flow
 from codemods.facts.graph import Graph
@@ -40,7 +41,14 @@ class Analysis:
         self.helpers = find_helpers(self.tree)
         self.by_scope = {helper.scope: helper for helper in self.helpers}
         self._flows: dict[Scope, Flow] = {}
-        self._owned: dict[Scope, set[str]] | None = None
+
+    @cached_property
+    def _owned(self) -> dict[Scope, set[str]]:
+        """The variables of every scope."""
+        found: dict[Scope, set[str]] = {}
+        for owner, name in (*self.tree.uses, *self.tree.binders):
+            found.setdefault(owner, set()).add(name)
+        return found
 
     def flow(self, frame: Scope) -> Flow:
         """The flow of a function or of the module.
@@ -49,10 +57,6 @@ class Analysis:
             NotUnderstood: if the frame holds a statement of a kind that is not known.
         """
         if frame not in self._flows:
-            if self._owned is None:
-                self._owned = {}
-                for owner, name in (*self.tree.uses, *self.tree.binders):
-                    self._owned.setdefault(owner, set()).add(name)
             names = frozenset(self._owned.get(frame, ()))
             graph = Graph(self.tree, frame, names, lambda node, scope: is_quiet(self.tree, scope, node))
             self._flows[frame] = Flow(graph.build())
@@ -103,6 +107,7 @@ class Lifting:
                 around = analysis.by_scope.get(scope)
                 if around in candidates:
                     self._nested.setdefault(around, []).append(helper)
+        # A function whose loop is taken out is a candidate, too, and no helper of the file.
         self._by_scope = {helper.scope: helper for helper in candidates}
         self._belonging: dict[Need, dict[Helper, list[Use]]] = {}
         self.needs = self._all_needs()
@@ -137,13 +142,8 @@ class Lifting:
         return found
 
     def belongs(self, use: Use, helper: Helper) -> bool:
-        """Whether a use is in a helper's own text, and not in that of another candidate nested in it."""
-        for scope in use.scope.ancestors():
-            if scope is helper.scope:
-                return True
-            if self.analysis.by_scope.get(scope) in self.candidates:
-                return False
-        return False
+        """Whether a use is in a candidate's own text, and not in that of another one nested in it."""
+        return self.enclosing(use.scope) is helper
 
     def _uses_in(self, helper: Helper, need: Need) -> list[Use]:
         """Uses of a name that belong to a candidate; those of all candidates are found at once."""

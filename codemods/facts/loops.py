@@ -123,17 +123,13 @@ class Parts:
 
     def captured(self, name: str, region: Region) -> int | None:
         """The line of a use of a variable by code in one part that may run later, or None."""
-        for use in self.uses(name, region):
-            if use.scope.frame() is not self.scope:
-                return use.node.lineno
-        return None
+        later = (use for use in self.uses(name, region) if use.scope.frame() is not self.scope)
+        return next((use.node.lineno for use in later), None)
 
     def shared_write(self, name: str, region: Region) -> int | None:
         """The line of a binding of a variable by a nested function of one part, or None."""
-        for binder in self.binders(name, region):
-            if binder.scope.frame() is not self.scope:
-                return binder.line
-        return None
+        later = (binder for binder in self.binders(name, region) if binder.scope.frame() is not self.scope)
+        return next((binder.line for binder in later), None)
 
     @cached_property
     def names(self) -> list[str]:

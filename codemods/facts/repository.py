@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -48,9 +49,9 @@ def module_name(path: Path, root: Path) -> ModuleName:
     path, root = path.resolve(), root.resolve()
     folders = [path.parent, *path.parent.parents]
     if root in folders:
-        folders = folders[: folders.index(root)] + _packages_around(root / "__init__.py")
+        folders = folders[: folders.index(root)] + packages_around(root / "__init__.py")
     else:
-        folders = _packages_around(path)
+        folders = packages_around(path)
     tail = [] if path.stem == "__init__" else [path.stem]
     dotted, proper = [], 0
     for depth in range(len(folders) + 1):
@@ -63,22 +64,15 @@ def module_name(path: Path, root: Path) -> ModuleName:
     return ModuleName(dotted[proper], tuple(name for index, name in enumerate(dotted) if index > proper))
 
 
-def _packages_around(path: Path) -> list[Path]:
+def packages_around(path: Path) -> list[Path]:
     """The package folders that a file lies in, innermost first."""
-    folders = []
-    for folder in path.parents:
-        if not (folder / "__init__.py").exists():
-            break
-        folders.append(folder)
-    return folders
+    return list(itertools.takewhile(lambda folder: (folder / "__init__.py").is_file(), path.parents))
 
 
 def import_base(path: Path) -> Path:
     """The folder above the outermost package around a file."""
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
+    around = packages_around(path)
+    return around[-1].parent if around else path.parent
 
 
 def dotted_name(path: Path, base: Path) -> str:

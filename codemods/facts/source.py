@@ -78,8 +78,7 @@ class Source:
     @cached_property
     def table(self) -> symtable.SymbolTable:
         """CPython's own symbol table of the file."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             try:
                 return symtable.symtable(self.text, self.path, "exec")
             except SyntaxError as error:
@@ -92,8 +91,7 @@ class Source:
             SourceError: if the compiler finds what the parser does not.
         """
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 return compile(self.text, self.path, "exec", dont_inherit=True)
         except SyntaxError as error:
             raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
@@ -159,8 +157,7 @@ def parse_source(text: str, path: str, *, encoding: str = "utf-8", bom: bool = F
         SourceError: if it is not Python.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(text, path)
     except SyntaxError as error:
         raise SourceError(f"{path}:{error.lineno or 1}: not valid Python: {error.msg}") from None
@@ -172,8 +169,7 @@ def parse_source(text: str, path: str, *, encoding: str = "utf-8", bom: bool = F
 def expression_in(text: str) -> ast.expr | None:
     """The expression that a text is; None if it is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from codemods.facts.imports import Import
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
-from codemods.facts.repository import module_name, package_of, shown_path
+from codemods.facts.repository import module_name, package_of, packages_around, shown_path
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
@@ -78,8 +78,7 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
             package = package_of(surroundings.path, surroundings.module.name)
             base = absolute(statement, package)
             imported.update([base, *(f"{base}.{alias.name}" for alias in statement.names)])
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
+    for folder in packages_around(path):
         initial = folder / "__init__.py"
         name = module_name(initial, surroundings.root).name
         known = folder in surroundings.path.parents or any(
@@ -87,7 +86,6 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
         )
         if not known and not _quiet(read_source(initial).tree):
             return f"{shown_path(initial, surroundings.root)} would be loaded for it, which does something"
-        folder = folder.parent
     return None
 
 

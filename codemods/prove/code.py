@@ -71,8 +71,7 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
     bits = 0
     for flag in flags:
         bits |= getattr(__future__, flag).compiler_flag
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         code: types.CodeType = compile(tree, "<proof>", "exec", flags=bits, dont_inherit=True)
         return code
 

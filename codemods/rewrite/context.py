@@ -11,7 +11,7 @@ from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source
 from codemods.rewrite.classes import add_class, made, read_from
 from codemods.rewrite.imports import imports_on_top
-from codemods.rewrite.layout import annotation_text, indentation, line_limit
+from codemods.rewrite.layout import annotation_text, room
 from codemods.rewrite.program import Program
 
 
@@ -51,7 +51,7 @@ def _making(source: Source, context: Context, names: ClassNames) -> list[str]:
     """The statement that makes the object."""
     given = [f"{name}={name}" for name, _ in context.fields]
     line = f"{names.variable} = {names.type_name}({', '.join(given)})"
-    if len(indentation(source, context.at.lineno)) + len(line) <= line_limit(source):
+    if len(line) <= room(source, context.at.lineno):
         return [line]
     return [f"{names.variable} = {names.type_name}(", *(f"    {item}," for item in given), ")"]
 

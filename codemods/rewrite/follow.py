@@ -12,7 +12,7 @@ import libcst as cst
 
 from codemods.facts.source import Source
 from codemods.rewrite.imports import without_names
-from codemods.rewrite.layout import BLANK, indentation, line_limit
+from codemods.rewrite.layout import BLANK, room
 from codemods.rewrite.move import rename
 from codemods.rewrite.program import Program
 
@@ -57,7 +57,7 @@ def follow(source: Source, changes: Followed) -> str:
 def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], new: Sequence[str]) -> None:
     """Take names out of an import, and put others after it: on lines of their own, where it has one."""
     line = program.lines[statement]
-    width = line_limit(program.source) - len(indentation(program.source, statement.lineno))
+    width = room(program.source, statement.lineno)
     alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
     stays = any(alias.name not in gone for alias in statement.names)
     made = [cst.parse_statement(text) for text in new]

@@ -28,10 +28,19 @@ def line_limit(source: Source) -> int:
     return max(_SHORTEST, min(_LONGEST, longest))
 
 
+def indent_of(text: str) -> str:
+    """The blanks that a text begins with."""
+    return text[: len(text) - len(text.lstrip(" \t"))]
+
+
 def indentation(source: Source, line: int) -> str:
     """Leading blanks of a line."""
-    text = source.lines[line - 1]
-    return text[: len(text) - len(text.lstrip(" \t"))]
+    return indent_of(source.lines[line - 1])
+
+
+def room(source: Source, line: int) -> int:
+    """The width that a line has beyond its indentation."""
+    return line_limit(source) - len(indentation(source, line))
 
 
 def blank_lines(count: int) -> list[cst.EmptyLine]:

@@ -15,7 +15,7 @@ import libcst as cst
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.source import Source
 from codemods.rewrite.items import row_end
-from codemods.rewrite.layout import NOTHING, blank_lines, documentation, indentation, line_limit
+from codemods.rewrite.layout import BLANK, NOTHING, blank_lines, documentation, room
 from codemods.rewrite.program import Program
 
 _INDENT = "    "
@@ -37,12 +37,12 @@ def _split(program: Program, helper: Helper, name: str) -> None:
     source, statement = program.source, helper.node
     annotated = "annotations" in source.future_flags
     residual: list[cst.FunctionDef] = []
-    indent = indentation(source, statement.lineno)
+    width = room(source, statement.lineno)
 
     def body(node: Any) -> cst.FunctionDef:
         """The function with the body."""
-        residual.append(_residual(node, helper, name, line_limit(source) - len(indent)))
-        return _body(node, name, annotated=annotated, width=line_limit(source) - len(indent))
+        residual.append(_residual(node, helper, name, width))
+        return _body(node, name, annotated=annotated, width=width)
 
     program.change(program.nodes[statement], body)
     program.after(statement, lambda: residual)
@@ -54,7 +54,7 @@ def _body(node: cst.FunctionDef, name: str, *, annotated: bool, width: int) -> c
         decorators=(),
         lines_after_decorators=(),
         params=_handed(node.params, annotated=annotated),
-        whitespace_after_def=cst.SimpleWhitespace(" "),
+        whitespace_after_def=BLANK,
         whitespace_after_name=NOTHING,
         whitespace_before_params=NOTHING,
         whitespace_before_colon=NOTHING,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from codemods.facts.nodes import first_line
 from codemods.facts.source import Source, blocks_of
-from codemods.rewrite.layout import documentation, indentation
+from codemods.rewrite.layout import documentation, indent_of, indentation
 
 # Texts of which libcst may write something differently are read in full.
 _ODD = re.compile(r"\f|\v|\r(?!\n)|^[ \t]*\\\r?$", re.MULTILINE)
@@ -48,11 +48,6 @@ class Spared:
         if set(found) != names.keys() or len(found) != len(names) or text.count(self.stem) != len(names):
             return None
         return pattern.sub(lambda name: names[name[0]], text)
-
-
-def indent_of(text: str) -> str:
-    """The blanks that a text begins with."""
-    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def spare(

@@ -13,7 +13,7 @@ import libcst as cst
 from codemods.decide.unneeded import Alias
 from codemods.facts.source import Source
 from codemods.rewrite.imports import without_names
-from codemods.rewrite.layout import indentation, line_limit
+from codemods.rewrite.layout import room
 from codemods.rewrite.program import Program
 
 
@@ -94,7 +94,7 @@ def _block(program: Program, block: ast.If, numbers: dict[ast.stmt, set[int]]) -
 def _thin(program: Program, statement: ast.stmt, cut: Collection[int]) -> None:
     """Leave some names out of a statement."""
 
-    width = line_limit(program.source) - len(indentation(program.source, statement.lineno))
+    width = room(program.source, statement.lineno)
 
     def change(node: Any) -> cst.CSTNode:
         if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
