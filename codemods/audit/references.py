@@ -9,18 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from codemods.facts.files import File, file_or_none
 from codemods.facts.imports import bound_name
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, absolute, resolve, single, walk
-from codemods.facts.repository import (
-    ModuleName,
-    mentioning,
-    module_name,
-    package_of,
-    python_files,
-    shown_path,
-)
-from codemods.facts.source import SourceError, shared_source
+from codemods.facts.repository import ModuleName, mentioning, python_files, shown_path
 
 Kind = Literal["call", "value", "import", "source", "method"]
 
@@ -65,14 +58,6 @@ _CODE = {"__code__", "co_consts", "__closure__", "__globals__"}
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    shown: str
-    module: str
-    package: str
-    tree: ast.Module
-
-
-@dataclass(frozen=True, slots=True)
 class Usage:
     """Where the files below a root use one module.
 
@@ -97,13 +82,13 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
     paths = tuple(python_files(root))
     owners = {f"{spelling}.{name}": name for spelling in module.spellings for name in functions}
     words = {module.name.rpartition(".")[2], *(part for name in functions for part in name.split("."))}
-    parsed: dict[Path, _File | None] = {}
+    parsed: dict[Path, File | None] = {}
     own = {module.name.rpartition(".")[2], "__init__"}
     while True:
         importing = _import_pattern([*owners, *(f"{spelling}.*" for spelling in module.spellings)])
         for path, data in mentioning(paths, words):
             if path not in parsed and (path.stem in own or importing.search(data) is not None):
-                parsed[path] = _parse(path, data, root)
+                parsed[path] = file_or_none(path, data, root)
         files = [file for file in parsed.values() if file is not None]
         exported = {
             new: name for file in files for new, name in _reexports(file, owners) if new not in owners
@@ -139,16 +124,7 @@ def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
     return re.compile(rf"(?:\b(?:from|import)[\s\\]+|,\s*)(?:{names})\b|\bfrom[\s\\]+\.|{dynamic}".encode())
 
 
-def _parse(path: Path, data: bytes, root: Path) -> _File | None:
-    try:
-        tree = shared_source(data, shown_path(path, root)).tree
-    except SourceError:
-        return None
-    name = module_name(path, root).name
-    return _File(shown_path(path, root), name, package_of(path, name), tree)
-
-
-def _reexports(file: _File, owners: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _reexports(file: File, owners: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Names under which a file's top level makes the functions importable from itself."""
     for node in file.tree.body:
         if isinstance(node, ast.ImportFrom):
@@ -163,7 +139,7 @@ def _reexports(file: _File, owners: Mapping[str, str]) -> Iterator[tuple[str, st
 
 
 def _uses(
-    file: _File, owners: Mapping[str, str], module: ModuleName
+    file: File, owners: Mapping[str, str], module: ModuleName
 ) -> Iterator[Taken | tuple[str, Reference]]:
     """One walk over a file for the functions' uses and the names taken from the module."""
     own = file.module in module.spellings

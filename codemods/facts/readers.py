@@ -7,18 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.facts.files import file_or_none
 from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.repository import (
-    ModuleName,
-    mentioning,
-    module_name,
-    package_of,
-    python_files,
-    shown_path,
-)
+from codemods.facts.repository import ModuleName, mentioning, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope, ScopeTree
 from codemods.facts.seams import ANY_NAME, Seam, find_seams
-from codemods.facts.source import SourceError, decode_source, read_source
+from codemods.facts.source import SourceError, read_source
 from codemods.facts.walk import read_scopes
 
 
@@ -112,17 +106,14 @@ def _outside(module: ModuleName, path: Path, root: Path, tests: Sequence[Path]) 
         if file.resolve() != own and not any(file.resolve().is_relative_to(folder) for folder in folders)
     )
     for file, data in mentioning(files, [module.name.rpartition(".")[2]]):
-        shown = shown_path(file, root)
-        try:
-            tree = decode_source(data, shown).tree
-        except SourceError:
+        read = file_or_none(file, data, root)
+        if read is None:
             continue
-        package = package_of(file, module_name(file, root).name)
-        for node, scope in walk(tree, package):
+        for node, scope in walk(read.tree, read.package):
             if isinstance(node, ast.ImportFrom) and scope.function:
-                if absolute(node, package) in module.spellings:
-                    yield from ((alias.name, f"{shown}:{node.lineno}") for alias in node.names)
+                if absolute(node, read.package) in module.spellings:
+                    yield from ((alias.name, f"{read.shown}:{node.lineno}") for alias in node.names)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and scope.function:
                 dotted = resolve(node, scope)
                 if dotted is not None and dotted.rpartition(".")[0] in module.spellings:
-                    yield node.attr, f"{shown}:{node.lineno}"
+                    yield node.attr, f"{read.shown}:{node.lineno}"

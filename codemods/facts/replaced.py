@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from codemods.facts.files import file_or_none
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, walk
-from codemods.facts.repository import ModuleName, module_name, package_of, shown_path
+from codemods.facts.repository import ModuleName, package_of
 from codemods.facts.seams import ANY_NAME, Replacing
-from codemods.facts.source import SourceError, shared_source
 from codemods.facts.surroundings import Look, Surroundings
 
 _SETTERS = frozenset(["__delattr__", "__setattr__", "delattr", "setattr"])
@@ -51,16 +51,13 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
         far = [dotted for dotted in paths if _may_replace(data, dotted)]
         if not near and not far:
             continue
-        shown = shown_path(path, around.root)
-        try:
-            tree = shared_source(data, shown).tree
-        except SourceError:
+        file = file_or_none(path, data, around.root)
+        if file is None:
             # What can't be parsed runs nowhere.
             continue
-        package = package_of(path, module_name(path, around.root).name)
-        found = _in_file(tree, package, own if near else None, names, {p: paths[p] for p in far})
-        for line, what in found:
-            return Look(shown, line, what)
+        wanted = {p: paths[p] for p in far}
+        for line, what in _in_file(file.tree, file.package, own if near else None, names, wanted):
+            return Look(file.shown, line, what)
     tree = around.source.tree
     package = package_of(around.path, around.module.name)
     for line, what in (*_in_file(tree, package, own, names, paths), *_by_itself(tree, package, names)):

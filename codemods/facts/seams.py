@@ -8,17 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from codemods.facts.files import read_file
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, strings, walk
-from codemods.facts.repository import (
-    ModuleName,
-    mentioning,
-    module_name,
-    package_of,
-    python_files,
-    shown_path,
-)
-from codemods.facts.source import SourceError, shared_source
+from codemods.facts.repository import ModuleName, mentioning, python_files
+from codemods.facts.source import SourceError
 
 ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""
@@ -77,14 +71,12 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
     word = module.name.rpartition(".")[2]
     found: set[Seam] = set()
     for path, data in mentioning(files, [word]):
-        shown = shown_path(path, root)
         try:
-            tree = shared_source(data, shown).tree
+            file = read_file(path, data, root)
         except SourceError as error:
             raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
-        package = package_of(path, module_name(path, root).name)
-        for name, line, test, how in replaced(tree, package, module):
-            found.add(Seam(name, shown, line, test, how))
+        for name, line, test, how in replaced(file.tree, file.package, module):
+            found.add(Seam(name, file.shown, line, test, how))
     return tuple(sorted(found))
 
 

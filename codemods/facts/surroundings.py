@@ -16,12 +16,13 @@ from typing import TypeVar, cast
 
 from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
+from codemods.facts.files import File, file_or_none
 from codemods.facts.imports import imports_in
 from codemods.facts.mentions import words_in
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, absolute, resolve, strings, walk
 from codemods.facts.repository import ModuleName, import_base, module_name, package_of, shown_path
-from codemods.facts.source import Source, SourceError, shared_source, statements_in
+from codemods.facts.source import Source, statements_in
 
 T = TypeVar("T")
 
@@ -116,22 +117,22 @@ class Surroundings:
             if path == self.path:
                 continue
             if tail in data or (inside is not None and inside in path.parents):
-                shown = shown_path(path, self.root)
-                try:
-                    tree = shared_source(data, shown).tree
-                except SourceError:
-                    # What can't be parsed runs nowhere; its words are counted all the same.
-                    words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
-                    found.append(_Seen(shown, words=words, texts=words, imports_any=True))
+                file = file_or_none(path, data, self.root)
+                if file is not None:
+                    found.append(_look_at(file, self.module, self.path.name))
                     continue
-                found.append(_look_at(tree, path, self.root, self.module, shown, self.path.name))
+                # What can't be parsed runs nowhere; its words are counted all the same.
+                words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
+                shown = shown_path(path, self.root)
+                found.append(_Seen(shown, words=words, texts=words, imports_any=True))
         return found
 
     @cached_property
     def _own(self) -> _Seen:
         names = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
-        source = self.source
-        return _look_at(source.tree, self.path, self.root, names, source.path, self.path.name, own=True)
+        package = package_of(self.path, self.module.name)
+        file = File(self.source.path, self.module.name, package, self.source.tree)
+        return _look_at(file, names, self.path.name, own=True)
 
     @property
     def _seen(self) -> list[_Seen]:
@@ -253,19 +254,17 @@ def _on_one_way(path: str, module: str) -> bool:
     return not path or f"{path}.".startswith(f"{module}.") or f"{module}.".startswith(f"{path}.")
 
 
-def _look_at(
-    tree: ast.Module, path: Path, root: Path, module: ModuleName, shown: str, file: str, own: bool = False
-) -> _Seen:
-    """What a file does with the names of a module."""
+def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
+    """What a file does with the names of a module, which is in a file of some name."""
+    shown, package = looking.shown, looking.package
     seen = _Seen(shown, own=own)
-    package = package_of(path, module_name(path, root).name)
     given = False
     stores: set[str] = set()
     runs = False
     reads_file = 0
     harmless: set[ast.AST] = set()
     values: set[ast.AST] = set()
-    for node, scope in walk(tree, package):
+    for node, scope in walk(looking.tree, package):
         kind = type(node)
         if kind in _FOLLOWED:
             values.update(_followed(node))

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from codemods.facts.files import file_or_none
 from codemods.facts.imports import Import
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
 from codemods.facts.repository import module_name, package_of, packages_around, shown_path
-from codemods.facts.source import Source, SourceError, decode_source, read_source
+from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
@@ -32,15 +33,10 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
             return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
     for file, data in surroundings.files():
         if path.stem.encode() in data and file != surroundings.path:
-            shown = shown_path(file, surroundings.root)
-            try:
-                tree = decode_source(data, shown).tree
-            except SourceError:
-                continue
-            package_name = package_of(file, module_name(file, surroundings.root).name)
-            line = next(_waiting(tree, module, package_name), None)
-            if line is not None:
-                return f"{shown}:{line} tries to import {module}, which would be there"
+            found = file_or_none(file, data, surroundings.root)
+            line = None if found is None else next(_waiting(found.tree, module, found.package), None)
+            if found is not None and line is not None:
+                return f"{found.shown}:{line} tries to import {module}, which would be there"
     return None
 
 
