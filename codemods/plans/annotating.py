@@ -12,11 +12,10 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.loading import found_below
 from codemods.facts.repository import dotted_name, import_base
 from codemods.plans.modules import Layout
-from codemods.plans.overlay import Overlay
 from codemods.plans.request import Request
 
 
-def annotations_of(analysis: Analysis, layout: Layout, request: Request) -> Annotations:
+def annotations_of(analysis: Analysis, request: Request) -> Annotations:
     """What is known of the captures of a file, with the project's other files as plans made them so far.
 
     None gets an annotation where the project checks annotations when it runs.
@@ -24,13 +23,14 @@ def annotations_of(analysis: Analysis, layout: Layout, request: Request) -> Anno
     style = request.annotations
     if style != "none" and request.surroundings.checks_annotations:
         style = "none"
-    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, layout, request.overlay, style))
+    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, request, style))
 
 
-def _made(analysis: Analysis, layout: Layout, overlay: Overlay, style: Style) -> Annotations:
+def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
+    layout = request.layout
     names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    project = Project(found_below(layout.folders, overlay.found), own, names[1:])
+    project = Project(found_below(layout.folders, request.overlay.found), own, names[1:])
     return Annotations(analysis, Stated(project), style)
 
 

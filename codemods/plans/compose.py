@@ -19,7 +19,6 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.annotating import annotations_of
-from codemods.plans.modules import Layout
 from codemods.plans.request import Request
 from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
@@ -38,7 +37,7 @@ class Composed:
     targets: Mapping[Helper, Path]
 
 
-def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
+def compose(analysis: Analysis, request: Request) -> Composed:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
     refused: dict[Helper, Refusal] = {}
     for helper in request.wanted:
@@ -51,7 +50,9 @@ def compose(analysis: Analysis, layout: Layout, request: Request) -> Composed:
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
         decision = decide(analysis, request.wanted, foreign, request.seams, refused)
         try:
-            return _composed(analysis, layout, request, decision)
+            if request.targets:
+                return _into_modules(analysis, request, decision)
+            return _in_place(analysis, request, decision)
         except NotProven as failure:
             culprits = [failure.helper] if failure.helper is not None else decision.lifted
             if not decision.lifted:
@@ -79,13 +80,7 @@ def not_preserved(
     }
 
 
-def _composed(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
-    if request.targets:
-        return _into_modules(analysis, layout, request, decision)
-    return _in_place(analysis, layout, request, decision)
-
-
-def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
+def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Composed:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
     chosen = FileNames(analysis, request.surroundings)
@@ -93,14 +88,14 @@ def _in_place(analysis: Analysis, layout: Layout, request: Request, decision: De
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
-    annotations = annotations_of(analysis, layout, request)
+    annotations = annotations_of(analysis, request)
     stated, missing = _stated(analysis, annotations, decision, {n.definition for n in names.values()})
-    lift = Lift(decision, names, annotate=lambda helper, need: stated.get((helper, need)))
+    lift = Lift(decision, names, stated)
     lift.before_roots()
     lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
     prove_all(decision, names, reread(source, text), {}, None, missing)
-    return Composed(decision, {layout.rest: text} if decision.lifted else {}, {})
+    return Composed(decision, {request.layout.rest: text} if decision.lifted else {}, {})
 
 
 def _stated(
@@ -151,19 +146,14 @@ def must_compile(source: Source) -> None:
         raise NotProven(f"{source.path}:{error.lineno}: does not compile: {error.msg}") from None
 
 
-def _into_modules(analysis: Analysis, layout: Layout, request: Request, decision: Decision) -> Composed:
+def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> Composed:
     """Write lifted helpers to their files; what is left imports them."""
-    source, package = analysis.source, layout.source_package
-    targets = build_targets(analysis, layout, decision, request)
+    source, layout = analysis.source, request.layout
+    package = layout.source_package
+    targets = build_targets(analysis, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}
     stated = {key: node for target in targets for key, node in target.stated.items()}
-    lift = Lift(
-        decision,
-        names,
-        package,
-        whole=layout.rest != layout.source,
-        annotate=lambda helper, need: stated.get((helper, need)),
-    )
+    lift = Lift(decision, names, stated, package, whole=layout.rest != layout.source)
     if decision.lifted:
         lift.program.insert(*source_imports(analysis, layout, decision, targets))
     text = lift.text()

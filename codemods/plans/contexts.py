@@ -13,16 +13,13 @@ from codemods.decide.rules.frames import looked_at
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
 from codemods.plans.annotating import annotations_of
-from codemods.plans.modules import Layout
 from codemods.plans.prepared import Found, Lift, Outcome, Rewritten, lift_rewritten, prepare
 from codemods.plans.request import Request
 from codemods.prove.context import prove_contexts
 from codemods.rewrite.context import collect_captures
 
 
-def with_contexts(
-    analysis: Analysis, layout: Layout, request: Request, chosen: frozenset[Helper], lift: Lift
-) -> Outcome:
+def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Context]:
@@ -35,20 +32,16 @@ def with_contexts(
         # An object that holds another helper uses it as a value; that is not why it is refused.
         return Found(contexts, unfit, plain.refused)
 
-    return lift_rewritten(
-        analysis, request, lift, find, lambda contexts: _rewritten(analysis, layout, request, contexts)
-    )
+    return lift_rewritten(analysis, request, lift, find, lambda found: _rewritten(analysis, request, found))
 
 
-def _rewritten(
-    analysis: Analysis, layout: Layout, request: Request, contexts: Sequence[Context]
-) -> Rewritten:
+def _rewritten(analysis: Analysis, request: Request, contexts: Sequence[Context]) -> Rewritten:
     """The file with contexts in it, proven."""
     taken: set[str] = set()
     named = [(c, class_names(analysis, c.outer, "Context", ["context"], taken)) for c in contexts]
     roots = [context.helpers[0].root.node for context in contexts]
     imported = find_imports(analysis, roots, ["dataclasses.dataclass", "typing.Any"], taken)
-    known = annotations_of(analysis, layout, request)
+    known = annotations_of(analysis, request)
     fields = {name for context in contexts for name, _ in context.fields}
 
     def annotate(need: Need, at: ast.AST) -> ast.expr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from codemods.facts.helpers import Helper
@@ -9,10 +10,11 @@ from codemods.facts.lifting import Analysis
 from codemods.plans.boxes import with_boxes
 from codemods.plans.compose import compose
 from codemods.plans.contexts import with_contexts
-from codemods.plans.modules import Layout
-from codemods.plans.prepared import Outcome, outcome_of
+from codemods.plans.prepared import Lift, Outcome, outcome_of
 from codemods.plans.request import Request
 from codemods.plans.residuals import with_residuals
+
+Rewrite = Callable[[Analysis, Request, frozenset[Helper], Lift], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +26,34 @@ class Modes:
     box: frozenset[Helper] = frozenset()
 
 
-def compose_with(analysis: Analysis, layout: Layout, request: Request, modes: Modes) -> Outcome:
+def compose_with(analysis: Analysis, request: Request, modes: Modes) -> Outcome:
     """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten.
 
     A residual reads the captures late; they are passed to its body as parameters, never collected.
     """
 
-    def chosen(helpers: frozenset[Helper], now: Analysis) -> frozenset[Helper]:
-        """The same helpers after earlier rewrites, which keep their number and order."""
+    lift: Lift = _plain
+    # The last one first: each is given what comes after it.
+    asked = (with_residuals, modes.residual), (with_contexts, modes.context - modes.residual)
+    for rewrite, helpers in (*asked, (with_boxes, modes.box)):
+        if helpers:
+            lift = _after(analysis, rewrite, helpers, lift)
+    return lift(analysis, request)
+
+
+def _plain(analysis: Analysis, request: Request) -> Outcome:
+    return outcome_of(compose(analysis, request))
+
+
+def _after(analysis: Analysis, rewrite: Rewrite, helpers: Collection[Helper], lift: Lift) -> Lift:
+    """A rewrite of some helpers of a file, and then what follows."""
+
+    def rewritten(now: Analysis, request: Request) -> Outcome:
+        # Earlier rewrites keep the number and the order of helpers.
         at = dict(zip(analysis.helpers, now.helpers, strict=True))
-        return frozenset(at[helper] for helper in helpers)
+        return rewrite(now, request, frozenset(at[helper] for helper in helpers), lift)
 
-    def plain(now: Analysis, request: Request) -> Outcome:
-        return outcome_of(compose(now, layout, request))
-
-    def residual(now: Analysis, request: Request) -> Outcome:
-        if not modes.residual:
-            return plain(now, request)
-        return with_residuals(now, layout, request, chosen(modes.residual, now), plain)
-
-    def collected(now: Analysis, request: Request) -> Outcome:
-        takers = modes.context - modes.residual
-        return (
-            with_contexts(now, layout, request, chosen(takers, now), residual)
-            if takers
-            else residual(now, request)
-        )
-
-    if modes.box:
-        return with_boxes(analysis, request, modes.box, collected)
-    return collected(analysis, request)
+    return rewritten
 
 
 __all__ = ["Modes", "Outcome", "compose_with"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from codemods.decide.annotate import Style
 from codemods.facts.helpers import Helper
 from codemods.facts.surroundings import Surroundings
+from codemods.plans.modules import Layout
 from codemods.plans.overlay import Overlay
 
 
@@ -20,6 +21,7 @@ class Request:
     ``star_imported``, it gets no new public names.
     """
 
+    layout: Layout
     wanted: Collection[Helper]
     targets: Mapping[Helper, Path]
     renames: Mapping[Helper, str] = field(default_factory=dict)

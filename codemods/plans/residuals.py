@@ -27,9 +27,7 @@ class _Together:
     helpers: tuple[Helper, ...]
 
 
-def with_residuals(
-    analysis: Analysis, layout: Layout, request: Request, chosen: frozenset[Helper], lift: Lift
-) -> Outcome:
+def with_residuals(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
     """Split the chosen helpers and lift; one that can't be lifted then is not split."""
     chosen = chosen.intersection(request.wanted)
 
@@ -43,7 +41,7 @@ def with_residuals(
         split = together[0].helpers
         prepared = _split(analysis, split)
         return Rewritten(
-            prepared, check=lambda outcome: _check(outcome, prepared, layout, split), split=split
+            prepared, check=lambda outcome: _check(outcome, prepared, request.layout, split), split=split
         )
 
     return lift_rewritten(analysis, request, lift, find, rewrite)

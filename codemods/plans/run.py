@@ -85,6 +85,7 @@ def extract_source(
         targets = dict.fromkeys(wanted, target)
         seams = rebound_in([root], layout)
     request = Request(
+        layout=layout,
         wanted=wanted,
         targets=targets,
         seams=read_at_calls(seams, surroundings),
@@ -95,7 +96,7 @@ def extract_source(
         surroundings=surroundings,
     )
     try:
-        composed = compose_with(analysis, layout, request, modes)
+        composed = compose_with(analysis, request, modes)
     except NotProven:
         source.compiled()
         raise
@@ -209,7 +210,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         request, seams = _request(loaded, moves, analysis, scope, layout, overlay, moved.names)
         modes = _modes(loaded, request)
         tidy = Tidy(layout, overlay, request.surroundings, request.seams, moved.exported)
-        composed = compose_with(analysis, layout, request, modes)
+        composed = compose_with(analysis, request, modes)
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
         raise PlanError(f"{loaded.place('move')}: {error}") from None
@@ -220,22 +221,15 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     if plan.loop is None:
         return tidy.tidied(source, report)
     try:
-        report = _with_loop(plan, plan.loop, source, layout, request, overlay, report)
+        report = _with_loop(plan, plan.loop, source, request, report)
         return tidy.tidied(source, report)
     except (TargetError, NotProven, TextNotPreserved) as error:
         raise PlanError(f"{loaded.place('loop')}: {error}") from None
 
 
-def _with_loop(
-    plan: Plan,
-    loop: Loop,
-    source: Source,
-    layout: Layout,
-    request: Request,
-    overlay: Overlay,
-    report: Report,
-) -> Report:
+def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report: Report) -> Report:
     """Carry out a plan's loop on what the moves left, and add it to the report."""
+    layout, overlay = request.layout, request.overlay
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
     if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
@@ -255,7 +249,7 @@ def _with_loop(
         loop,
         request.seams,
         line,
-        lambda analysis: annotations_of(analysis, layout, replace(request, overlay=_as_made(overlay, made))),
+        lambda analysis: annotations_of(analysis, replace(request, overlay=_as_made(overlay, made))),
     )
     row = HelperReport(
         name=loop.class_,
@@ -334,6 +328,7 @@ def _request(
     kept |= read_at_calls(seams, surroundings)
     star = not _has_all(analysis) and is_star_imported(layout.root, layout.rest)
     request = Request(
+        layout=layout,
         wanted=list(targets),
         targets=targets,
         renames=renames,

@@ -74,13 +74,13 @@ class Target:
         return extended_module(self.start, self.imports, texts, names)
 
 
-def build_targets(analysis: Analysis, layout: Layout, decision: Decision, request: Request) -> list[Target]:
+def build_targets(analysis: Analysis, decision: Decision, request: Request) -> list[Target]:
     """One target for each file that gets a helper, with names and imports worked out.
 
     Raises:
         TargetError: if names collide or the files would have to import each other.
     """
-    source = analysis.source
+    source, layout = analysis.source, request.layout
     homes = [layout.dotted(layout.rest)]
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
@@ -110,7 +110,7 @@ def build_targets(analysis: Analysis, layout: Layout, decision: Decision, reques
                 if other is not target:
                     target.imports.runtime.add(other.imported(callee, helper))
                     target.needs.add(other.module)
-        _annotate(annotations_of(analysis, layout, request), layout, decision, target)
+        _annotate(annotations_of(analysis, request), layout, decision, target)
     no_cycle({target.module: target.needs for target in made}, "helpers")
     return made
 

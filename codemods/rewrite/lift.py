@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import libcst as cst
@@ -21,8 +21,6 @@ from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arr
 from codemods.rewrite.layout import NOTHING, annotation_text, indentation, line_limit
 from codemods.rewrite.program import Program
 
-Annotate = Callable[[Helper, Need], ast.expr | None]
-
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 
 
@@ -33,12 +31,12 @@ class Lift:
         self,
         decision: Decision,
         names: Mapping[Helper, Names],
+        stated: Mapping[tuple[Helper, Need], ast.expr],
         package: str | None = None,
         *,
         whole: bool = False,
-        annotate: Annotate,
     ) -> None:
-        """``annotate`` gives the annotations of added parameters.
+        """``stated`` has the annotations of added parameters.
 
         Relative imports in helpers that leave the source's ``package`` are made absolute; if the ``whole``
         of it moves, in the rest too.
@@ -49,7 +47,7 @@ class Lift:
         self.lifting = decision.lifting
         self.helpers = decision.lifted
         self.names = names
-        self.annotate = annotate
+        self.stated = stated
         self.source = decision.lifting.tree.source
         self.width = line_limit(self.source)
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
@@ -133,7 +131,7 @@ class Lift:
         program, name = self.program, self.names[helper].definition
         new = []
         for need in self.lifting.needs[helper]:
-            stated = self.annotate(helper, need)
+            stated = self.stated.get((helper, need))
             kind = None if stated is None else cst.Annotation(cst.parse_expression(annotation_text(stated)))
             new.append(cst.Param(cst.Name(need[0]), annotation=kind))
 
