@@ -23,21 +23,12 @@ def is_code(node: ast.expr) -> bool:
 
 def is_signature(tree: ScopeTree, node: ast.AST) -> bool:
     """Whether an expression is ``X.__code__.co_varnames[:X.__code__.co_argcount]`` up to the brackets."""
-    around = tree.parents.get(node)
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "co_varnames"
-        and is_code(node.value)
-        and isinstance(around, ast.Subscript)
-        and around.value is node
-        and isinstance(around.slice, ast.Slice)
-        and around.slice.lower is None
-        and around.slice.step is None
-        and isinstance(around.slice.upper, ast.Attribute)
-        and around.slice.upper.attr == "co_argcount"
-        and isinstance(around.slice.upper.value, ast.Attribute)
-        and ast.dump(around.slice.upper.value) == ast.dump(node.value)
-    )
+    if not isinstance(node, ast.Attribute) or node.attr != "co_varnames" or not is_code(node.value):
+        return False
+    match tree.parents.get(node):
+        case ast.Subscript(taken, ast.Slice(None, ast.Attribute(code, "co_argcount"), None)):
+            return taken is node and ast.dump(code) == ast.dump(node.value)
+    return False
 
 
 def is_lookup(tree: ScopeTree, node: ast.Attribute) -> bool:
@@ -136,13 +127,10 @@ def restores(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
 
 
 def _saves(tree: ScopeTree, node: ast.AST, scope: Scope) -> bool:
-    around = tree.parents.get(node)
-    return (
-        isinstance(around, ast.Assign)
-        and around.targets == [node]
-        and isinstance(around.value, ast.Call)
-        and dotted(tree, scope, around.value.func) in _SAVED
-    )
+    match tree.parents.get(node):
+        case ast.Assign([target], ast.Call(function)):
+            return target is node and dotted(tree, scope, function) in _SAVED
+    return False
 
 
 def is_place(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:

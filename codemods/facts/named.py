@@ -115,16 +115,11 @@ def is_used_up(tree: ScopeTree, node: ast.AST, scope: Scope) -> bool:
 
 def _is_key(tree: ScopeTree, node: ast.Lambda, scope: Scope) -> bool:
     """Whether a lambda is what a builtin sorts by."""
-    parent = tree.parents[node]
-    if not isinstance(parent, ast.keyword) or parent.arg != "key":
-        return False
-    call = tree.parents[parent]
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in _KEYED
-        and tree.is_builtin(scope, call.func.id)
-    )
+    given = tree.parents[node]
+    match given, tree.parents[given]:
+        case ast.keyword("key"), ast.Call(ast.Name(name)):
+            return name in _KEYED and tree.is_builtin(scope, name)
+    return False
 
 
 def line_asking(tree: ScopeTree, name: str, made: frozenset[Made]) -> int | None:

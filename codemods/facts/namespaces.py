@@ -36,14 +36,10 @@ def space_of(scope: Scope) -> Scope:
 def is_import_argument(tree: ScopeTree, use: Use) -> bool:
     """Whether ``globals()`` or ``locals()`` go to ``__import__``, which asks for the package alone."""
     assert use.call is not None
-    around = tree.parents[use.call]
-    return (
-        isinstance(around, ast.Call)
-        and use.call in around.args[1:3]
-        and isinstance(around.func, ast.Name)
-        and around.func.id == "__import__"
-        and tree.is_builtin(use.scope, "__import__")
-    )
+    match tree.parents[use.call]:
+        case ast.Call(ast.Name("__import__"), arguments):
+            return use.call in arguments[1:3] and tree.is_builtin(use.scope, "__import__")
+    return False
 
 
 def name_asked(tree: ScopeTree, space: ast.expr) -> Asked | None:

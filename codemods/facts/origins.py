@@ -252,19 +252,13 @@ def _parameter(value: ast.expr) -> ast.expr:
 def _given(name: str, function: FunctionNode, scope: Names) -> Iterator[tuple[ast.expr, Names]]:
     """What ``parametrize`` and the calls in the same file pass for a function's parameter."""
     for decorator in function.decorator_list:
-        if (
-            isinstance(decorator, ast.Call)
-            and isinstance(decorator.func, ast.Attribute)
-            and decorator.func.attr == "parametrize"
-            and len(decorator.args) >= 2
-        ):
-            names = [
-                part.strip() for text in strings(decorator.args[0], scope) or () for part in text.split(",")
-            ]
-            if name in names:
-                plain = [ast.Name(part) for part in names]
-                target: ast.expr = plain[0] if len(plain) == 1 else ast.Tuple(list(plain))
-                yield from ((value, scope) for value in _unpacked(target, decorator.args[1], name, scope))
+        match decorator:
+            case ast.Call(ast.Attribute(attr="parametrize"), [named, given, *_]):
+                names = [part.strip() for text in strings(named, scope) or () for part in text.split(",")]
+                if name in names:
+                    plain = [ast.Name(part) for part in names]
+                    target: ast.expr = plain[0] if len(plain) == 1 else ast.Tuple(list(plain))
+                    yield from ((value, scope) for value in _unpacked(target, given, name, scope))
     positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     for node in nodes_in(scope.top().node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:

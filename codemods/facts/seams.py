@@ -158,18 +158,12 @@ def _joined(base: str, name: ast.expr, scope: Names) -> list[str]:
 
 def _namespace(node: ast.expr, scope: Names) -> str | None:
     """The object whose namespace an expression is: ``m.__dict__``, ``vars(m)``, ``f.__globals__``."""
-    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-        return resolve(node.value, scope)
-    if isinstance(node, ast.Attribute) and node.attr == "__globals__":
-        function = resolve(node.value, scope)
-        return None if function is None else function.rpartition(".")[0]
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "vars"
-        and node.args
-    ):
-        return resolve(node.args[0], scope)
+    match node:
+        case ast.Attribute(owner, "__dict__") | ast.Call(ast.Name("vars"), [owner, *_]):
+            return resolve(owner, scope)
+        case ast.Attribute(taken, "__globals__"):
+            function = resolve(taken, scope)
+            return None if function is None else function.rpartition(".")[0]
     return None
 
 

@@ -168,7 +168,7 @@ class Surroundings:
 
     def taken(self, name: str) -> bool:
         """Whether somebody else may mean something by a name of the module."""
-        if name in self._submodules or any(name in names for names in self._late_names):
+        if name in self._submodules or any(name in names for _, names in self._stars):
             return True
         return any(
             any(name in known for known in (seen.names, seen.asked, seen.words))
@@ -230,10 +230,6 @@ class Surroundings:
         return next(
             (at for at, names in self._stars if at > line and (names is UNKNOWN or name in names)), None
         )
-
-    @cached_property
-    def _late_names(self) -> list[frozenset[str]]:
-        return [names for _, names in self._stars]
 
     @cached_property
     def _stars(self) -> list[tuple[int, frozenset[str]]]:
@@ -430,18 +426,16 @@ def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
 
 def _lent(node: ast.Call, scope: Names) -> Iterator[ast.AST]:
     """A namespace that a call asks for one name, or that a copy of a function goes on to use."""
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-        if node.args and isinstance(node.args[0], ast.Constant):
-            yield node.func.value
-    elif len(node.args) > 1 and resolve(node.func, scope) == "types.FunctionType":
-        code, space = node.args[:2]
-        if (
-            isinstance(code, ast.Attribute)
-            and isinstance(space, ast.Attribute)
-            and (code.attr, space.attr) == ("__code__", "__globals__")
-            and isinstance(code.value, ast.Name)
-            and ast.dump(code.value) == ast.dump(space.value)
-        ):
+    match node:
+        case ast.Call(ast.Attribute(space, "get"), [ast.Constant(), *_]):
+            yield space
+        case ast.Call(
+            args=[
+                ast.Attribute(ast.Name(copied), "__code__"),
+                ast.Attribute(ast.Name(owner), "__globals__") as space,
+                *_,
+            ]
+        ) if copied == owner and resolve(node.func, scope) == "types.FunctionType":
             yield space
 
 

@@ -67,7 +67,7 @@ class Tidy:
                 if not found.gone:
                     now = self._marked(left, kept)
                     break
-                now = self._dropped(now, found.gone)
+                now = _proven(now, drop_imports(now, found.gone), found.gone)
             except (NotProven, TextNotPreserved) as failure:
                 reason = f"it can't be taken out of the text: {failure}"
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
@@ -82,31 +82,18 @@ class Tidy:
         stayed = tuple(StayedImport(rest.shown, k.name, k.line, k.reason) for k in kept)
         return replace(report, files=tuple(made.values()), imports=(*report.imports, *stayed))
 
-    def _dropped(self, now: Source, gone: Collection[Alias]) -> Source:
-        made = reread(now, drop_imports(now, gone))
-        prove_dropped(now, made, gone)
-        return made
-
     def _marked(self, left: Left, kept: Collection[KeptImport]) -> Source:
         """The text with a mark at imports of which a linter would say that they can go."""
         found = dict.fromkeys(k.alias.statement for k in kept if k.alias is not None)
         statements = [statement for statement in found if not left.marked(statement)]
-        if not statements:
-            return left.now
-        made = reread(left.now, mark_imports(left.now, statements))
-        prove_dropped(left.now, made, ())
-        return made
+        return _proven(left.now, mark_imports(left.now, statements)) if statements else left.now
 
     def _without_headings(self, before: Source, now: Source) -> Source:
         text = without_empty_sections(before, now)
-        if text == now.text:
-            return now
         try:
-            made = reread(now, text)
-            prove_dropped(now, made, ())
+            return now if text == now.text else _proven(now, text)
         except NotProven:
             return now
-        return made
 
     def _in_order(self, now: Source, path: Path, loading: Loading, texts: Collection[Path]) -> Source:
         """The text with its imports of new modules sorted in, if loading it does the same then."""
@@ -130,3 +117,14 @@ class Tidy:
 
     def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
         return texts[path] if path in texts else self.overlay.found(path)
+
+
+def _proven(now: Source, text: str, gone: Collection[Alias] = ()) -> Source:
+    """A text in which nothing has changed but that some imports are gone.
+
+    Raises:
+        NotProven: if more has.
+    """
+    made = reread(now, text)
+    prove_dropped(now, made, gone)
+    return made

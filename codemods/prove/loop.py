@@ -150,13 +150,11 @@ def _target(decision: LoopDecision, made: Made) -> tuple[ast.FunctionDef, dict[s
 def _fields(body: Sequence[ast.stmt]) -> list[str]:
     found = []
     for statement in body:
-        if (
-            not isinstance(statement, ast.AnnAssign)
-            or statement.value is not None
-            or not isinstance(statement.target, ast.Name)
-        ):
-            raise NotProven("a class in the target has more than fields and the method")
-        found.append(statement.target.id)
+        match statement:
+            case ast.AnnAssign(target=ast.Name(name), value=None):
+                found.append(name)
+            case _:
+                raise NotProven("a class in the target has more than fields and the method")
     if len(set(found)) != len(found):
         raise NotProven("a field is defined twice")
     return found
@@ -173,18 +171,11 @@ def _call(decision: LoopDecision, made: Made, statement: ast.stmt, fields: Mappi
     else:
         value = getattr(statement, "value", None)
         fine = isinstance(statement, ast.Expr) and not decision.returned and not decision.returns
-    shape = (
-        isinstance(value, ast.Call)
-        and not value.args
-        and not value.keywords
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr == made.method
-    )
-    if not fine or not shape:
-        raise NotProven("the call in the loop's place is not as it should be")
-    assert isinstance(value, ast.Call)
-    assert isinstance(value.func, ast.Attribute)
-    seen = _passed(value.func.value, made.class_name, made.groups)
+    match value:
+        case ast.Call(ast.Attribute(built, method), [], []) if fine and method == made.method:
+            seen = _passed(built, made.class_name, made.groups)
+        case _:
+            raise NotProven("the call in the loop's place is not as it should be")
     if sorted(seen.items()) != sorted(fields.items()):
         raise NotProven("the call does not hand in what the fields are")
 
@@ -228,16 +219,14 @@ def _unpacking(
 
 def _returned(decision: LoopDecision, statements: Sequence[ast.stmt]) -> None:
     """The method ends with the loop, or hands back what the tail reads."""
-    if not decision.returned:
-        fine = not statements
-    else:
-        last = statements[0] if len(statements) == 1 else None
-        fine = (
-            isinstance(last, ast.Return)
-            and last.value is not None
-            and tuple(_names(last.value)) == decision.returned
-        )
-    if not fine:
+    match statements:
+        case []:
+            returned: tuple[str, ...] | None = ()
+        case [ast.Return(ast.expr() as value)] if decision.returned:
+            returned = tuple(_names(value))
+        case _:
+            returned = None
+    if returned != decision.returned:
         raise NotProven("the method does not return what is read after the loop")
 
 

@@ -266,16 +266,11 @@ def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
 
 def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
     """Whether one entry of ``inspect.stack()`` is asked for its file or line."""
-    call = tree.parents[node]
-    entry = tree.parents[call]
-    return (
-        isinstance(call, ast.Call)
-        and call.func is node
-        and isinstance(entry, ast.Subscript)
-        and entry.value is call
-        and not isinstance(entry.slice, ast.Slice)
-        and is_place(tree, entry, scope)
-    )
+    entry = tree.parents[tree.parents[node]]
+    match entry:
+        case ast.Subscript(ast.Call(function), index):
+            return function is node and not isinstance(index, ast.Slice) and is_place(tree, entry, scope)
+    return False
 
 
 def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:

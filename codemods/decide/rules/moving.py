@@ -320,13 +320,10 @@ def _quiet_load(lifting: Lifting, root: ast.AST) -> bool:
 
 def is_main_block(statement: ast.stmt) -> bool:
     """Whether a statement is ``if __name__ == "__main__"`` at the end of a module."""
-    return (
-        isinstance(statement, ast.If)
-        and isinstance(statement.test, ast.Compare)
-        and isinstance(statement.test.left, ast.Name)
-        and statement.test.left.id == "__name__"
-        and not statement.orelse
-    )
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name("__name__")), orelse=[]):
+            return True
+    return False
 
 
 CHECKS = (place_for_function, globals_travel, passed_globals_settled)
