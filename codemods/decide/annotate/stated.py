@@ -250,9 +250,9 @@ def constant(value: object) -> Type | None:
 
 def _is_alias(node: ast.stmt | None) -> bool:
     """Whether a statement names a type: ``Masks = dict[str, Tensor]``."""
-    if isinstance(node, ast.Assign):
-        return isinstance(node.value, (ast.Subscript, ast.BinOp))
-    return isinstance(node, ast.AnnAssign) and isinstance(node.value, (ast.Subscript, ast.BinOp))
+    return isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(
+        node.value, (ast.Subscript, ast.BinOp)
+    )
 
 
 def _member(node: ast.ClassDef, name: str) -> ast.stmt | None:

@@ -122,12 +122,11 @@ def outer(n):
 
 def is_constant(node: ast.expr) -> bool:
     """Whether an expression makes the same immutable value whenever it is evaluated."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        return isinstance(node.operand, ast.Constant) and isinstance(
-            node.operand.value, (int, float, complex)
-        )
-    if isinstance(node, ast.Tuple):
-        return all(is_constant(element) for element in node.elts)
+    match node:
+        case ast.UnaryOp(ast.USub() | ast.UAdd(), ast.Constant(value)):
+            return isinstance(value, (int, float, complex))
+        case ast.Tuple(elements):
+            return all(map(is_constant, elements))
     return isinstance(node, ast.Constant)
 
 
