@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from codemods.audit.helpers import HelperReporter, parameters
 from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
 from codemods.audit.proposals import propose_state
-from codemods.audit.references import Reference, Usage, find_usage
+from codemods.audit.references import Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.decide.decision import Decision, decide
 from codemods.decide.refusals import Refusal
@@ -21,14 +23,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
-from codemods.facts.repository import (
-    ModuleName,
-    module_name,
-    package_of,
-    project_root,
-    python_files,
-    shown_path,
-)
+from codemods.facts.repository import module_name, package_of, project_root, python_files, shown_path
 from codemods.facts.scopes import FunctionNode, Scope
 from codemods.facts.seams import ANY_NAME, Seam, find_seams
 from codemods.facts.source import SourceError, read_source
@@ -58,7 +53,8 @@ def build_report(
     contents = functools.cache(lambda: tuple(_contents(root)))
     around = Surroundings(source, path.resolve(), base.resolve(), contents)
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
-    context = _Context(analysis, reporter, path, base, name, seams, usage)
+    graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
+    context = _Context(analysis, reporter, name.name, package_of(path, name.name), seams, usage, graph)
     functions = tuple(context.function(scope) for scope in chosen)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
@@ -67,11 +63,11 @@ def build_report(
         module=name.name,
         lines=len(source.lines),
         functions=functions,
-        pulled=None if context.graph is None else pulled_in(name.name, context.graph),
-        taken=None if context.usage is None else context.usage.taken,
+        pulled=None if graph is None else pulled_in(name.name, graph),
+        taken=None if usage is None else usage.taken,
         other_seams=None if seams is None else context.seams(s for s in seams if s.name not in told),
-        searched=None if context.usage is None else context.usage.files,
-        unread=None if context.usage is None else context.usage.unread,
+        searched=None if usage is None else usage.files,
+        unread=None if usage is None else usage.unread,
         tests=tuple(shown_path(folder, base) for folder in tests),
     )
 
@@ -98,30 +94,26 @@ def _outermost(scope: Scope) -> Scope:
     return [around for around in scope.ancestors() if around.kind == "function"][-1]
 
 
+@dataclass
 class _Context:
     """What all functions of the file share."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        reporter: HelperReporter,
-        path: Path,
-        base: Path,
-        name: ModuleName,
-        found_seams: tuple[Seam, ...] | None,
-        usage: Usage | None,
-    ) -> None:
-        self.analysis = analysis
-        self.reporter = reporter
-        self.name = name
-        self.package = package_of(path, name.name)
-        self.found_seams = found_seams
-        self.graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
-        self.usage = usage
-        self.helpers: dict[Scope, list[Helper]] = {}
-        for helper in analysis.helpers:
+    analysis: Analysis
+    reporter: HelperReporter
+    module: str
+    package: str
+    found_seams: tuple[Seam, ...] | None
+    usage: Usage | None
+    graph: ImportGraph | None
+
+    @cached_property
+    def helpers(self) -> dict[Scope, list[Helper]]:
+        """The helpers in every scope, those of inner functions included."""
+        found: dict[Scope, list[Helper]] = {}
+        for helper in self.analysis.helpers:
             for around in helper.outer.ancestors():
-                self.helpers.setdefault(around, []).append(helper)
+                found.setdefault(around, []).append(helper)
+        return found
 
     def function(self, scope: Scope) -> FunctionReport:
         """The report of one function."""
@@ -138,17 +130,13 @@ class _Context:
             inputs=parameters(node.args),
             decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
             helpers=tuple(self.reporter.report(helper) for helper in helpers),
-            references=self._references(scope),
+            references=None if self.usage is None else self.usage.references[scope.qualname],
             seams=self._seams_of(scope),
-            lazy_imports=lazy_imports(node, self.name.name, self.package, self.graph),
+            lazy_imports=lazy_imports(node, self.module, self.package, self.graph),
             syncs=syncs,
             regions=find_regions(syncs),
             loop=propose_state(self.analysis, scope, self.reporter.across),
         )
-
-    def _references(self, scope: Scope) -> tuple[Reference, ...] | None:
-        """Uses in the repository, outside the function's own text."""
-        return None if self.usage is None else self.usage.references[scope.qualname]
 
     def _seams_of(self, scope: Scope) -> tuple[SeamReport, ...] | None:
         """Seams that code in a function reads, and those whose name is not known."""

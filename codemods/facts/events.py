@@ -97,15 +97,18 @@ class Builder:
         """Make the state at this place available under the node."""
         self.points.setdefault(node, []).append(self._add(Event(line=getattr(node, "lineno", 0))))
 
-    def _bind(self, name: str, line: int) -> None:
+    def _followed(self, name: str) -> str | None:
+        """The frame's variable that a name means here, if it is followed."""
         name = mangle(name, self.scope.private)
-        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
-            self._add(Event(bind=name, line=line))
+        return name if name in self.names and self.tree.owner(self.scope, name) is self.frame else None
+
+    def _bind(self, name: str, line: int) -> None:
+        if (variable := self._followed(name)) is not None:
+            self._add(Event(bind=variable, line=line))
 
     def _unbind(self, name: str, line: int) -> None:
-        name = mangle(name, self.scope.private)
-        if name in self.names and self.tree.owner(self.scope, name) is self.frame:
-            self._add(Event(unbind=name, line=line))
+        if (variable := self._followed(name)) is not None:
+            self._add(Event(unbind=variable, line=line))
 
     def _branch(self, parts: Iterable[Callable[[], None]]) -> None:
         """Run exactly one of the parts."""

@@ -13,7 +13,6 @@ from functools import partial
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
 from codemods.facts.nodes import all_arguments, all_defaults, children
-from codemods.facts.scopes import mangle
 from codemods.facts.walk import ComprehensionNode
 
 
@@ -66,8 +65,7 @@ class Graph(Builder):
 
     def eval_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            name = mangle(node.id, self.scope.private)
-            if name in self.names and self.tree.owner(self.scope, name) is self.frame:
+            if self._followed(node.id) is not None:
                 self._mark(node)
         elif isinstance(node.ctx, ast.Store):
             self._bind(node.id, node.lineno)
