@@ -201,7 +201,9 @@ def _told(status: int, seconds: float) -> str:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/matrix"), help="Kept.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=Path("build/matrix"), help="Keeps environments."
+)
 @click.option("--python", "pythons", multiple=True, metavar="VERSION=PATH", help="An interpreter to use.")
 def main(names: Sequence[str], folder: Path, pythons: Sequence[str]) -> None:
     """Run `make demo` and `make test` in each environment, or in those that are NAMES."""

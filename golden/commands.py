@@ -43,7 +43,7 @@ from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.report.plain import visible
 from golden.report.text import many
-from golden.trace.errors import ExitCode, UnusableInput, worst
+from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import load_trace
 from golden.versions import Versions, compare_run, text_of, told
@@ -220,7 +220,7 @@ def verify_command(
 
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
     if evidence is not None and (base is None or not reach):
-        raise UnusableInput("--evidence FILE needs --base REF, and what was reached")
+        raise UnusableInput("--evidence FILE needs --base REF, and not --no-reach")
 
 
 def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
@@ -246,6 +246,8 @@ def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
     if staying and not names:
         _notify(f"left out, since their command has no {{device}}: {', '.join(staying)}")
         runs = [run for run in runs if run.moves]
+        if not runs:
+            raise NothingComparable(f"no run has {{device}} in its command, so none can go to {device}")
     return [run.on(device) for run in runs]
 
 
@@ -301,10 +303,11 @@ def _finish(
 
 def _range(text: str) -> range:
     first, _, last = text.partition(":")
-    try:
-        return range(int(first), int(last) if last else int(first) + 1)
-    except ValueError:
-        raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20") from None
+    with contextlib.suppress(ValueError):
+        found = range(int(first), int(last) if last else int(first) + 1)
+        if found and found.start >= 0:
+            return found
+    raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20")
 
 
 @click.command("doctor")
@@ -339,7 +342,10 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 )
 @click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
 @click.option(
-    "--localize", "closely", is_flag=True, help="On a difference, run both again, densely at its step."
+    "--localize",
+    "closely",
+    is_flag=True,
+    help="On a difference, run both again, and name operation and line.",
 )
 @_reach
 @_evidence
@@ -398,7 +404,7 @@ def ab_command(
                 for run in runs
             ]
     reached = _tell_all(since, evidence)
-    if len(suite) > 1 or out is not None:
+    if len(suite) > 1 or part or out is not None:
         return _finish("ab", suite, part, results, out, reached)
     return worst([int(result.code) for result in results])
 
@@ -420,7 +426,7 @@ def diff(left: Path, right: Path) -> int:
 @click.command("reads")
 @click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
 @click.option(
-    "--json", "file", type=click.Path(path_type=Path), help="Write them to a file, for other tools."
+    "--json", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write them, for other tools."
 )
 def reads_command(folder: Path, file: Path | None) -> int:
     """Where the program of a trace reads tensors to the host, and how often."""

@@ -44,7 +44,10 @@ _PROJECT = Path("pyproject.toml")
     "--args", "more", default="", metavar="TEXT", help='More of its command line, such as "--data DIR".'
 )
 @click.option(
-    "--try-seconds", default=120.0, type=click.FloatRange(min=1), help="How long a run is tried at most."
+    "--try-seconds",
+    default=120.0,
+    type=click.FloatRange(min=1),
+    help="How many seconds a run is tried at most; 120 by default.",
 )
 @click.option("--no-try", is_flag=True, help="Write without running the script, and record no golden.")
 @click.option("--agents", is_flag=True, help="Write only the rules for coding agents, into AGENTS.md.")

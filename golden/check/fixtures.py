@@ -116,7 +116,9 @@ def _load(path: Path, run: Run, kind: type[_Kind]) -> _Kind:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         seal = table.pop("seal")
         version = table["format"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise UnusableInput(f"golden {path} can't be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnusableInput(f"golden {path} is damaged ({str(error).splitlines()[0]}): {again}") from None
     if version != FORMAT:
         raise UnusableInput(f"golden {path} has format {version}, not {FORMAT}: {again}")

@@ -40,7 +40,9 @@ def commit_of(root: Path, ref: str) -> str:
         raise UnusableInput(f"{root} is not in a git repository, so it has no version {ref}")
     commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if commit.returncode != 0:
-        raise UnusableInput(f"git ref {ref} does not exist in {root}")
+        shallow = _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
+        more = "; this clone is shallow: get more of it with `git fetch --unshallow`" if shallow else ""
+        raise UnusableInput(f"git ref {ref} does not exist in {root}{more}")
     return commit.stdout.strip()
 
 

@@ -101,29 +101,32 @@ def _show(value: torch.Tensor, raw: np.ndarray[Any, Any]) -> str:
 
 def same_files(left: Path, right: Path) -> tuple[int, int] | None:
     """How many tensors and bytes two saved states hold, if their files are equal; None if they aren't."""
-    if not filecmp.cmp(left, right, shallow=False):
-        return None
-    # The library would load numpy, or torch, to tell.
-    with left.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        try:
+    try:
+        if not filecmp.cmp(left, right, shallow=False):
+            return None
+        # The library would load numpy, or torch, to tell.
+        with left.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
             entries = json.loads(file.read(size))
-            entries.pop("__metadata__", None)
-            end = max((entry["data_offsets"][1] for entry in entries.values()), default=0)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError):
-            return None  # damaged, as loading them will tell
-    return (len(entries), end) if 8 + size + end == left.stat().st_size else None
+        entries.pop("__metadata__", None)
+        end = max((entry["data_offsets"][1] for entry in entries.values()), default=0)
+        return (len(entries), end) if 8 + size + end == left.stat().st_size else None
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError):
+        return None  # not to be read, as loading them will tell
 
 
 def load_tensors(path: Path) -> dict[str, dict[str, torch.Tensor]]:
     """A saved state as kind -> name -> tensor, in the order of its layout. Raises `UnusableInput`."""
     found: list[tuple[str, int, str, torch.Tensor]] = []
     try:
+        path.open("rb").close()  # the library does not say why it can't
         with safe_open(path, framework="pt") as file:
             for key in file.keys():  # noqa: SIM118 - not a dict
                 kind, index, name = key.split("/", 2)
                 found.append((kind, int(index), name, file.get_tensor(key)))
-    except (SafetensorError, ValueError, OSError) as error:
+    except OSError as error:
+        raise UnusableInput(f"{path} can't be read: {error.strerror}") from None
+    except (SafetensorError, ValueError) as error:
         raise UnusableInput(f"{path} is damaged: {error}; record that run again") from None
     tensors: dict[str, dict[str, torch.Tensor]] = {}
     for kind, _, name, tensor in sorted(found, key=lambda item: item[:2]):

@@ -29,18 +29,26 @@ _path = click.Path(path_type=Path)
 
 @click.command("power")
 @click.argument("paths", nargs=-1, type=_path, metavar="[PATHS...]")
-@click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The tree.")
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree; by default the nearest upwards with golden/runs.",
+)
 @click.option("--base", metavar="REF", help="Only in statements that the working tree changed since REF.")
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A golden run; all of them by default.")
 @click.option("--data", type=_path, help="A data folder for runs with a [data] table.")
-@click.option("--minutes", type=click.FloatRange(min=0), default=10, help="How long; 10, 0 for no limit.")
-@click.option("--mistakes", "most", type=click.IntRange(min=1), help="How many at most.")
+@click.option("--minutes", type=click.FloatRange(min=0), default=10, help="For how long, 10; 0: no limit.")
+@click.option("--mistakes", "most", type=click.IntRange(min=1), help="How many to plant at most.")
 @click.option(
-    "-n", "--jobs", "workers", type=click.IntRange(min=1), help="Programs at a time, all cores; or jobs."
+    "-n",
+    "--jobs",
+    "workers",
+    type=click.IntRange(min=1),
+    help="How many programs run at a time; one per core by default. With --executor, how many jobs.",
 )
 @click.option("--shard", "part", metavar="I/N", help="Every N-th mistake, for one of N machines.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
-@click.option("--merge", "merging", is_flag=True, help="PATHS are results of shards, put together.")
+@click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
 @click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 if a smaller share is noticed.")
 @click.option("-o", "--out", type=_path, help="Keep results here; the same command goes on where it ended.")
 @click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what was not noticed.")

@@ -169,6 +169,8 @@ def interval(noticed: int, tried: int) -> tuple[float, float]:
 
 def read(path: Path) -> Power:
     """A result that was written. Raises `UnusableInput`."""
+    if path.is_dir() and not (path / FILE).exists():
+        raise UnusableInput(f"no {FILE} in {path}: run `golden power` with -o DIR")
     path = path / FILE if path.is_dir() else path
     try:
         return Power.model_validate_json(path.read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import shutil
 import tempfile
@@ -87,6 +88,8 @@ def _partial(out: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise UnusableInput(f"{out} was made by another command meanwhile; name another folder") from None
         raise UnusableInput(f"can't write to {out}: {error.strerror}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -436,7 +436,8 @@ def load_run(path: Path) -> Run:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UnusableInput(f"run file {path}: can't be read: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UnusableInput(f"run file {path}: can't be read: {why}") from None
     except tomllib.TOMLDecodeError as error:
         raise UnusableInput(f"run file {path}: not TOML: {error}") from None
     try:

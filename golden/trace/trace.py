@@ -225,6 +225,8 @@ def load_trace(folder: Path) -> Trace:
                 f"{', '.join(there) or 'none'}"
             )
         processes = [_load_process(folder / name) for name in about.processes]
+    except PermissionError as error:
+        raise UnusableInput(f"trace {folder}: {error.filename} can't be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, IndexError, OSError, ValidationError) as error:
         raise UnusableInput(f"trace {folder} is damaged: {str(error).splitlines()[0]}") from None
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []

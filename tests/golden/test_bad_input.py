@@ -266,6 +266,17 @@ def test_diff_of_what_is_no_trace(project: Project) -> None:
     assert "is not a trace" in refused(project, 2, "diff", project.root, project.root)
 
 
+def test_what_would_keep_or_compare_nothing(project: Project) -> None:
+    project.plain()
+    common = ("train", "--root", project.root, "-o", project.root / "out")
+    for steps in ("5:2", "3:3", "-3", "x"):
+        assert "give a step or a range of steps" in refused(project, 2, "record", *common, "--dense", steps)
+    line = refused(project, 4, "verify", "--root", project.root, "--device", "cuda")
+    assert "no run has {device} in its command, so none can go to cuda" in line
+    line = refused(project, 2, "power", "--root", project.root, "--merge", project.root)
+    assert f"no power.json in {project.root}: run `golden power` with -o DIR" in line
+
+
 def test_damaged_trace(project: Project) -> None:
     trace = project.record("out")
     steps = trace / "rank-0" / "steps.jsonl"

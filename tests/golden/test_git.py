@@ -34,6 +34,14 @@ def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
     assert (result.code, "uncommitted" in result.err) == (0, False)
 
 
+def test_a_commit_that_a_shallow_clone_lacks(versions: Project, tmp_path: Path) -> None:
+    git(versions.root, "commit", "-q", "--allow-empty", "-m", "after")
+    git(tmp_path, "clone", "-q", "--depth", "1", versions.root.as_uri(), "shallow")
+    for root, hint in ((tmp_path / "shallow", True), (versions.root, False)):
+        result = versions.golden("ab", "train", "--base", "HEAD~7", "--root", root)
+        assert (result.code, "get more of it with `git fetch --unshallow`" in result.err) == (2, hint), result
+
+
 def test_submodules_are_checked_out_or_refused_in_one_line(
     versions: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
