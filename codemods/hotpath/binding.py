@@ -113,6 +113,10 @@ def _parameter(
         constant = isinstance(default, ast.Constant) and parameter.arg not in uses(function).tensors
         absent = HOST if constant else UNKNOWN
         nothing = isinstance(default, ast.Constant) and default.value is None
+        named = (
+            annotated(default, function.module, None) if not isinstance(default, ast.Constant) else UNKNOWN
+        )
+        absent = Kind("cls", named.of) if named.tag == "obj" else absent  # `actor=MLPActor`: to be made of it
         guessed = UNKNOWN if nothing else absent
     return _Parameter(parameter.arg, stated, used, absent, guessed)
 

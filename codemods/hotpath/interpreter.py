@@ -32,7 +32,7 @@ _ALWAYS = frozenset({"HP010", "HP011", "HP012", "HP017", "HP018"})
 # Ways from one function to one stall; only one where a function leads to so many stalls.
 _MOST_PATHS = 8
 _MANY_STALLS = 200
-_MOST_CONTEXTS = 6
+_MOST_CONTEXTS = 16
 _DEEPEST = 40
 
 

@@ -218,3 +218,50 @@ def test_what_is_told_of_a_step(code: str, found: set[tuple[str, str]]) -> None:
                 return torch.rand(6, device="cuda")
     """
     assert {site[:2] for site in told(train=train, meter=METER, buffer=buffer)} == found
+
+
+CORE = """
+    import torch
+
+    class ActorCritic(torch.nn.Module):
+        def step(self, obs):
+            a = self.pi(obs)
+            return a.numpy(), a.mean().item()
+"""
+
+
+def test_a_class_that_a_parameter_has_as_its_default() -> None:
+    train = """
+        import core
+        import numpy as np
+        import torch
+
+        class Buffer:
+            def __init__(self):
+                self.rows = np.zeros(10)
+
+            def store(self, row):
+                self.rows[0] = row
+
+        def train(env, actor_critic=core.ActorCritic, num_steps=10):
+            ac = actor_critic(env.observation_space, env.action_space)
+            buffer = Buffer()
+            for step in range(num_steps):
+                action, mean = ac.step(torch.as_tensor(obs))
+                obs, reward, done, _ = env.step(action)
+                buffer.store(action)
+    """
+    assert told(train=train, core=CORE) == {("HP001", "a.mean().item()", "step")}
+
+
+def test_a_helper_that_many_callers_give_different_things() -> None:
+    move = "def move(batch, more):\n    for k, value in batch.items():\n        batch[k] = value.to('cuda')\n"
+    loops = {
+        f"train{number:02}": LOOP.format(
+            imported="from move import move", call=f"move({{}}, {'[' * number}1{']' * number})"
+        )
+        for number in range(10)
+    }
+    last = LOOP.format(imported="from move import move", call="move(batch, None)")
+    loops["train_last"] = last.replace("in loader", "in torch.utils.data.DataLoader(loader)")
+    assert ("HP015", "value.to('cuda')", "step") in told(move=move, **loops)
