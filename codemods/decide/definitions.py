@@ -165,6 +165,8 @@ class Definitions:
     def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusal | None:
         """Whether a definition means the same in another module to which the ``moved`` names go along."""
         node, name = definition.node, definition.name
+        if name.startswith("__") and name.endswith("__"):
+            return refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
         evaluated = self._evaluated(definition)
         if evaluated is not None:
             return evaluated

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import codemods.decide.rules.loop  # noqa: F401  (registers its codes)
 from codemods.decide.refusals import Refusal, refuse
 from codemods.decide.rules import dynamic, frames, moving
+from codemods.decide.rules.attribution import attributed, logging_line
 from codemods.facts import nodes
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
@@ -16,7 +17,11 @@ from codemods.facts.helpers import Helper, is_generator, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.loops import LoopFlow, Parts, private_names
 from codemods.facts.names import imported_path
+from codemods.facts.seams import ANY_NAME
+from codemods.facts.surroundings import Surroundings
 
+# What tells how deep the stack is.
+_COUNTS = ("RecursionError", "getrecursionlimit", "setrecursionlimit")
 # What tells where a function was made.
 _ORIGIN = ("__globals__", "__module__", "__qualname__")
 _MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
@@ -41,12 +46,15 @@ class LoopDecision:
         return (*self.variables, *self.passed)
 
 
-def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -> LoopDecision | Refusal:
+def decide_loop(
+    parts: Parts, seams: frozenset[str], reserved: frozenset[str], around: Surroundings | None = None
+) -> LoopDecision | Refusal:
     """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
-    them.
+    them. ``around`` says what the rest of the project shows of log records.
     """
     passed, imported = _travelling(parts, seams, reserved)
-    for found in (*_statements(parts), *_module_names(parts), *_dynamic(parts, passed, seams)):
+    placed = (*_module_names(parts), *_frames(parts, around))
+    for found in (*_statements(parts), *placed, *_dynamic(parts, passed, seams)):
         return found
     try:
         flow = LoopFlow(parts)
@@ -72,7 +80,10 @@ def _travelling(
     for name in parts.globals:
         found = known.look_up(name)
         kept = name in seams or name in reserved or not known.repeatable(found, parts.node.lineno)
-        if found.origin == "own" or (found.origin == "import" and kept):
+        replaced = (found.origin == "builtin" and name in seams) or (
+            found.origin == "import" and ANY_NAME in seams
+        )
+        if found.origin == "own" or replaced or (found.origin == "import" and kept):
             passed.append(name)
         elif found.origin == "import":
             imported.append(name)
@@ -122,6 +133,26 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
             asked = tree.attributes.get(name) or tree.strings.get(name)
             if asked is not None:
                 yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
+
+
+def _frames(parts: Parts, around: Surroundings | None) -> Iterator[Refusal]:
+    """Nothing counts frames, nor tells of a call in the loop where it stands."""
+    tree = parts.analysis.tree
+    for name in _COUNTS:
+        line = tree.attributes.get(name)
+        line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
+        if line is not None:
+            yield refuse("loop-frame", line, f"{name} is used here")
+    there = attributed(tree, nodes.walk(parts.loop))
+    if there is not None:
+        yield refuse(
+            "module-attribution", there[0], f"{there[1]} is called here, which warns or logs at a stack level"
+        )
+    where = logging_line(tree, nodes.walk(parts.loop)) if around is not None else None
+    if around is not None and where is not None:
+        place = around.marked("log function") or around.marked("log file")
+        if place is not None:
+            yield refuse("log-origin", where, f"the loop logs here, and {place}")
 
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Iterator[Refusal]:

@@ -7,8 +7,8 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codemods.facts.nodes import head_of
 from codemods.facts.scopes import Scope, ScopeTree, Use
-from codemods.facts.surroundings import head_of
 
 # Builtins that take elements, here names of modules; and those that look at a value, not into it.
 _ELEMENTS = frozenset(

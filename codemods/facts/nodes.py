@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 # What stands in a node and holds none.
 _LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store, ast.Del])
 _ENDS = frozenset([ast.Name, ast.Constant])
+_HEADED = re.compile(r"[A-Za-z]\w*")
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -71,3 +73,18 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
 def all_defaults(arguments: ast.arguments) -> list[ast.expr]:
     """Default values in the order in which they are evaluated."""
     return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
+
+
+def head_of(node: ast.expr) -> str:
+    """What a computed name surely begins with, if that is a letter at least."""
+    first: ast.expr | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        first = node.left
+        while isinstance(first, ast.BinOp):
+            first = first.left
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        first = node.values[0]
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return ""
+    found = _HEADED.match(first.value.partition("%")[0].partition("{")[0])
+    return found.group() if found else ""

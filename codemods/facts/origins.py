@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codemods.facts.imports import bound_name, imported_module
-from codemods.facts.nodes import all_arguments, children
+from codemods.facts.nodes import all_arguments, called_name, children
 from codemods.facts.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -265,3 +265,19 @@ def _given(name: str, function: FunctionNode, scope: Names) -> Iterator[tuple[as
             if name in positions and positions.index(name) < len(node.args):
                 yield node.args[positions.index(name)], scope.top()
             yield from ((keyword.value, scope.top()) for keyword in node.keywords if keyword.arg == name)
+
+
+def imports_any(node: ast.Call) -> bool:
+    """Whether a call imports a module that only a run tells."""
+    return called_name(node) in ("__import__", "import_module", "locate", "resolve_name") and not (
+        node.args and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def takes_any(node: ast.Call) -> bool:
+    """Whether a call takes an attribute whose name only a run tells, or looks up a dotted path."""
+    if called_name(node) in ("locate", "resolve_name"):
+        return True
+    return (
+        called_name(node) == "getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant)
+    )

@@ -12,6 +12,9 @@ from pathlib import Path
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
 _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
 
+_SETTINGS = frozenset([".cfg", ".ini", ".json", ".toml", ".yaml", ".yml"])
+_LONGEST_SETTING = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleName:
@@ -108,6 +111,18 @@ def python_files(folder: Path) -> Iterator[Path]:
     What has such a name and is no file that can be read is left out; `unreadable_files` tells.
     """
     return (path for path, kind in _named_python(folder) if kind is None)
+
+
+def setting_files(folder: Path) -> Iterator[bytes]:
+    """The contents of files below a folder that may name a program's functions and classes; long ones are
+    data.
+    """
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
+        for name in sorted(files):
+            path = Path(where, name)
+            if path.suffix in _SETTINGS and no_file(path) is None and path.stat().st_size <= _LONGEST_SETTING:
+                yield path.read_bytes()
 
 
 def unreadable_files(folder: Path) -> Iterator[tuple[Path, str]]:

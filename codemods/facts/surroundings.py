@@ -18,9 +18,10 @@ from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.files import File, file_or_none
 from codemods.facts.imports import imports_in
+from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark
 from codemods.facts.mentions import words_in
-from codemods.facts.nodes import called_name
-from codemods.facts.origins import Names, absolute, resolve, strings, walk
+from codemods.facts.nodes import called_name, head_of
+from codemods.facts.origins import Names, absolute, imports_any, resolve, strings, takes_any, walk
 from codemods.facts.repository import ModuleName, import_base, module_name, package_of, shown_path
 from codemods.facts.source import Source, statements_in
 
@@ -49,7 +50,6 @@ _TOLD = frozenset(
 _ITSELF = re.compile(
     r"__(dict|file|globals|import|main)__|import_module|importorskip|modules|reload|run_module"
 )
-_HEADED = re.compile(r"[A-Za-z]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class _Seen:
     words: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
     imports_any: bool = False
+    takes_any: bool = False
     escapes: bool = False
     own: bool = False
     looks: list[Look] = field(default_factory=list)
@@ -100,6 +101,7 @@ class Surroundings:
         self._checked = installs_checker(source.text.encode("utf-8", "replace"))
         self._exports = Exports([root, root / "src", import_base(path)])
         self._known: dict[object, object] = {}
+        self._marks: dict[Mark, str] = {}
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """A fact about the project, worked out when first asked for."""
@@ -116,16 +118,25 @@ class Surroundings:
             self._checked = self._checked or installs_checker(data)
             if path == self.path:
                 continue
-            if tail in data or (inside is not None and inside in path.parents):
+            near = tail in data or (inside is not None and inside in path.parents)
+            self._mark(path, data, ANYWHERE)
+            if near:
                 file = file_or_none(path, data, self.root)
                 if file is not None:
                     found.append(_look_at(file, self.module, self.path.name))
+                    if found[-1].asked or found[-1].escapes:
+                        self._mark(path, data, SAYS)
                     continue
                 # What can't be parsed runs nowhere; its words are counted all the same.
                 words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
                 shown = shown_path(path, self.root)
                 found.append(_Seen(shown, words=words, texts=words, imports_any=True))
         return found
+
+    def _mark(self, path: Path, data: bytes, marks: Iterable[Mark]) -> None:
+        for mark in marks:
+            if mark not in self._marks and has_mark(data, mark):
+                self._marks[mark] = shown_path(path, self.root)
 
     @cached_property
     def _own(self) -> _Seen:
@@ -209,6 +220,11 @@ class Surroundings:
         return next((look for seen in self._others for look in seen.asks), None)
 
     @property
+    def asks_any(self) -> bool:
+        """Whether some file takes names that only a run tells from modules that only a run tells."""
+        return any(seen.imports_any and seen.takes_any for seen in self._seen)
+
+    @property
     def reloaded(self) -> bool:
         """Whether some file loads the module a second time."""
         return any(seen.reloads for seen in self._seen)
@@ -220,6 +236,16 @@ class Surroundings:
         """
         _ = self._others
         return self._checked or settings_install_checker(self.root)
+
+    def marked(self, mark: Mark) -> str | None:
+        """A file that shows by its words that it looks at something, and what that is in words, or None.
+
+        Formats of a log may be set anywhere; of the rest, files are asked that take names from the module.
+        """
+        _ = self._others
+        if has_mark(self.source.text.encode("utf-8", "replace"), mark):
+            return f"{self.source.path} {SAYS[mark]}"
+        return f"{self._marks[mark]} {SAYS[mark]}" if mark in self._marks else None
 
     def late_star(self, line: int) -> int | None:
         """The line of a star import after a line that may bring any name."""
@@ -311,7 +337,8 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             case ast.Call() if own and _asks_itself(node):
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
-                seen.imports_any = seen.imports_any or _imports_any(node)
+                seen.imports_any = seen.imports_any or imports_any(node)
+                seen.takes_any = seen.takes_any or takes_any(node)
                 seen.reloads = seen.reloads or _drops(node, scope, module)
                 harmless.update(_lent(node, scope))
                 given = _call(node, scope, module, shown, seen, harmless) or given
@@ -343,13 +370,6 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Call(args=[first, *_]):
             if called_name(node) in _KEPT:
                 yield first
-
-
-def _imports_any(node: ast.Call) -> bool:
-    """Whether a call imports a module that only a run tells."""
-    return called_name(node) in ("__import__", "import_module") and not (
-        node.args and isinstance(node.args[0], ast.Constant)
-    )
 
 
 def _forgets(key: ast.expr, scope: Names, module: ModuleName) -> bool:
@@ -471,18 +491,3 @@ def _call(
     else:
         return any(whole)
     return False
-
-
-def head_of(node: ast.expr) -> str:
-    """What a computed name surely begins with, if that is a letter at least."""
-    first: ast.expr | None = None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        first = node.left
-        while isinstance(first, ast.BinOp):
-            first = first.left
-    elif isinstance(node, ast.JoinedStr) and node.values:
-        first = node.values[0]
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return ""
-    found = _HEADED.match(first.value.partition("%")[0].partition("{")[0])
-    return found.group() if found else ""

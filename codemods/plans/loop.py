@@ -19,6 +19,7 @@ from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
 from codemods.facts.source import Source, SourceError, parse_source
+from codemods.facts.surroundings import Surroundings
 from codemods.plans.compose import must_compile, reread
 from codemods.plans.model import Loop
 from codemods.plans.modules import Layout
@@ -55,6 +56,7 @@ def compose_loop(
     seams: frozenset[str],
     line: Callable[[int], int],
     annotate: Callable[[Analysis], Annotations],
+    around: Surroundings,
 ) -> LoopMade:
     """Decide, rewrite and prove. ``source`` is the text of ``layout.rest`` as earlier moves left it.
 
@@ -67,7 +69,7 @@ def compose_loop(
     analysis = Analysis(source)
     not_hidden(analysis, layout, target, module)
     parts = _parts(analysis, function, loop, line)
-    return _Writer(analysis, layout, parts, loop, target, annotate(analysis)).made(seams)
+    return _Writer(analysis, layout, parts, loop, target, annotate(analysis)).made(seams, around)
 
 
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
@@ -113,11 +115,11 @@ class _Writer:
             made=[layout.dotted(layout.rest)],
         )
 
-    def made(self, seams: frozenset[str]) -> LoopMade:
+    def made(self, seams: frozenset[str], around: Surroundings) -> LoopMade:
         """Decide, write, prove."""
         self._check_names()
         line = self.parts.loop.lineno
-        decision = decide_loop(self.parts, seams, self._reserved())
+        decision = decide_loop(self.parts, seams, self._reserved(), around)
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from codemods.facts.files import file_or_none
 from codemods.facts.imports import Import
+from codemods.facts.loading import Loading, Run
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute
 from codemods.facts.repository import module_name, package_of, packages_around, shown_path
@@ -110,6 +111,27 @@ def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[
     if spreads(surroundings.root, path, start.tree):
         return "a star import of it would spread what it gains; give it an __all__", there
     return None, there
+
+
+def met_by_loading(
+    start: Source, module: str, rest: str, surroundings: Surroundings, loading: Loading
+) -> str | None:
+    """Why a file that is there can't be loaded by what is left of the source, ``rest``; None if it can: it is
+    already, or loading it does nothing that loading the source does not.
+    """
+    own = _rehearsed(surroundings.source, surroundings.path, rest, loading)
+    run = _rehearsed(start, Path(start.path), module, loading)
+    if module in own.back or (module not in own.loaded and rest in run.loaded):
+        return f"imports {rest} while it loads, and {rest} would import it; choose another file"
+    if module in own.loaded:
+        return None
+    new = [line for event, line in zip(run.events, run.lines, strict=True) if event not in own.events]
+    what = "loading it does something, earlier than now"
+    return f"{what}, in line {new[0]}; choose another file" if new else None
+
+
+def _rehearsed(source: Source, path: Path, module: str, loading: Loading) -> Run:
+    return loading.of(module, loading.text(source.tree, package_of(path, module)))
 
 
 def name_met(start: Source, name: str) -> str | None:

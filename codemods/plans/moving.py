@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codemods.decide.definitions import Definition, Definitions, executed_again
+from codemods.decide.moved import moved_alike, still_asked
 from codemods.decide.refusals import Refusal
 from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import
@@ -18,7 +19,13 @@ from codemods.facts.surroundings import Surroundings
 from codemods.plans.met import met_by_names
 from codemods.plans.modules import Layout
 from codemods.plans.overlay import Overlay
-from codemods.plans.references import Moved, follow_references, free_everywhere, referenced_elsewhere
+from codemods.plans.references import (
+    Moved,
+    follow_references,
+    free_everywhere,
+    referenced_elsewhere,
+    renamed_by_text,
+)
 from codemods.plans.targets import layout_section, met_by_target, no_cycle, not_hidden
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
@@ -87,6 +94,7 @@ class Mover:
             )
             if refusal is None and isinstance(found, Definition):
                 refusal = executed_again(self.surroundings, found)
+                refusal = refusal or moved_alike(self.surroundings, self.analysis, found, moved)
             if refusal is not None:
                 self.refused[name] = refusal
             elif isinstance(found, Definition):
@@ -121,7 +129,11 @@ class Mover:
         ]
         rest_module = self.layout.dotted(self.layout.rest)
         skip = {self.layout.source, self.layout.rest, *self.files}
+        named = renamed_by_text(self.overlay, self.layout.root, rest_module, moved, skip)
+        if named is not None:
+            raise TargetError(f"{named}, which would not follow its new name; leave out the rename")
         kept = referenced_elsewhere(self.overlay, self.layout.root, rest_module, moved, skip)
+        kept |= still_asked(self.surroundings, frozenset(self.definitions))
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())
@@ -153,7 +165,8 @@ class Mover:
                 section.update(self.lookup.known.imports(name, package))
                 if known.origin != "own":
                     continue
-                at_run_time = name in definition.reads
+                evaluated = self.surroundings.marked("annotations") is not None
+                at_run_time = name in definition.reads or evaluated
                 section = target.imports.runtime if at_run_time else target.imports.typing
                 if name in self.definitions:
                     other = self.files[self.request.targets[name]]

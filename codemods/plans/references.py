@@ -14,7 +14,7 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.mentions import all_words, words_in
 from codemods.facts.names import dotted
 from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.repository import folder_package, module_name, python_files
+from codemods.facts.repository import folder_package, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope
 from codemods.facts.source import Source, SourceError, decode_source
 from codemods.plans.overlay import Overlay
@@ -71,6 +71,25 @@ def referenced_elsewhere(
                     words = all_words(text)
                     found |= names & (words if tail in words else words_in(text))
     return found
+
+
+def renamed_by_text(
+    overlay: Overlay, root: Path, module: str, moved: Sequence[Moved], skip: Collection[Path]
+) -> str | None:
+    """A place where another file asks a module for a name by a text, which does not follow a new name."""
+    names = {item.old for item in moved if item.new != item.old}
+    for path in _candidates(overlay, root, module, sorted(names), skip) if names else ():
+        try:
+            tree = overlay.source(path, str(path)).tree
+        except SourceError:
+            continue
+        for node, scope in walk(tree, folder_package(path)):
+            match node:
+                case ast.Call(args=[first, ast.Constant(value=str() as name), *_]) if name in names:
+                    base = resolve(first, scope)
+                    if base is None or base == module:
+                        return f"line {node.lineno} of {shown_path(path, root)} asks for {name} by a text"
+    return None
 
 
 def follow_references(

@@ -250,6 +250,7 @@ def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report:
         request.seams,
         line,
         lambda analysis: annotations_of(analysis, replace(request, overlay=_as_made(overlay, made))),
+        request.surroundings,
     )
     row = HelperReport(
         name=loop.class_,

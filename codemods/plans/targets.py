@@ -16,12 +16,14 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis, Need
+from codemods.facts.loading import Loading, found_below
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.annotating import annotations_of
 from codemods.plans.met import (
     known_names,
     loaded_on_the_way,
+    met_by_loading,
     met_by_names,
     met_by_new_file,
     met_in_file,
@@ -148,6 +150,9 @@ def met_by_target(
     why, there = None, None
     if start is not None:
         why, there = met_in_file(start, path, surroundings)
+        loading = Loading(found_below(layout.folders, overlay.found))
+        home, module = layout.dotted(layout.rest), layout.dotted(path)
+        why = why or met_by_loading(start, module, home, surroundings, loading)
     elif not layout.frozen:
         why = met_by_new_file(path, layout.dotted(path), surroundings)
         why = why or loaded_on_the_way(path, surroundings)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from codemods.decide.refusals import Refusal
 from codemods.decide.rules import (
     annotated,
+    attribution,
     binding,
     box,
     calls,
@@ -45,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     *calls.CHECKS,
     *captures.CHECKS,
     *moving.CHECKS,
+    *attribution.CHECKS,
     *namespace.CHECKS,
     *layout.CHECKS,
 )

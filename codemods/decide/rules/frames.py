@@ -48,7 +48,16 @@ _DATA = frozenset(
     gi_code setprofile settrace
     """.split()  # noqa: SIM905 (a word list reads better than thirty quoted lines)
 )
-_NAMES = _DATA | _FRAMES | _FRAME_CALLS | {"__closure__", "__code__", "f_builtins", "f_code", "f_globals"}
+# What takes the stack or a traceback apart into entries that have the names of functions.
+_ENTRIES = frozenset(["StackSummary", "TracebackException", "extract_stack", "extract_tb"])
+_PRINTS_ENTRIES = frozenset(["traceback.format_list", "traceback.print_list"])
+_NAMES = (
+    _DATA
+    | _ENTRIES
+    | _FRAMES
+    | _FRAME_CALLS
+    | {"__closure__", "__code__", "f_builtins", "f_code", "f_globals"}
+)
 # Read of a function that is a value, or of any frame, these stay.
 _OF_FUNCTION = frozenset(
     "co_argcount co_filename co_firstlineno co_flags co_kwonlyargcount co_name co_posonlyargcount".split()  # noqa: SIM905
@@ -265,7 +274,7 @@ def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
 
 
 def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
-    """Whether one entry of ``inspect.stack()`` is asked for its file or line."""
+    """Whether one entry of ``inspect.stack()``, or of a traceback, is asked for its file or line."""
     entry = tree.parents[tree.parents[node]]
     match entry:
         case ast.Subscript(ast.Call(function), index):
@@ -311,12 +320,30 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
         return Sight(sight.line, sight.what, "moved") if is_lookup(tree, node) else sight
     if name == "f_builtins":
         return None
+    if name in _ENTRIES:
+        return _judged_entries(tree, node, scope, sight)
     if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:
         return Sight(sight.line, sight.what, "moved") if is_place(tree, parent, scope) else sight
     if name in _FRAMES and stays(tree, node, scope, frozenset()):
         return None
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
         return None if stays(tree, parent, scope, frozenset()) else sight
+    return sight
+
+
+def _judged_entries(tree: ScopeTree, node: ast.Attribute, scope: Scope, sight: Sight) -> Sight | None:
+    """What the entries of a stack or a traceback are asked for: to print them, and the line of one, is no
+    question for names.
+    """
+    if node.attr == "TracebackException":
+        return sight if "stack" in tree.attributes else None
+    call = tree.parents[node]
+    around = tree.parents[call]
+    if isinstance(call, ast.Call) and call.func is node and node.attr != "StackSummary":
+        if isinstance(around, ast.Call) and dotted(tree, scope, around.func) in _PRINTS_ENTRIES:
+            return None
+        if _is_place_of_entry(tree, node, scope):
+            return Sight(sight.line, sight.what, "moved")
     return sight
 
 

@@ -24,6 +24,32 @@ def train(n):
 """,
 )
 rule(
+    "loop-frame",
+    "The loop's method is one more frame on the stack, and the file asks how deep that is: it sets the "
+    "recursion limit, or meets it.",
+    "keep what counts frames in another file",
+    refused="""
+#% loop
+def train(n):
+    depth = 0
+    for i in range(1):
+        try:
+            depth = 1 + train(n)
+        except RecursionError:
+            depth = 0
+    return depth
+""",
+    lifted="""
+#% loop
+def train(n):
+    depth = 0
+    for i in range(1):
+        if n > 0:
+            depth = 1 + train(n - 1)
+    return depth
+""",
+)
+rule(
     "loop-return",
     "The loop returns from the function, and statements follow it that must then not run.",
     "assign the value and break, or move what follows into the loop's else branch",

@@ -150,8 +150,9 @@ def outer():
 )
 rule(
     "module-attribution",
-    "The helper calls warnings.warn, which is filtered and shown once per module and line.",
-    "warn in the outer function",
+    "What moves calls warnings.warn, or a function of the file that warns or logs at a stack level: that is "
+    "filtered and shown by the module and line of the call.",
+    "warn in the outer function, or without a stack level",
     refused="""
 #% to
 import warnings

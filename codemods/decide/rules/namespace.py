@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
@@ -82,7 +83,26 @@ def seen_from_outside(
     if asks is not None and (made if moves else made - {"called class"}):
         what = f"{helper.name} makes what is called after it, and {asks}"
         return refuse("frame-introspection", helper.node, what)
-    return defined_alike(around, tree, helper)
+    named = around.marked("pickles") if moves and "called class" in made else None
+    if named is not None:
+        what = f"{helper.name} makes a class that is told its module, and {named}"
+        return refuse("frame-introspection", helper.node, what)
+    there = logged(around, tree, helper, moves=moves) or defined_alike(around, tree, helper)
+    return there or (_annotated_inside(around, tree, helper) if moves else None)
+
+
+def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusal | None:
+    """Nobody evaluates annotations of functions and classes in a helper that moves where names may be
+    missing: what only an annotation names is imported for type checkers alone.
+    """
+    inner = any(isinstance(node, _DEFINITIONS) for node in ast.walk(helper.node) if node is not helper.node)
+    for use in tree.annotated if inner else ():
+        own = tree.owner(use.scope, use.node.id) is tree.module and use.scope.inside(helper.scope)
+        place = around.marked("annotations") if own else None
+        if place is not None and not tree.is_builtin(use.scope, use.node.id):
+            what = f"an annotation in {helper.name} names {use.node.id}, and {place}"
+            return refuse("needs-source", use.node.lineno, what)
+    return None
 
 
 def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:

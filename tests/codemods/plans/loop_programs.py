@@ -364,6 +364,21 @@ def train(n):
 }
 
 REFUSED = {
+    "the_log_shows_functions": (
+        "log-origin",
+        "import logging\nFORMAT = '%(funcName)s %(message)s'\n"
+        "def train(n):\n    for i in range(n):\n        logging.info('%d', i)\n",
+    ),
+    "a_function_warns_for_its_caller": (
+        "module-attribution",
+        "import warnings\ndef old(i):\n    warnings.warn('old', stacklevel=2)\n"
+        "def train(n):\n    for i in range(n):\n        old(i)\n",
+    ),
+    "entries_of_a_traceback": (
+        "frame-introspection",
+        "import traceback\ndef names(tb):\n    return [f.name for f in traceback.extract_tb(tb)]\n"
+        "def train(n):\n    for i in range(n):\n        print(i)\n",
+    ),
     "generator": ("loop-function", "def train(n):\n    for i in range(n):\n        yield i\n"),
     "coroutine": (
         "loop-function",

@@ -99,7 +99,7 @@ def test_each_code_refuses_one_example_and_takes_the_other(
     tmp_path: Path,
     extract: Command,  # noqa: F811
 ) -> None:
-    assert len(EXAMPLES) == 9
+    assert len(EXAMPLES) == 10
     write(tmp_path, RULES[code].refused)
     assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
     write(tmp_path, RULES[code].lifted)

@@ -1,0 +1,88 @@
+"""What the project sees of a definition that a plan moves besides its name: module, place of its calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from codemods.decide.definitions import Definition
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.rules.attribution import attributed, logging_line
+from codemods.facts import nodes
+from codemods.facts.globals import globals_of
+from codemods.facts.lifting import Analysis
+from codemods.facts.repository import setting_files
+from codemods.facts.surroundings import Surroundings
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+rule(
+    "module-asked",
+    "A file asks functions or classes for the module that they are defined in, or runs the examples of their "
+    "docstrings where they are; a plan gives them another module.",
+    "leave the definition where it is, or name the module by what does not move",
+    refused="""
+#% move Report
+class Report:
+    rows = 2
+def label(kind):
+    return f'{kind.__module__}.{kind.__name__}'
+print(label(Report))
+""",
+    lifted="""
+#% move Report
+class Report:
+    rows = 2
+def label(kind):
+    return f'report.{kind.__name__}'
+print(label(Report))
+""",
+)
+
+
+def moved_alike(
+    around: Surroundings, analysis: Analysis, definition: Definition, moved: frozenset[str]
+) -> Refusal | None:
+    """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
+    node, name = definition.node, definition.name
+    known = globals_of(analysis)
+    lazily = [n for n in sorted(definition.annotated) if known.look_up(n).origin == "own" and n not in moved]
+    place = around.marked("annotations") if lazily else None
+    if place is not None:
+        what = f"an annotation of {name} names {lazily[0]}, which stays in the source, and {place}"
+        return refuse("needs-source", node, what)
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return None
+    examples = any(
+        ">>>" in (ast.get_docstring(n, clean=False) or "")
+        for n in nodes.walk(node)
+        if isinstance(n, (*_FUNCTIONS, ast.ClassDef))
+    )
+    place = around.marked("module") or (around.marked("doctest") if examples else None)
+    if place is not None:
+        return refuse("module-asked", node, place)
+    there = attributed(analysis.tree, nodes.walk(node))
+    if there is not None:
+        what = f"{name} calls {there[1]} here, which warns or logs at a stack level"
+        return refuse("module-attribution", there[0], what)
+    where = logging_line(analysis.tree, nodes.walk(node))
+    place = around.marked("log file") if where is not None else None
+    if place is not None and where is not None:
+        return refuse("log-origin", where, f"{name} logs here, and {place}")
+    return None
+
+
+def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:
+    """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
+    that were written before, by settings.
+    """
+    if around.look() is not None or around.asks_any or around.marked("pickles"):
+        return names
+    tail = around.module.name.rpartition(".")[2]
+    spelled = re.compile(rb"\b%b[.:](\w+)" % tail.encode())
+    found = {
+        each.decode("utf-8", "replace")
+        for data in setting_files(around.root)
+        for each in spelled.findall(data)
+    }
+    return names & found

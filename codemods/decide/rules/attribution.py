@@ -1,0 +1,131 @@
+"""What is told of where a call stands: by warnings with a stack level, by formats of a log."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+
+from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.facts import nodes
+from codemods.facts.helpers import Helper, own_nodes
+from codemods.facts.lifting import Lifting
+from codemods.facts.names import dotted
+from codemods.facts.nodes import called_name
+from codemods.facts.scopes import ScopeTree
+from codemods.facts.surroundings import Surroundings
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOGS = frozenset("critical debug error exception fatal info log warn warning".split())  # noqa: SIM905
+# What is called so there does not log.
+_OTHERS = (sys.stdlib_module_names | {"jax", "numpy", "scipy", "tensorflow", "torch"}) - {"logging"}
+
+rule(
+    "log-origin",
+    "The helper, or the loop, logs, and some file of the project shows of log records which function, or "
+    "file, they come from.",
+    "log in the outer function, or leave %(funcName)s and %(module)s out of the format",
+    refused="""
+import logging
+logging.basicConfig(format='%(funcName)s: %(message)s')
+def outer(n):
+    def h(x):
+        logging.warning('%d', x + n)
+    h(1)
+""",
+    lifted="""
+import logging
+logging.basicConfig(format='%(levelname)s: %(message)s')
+def outer(n):
+    def h(x):
+        logging.warning('%d', x + n)
+    h(1)
+""",
+)
+
+
+def logged(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusal | None:
+    """What the helper logs is not shown with a function or file that a lift changes."""
+    where = logging_line(tree, own_nodes(helper.node.body))
+    there = attributed(tree, own_nodes(helper.node.body)) if where is None else None
+    where = there[0] if there is not None else where
+    place = around.marked("log function") if where is not None else None
+    if place is None and moves:
+        where = logging_line(tree, nodes.walk(helper.node))
+        place = around.marked("log file") if where is not None else None
+    if place is None or where is None:
+        return None
+    return refuse("log-origin", where, f"{helper.name} logs here, and {place}")
+
+
+def logging_line(tree: ScopeTree, found: Iterable[ast.AST]) -> int | None:
+    """The line of the first call among some nodes that may log."""
+    aliases = tree.once("names of logging", lambda: frozenset(_aliases(tree)))
+    for node in found:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        plain = isinstance(node.func, ast.Name) and node.func.id in aliases
+        if plain or called_name(node) in _LOGS:
+            path = dotted(tree, tree.scope_of(node), node.func)
+            if path is None or path.partition(".")[0] not in _OTHERS:
+                return node.lineno
+    return None
+
+
+def _aliases(tree: ScopeTree) -> Iterator[str]:
+    """Variables to which a method that logs is assigned."""
+    for node in nodes.walk(tree.source.tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=method)) if method in _LOGS:
+                yield name
+
+
+def attributed(tree: ScopeTree, found: Iterable[ast.AST]) -> tuple[int, str] | None:
+    """The first call among some nodes of a function that attributes a warning to its caller, and its name."""
+    names = tree.once("stack levels", lambda: _with_levels(tree))
+    for node in found if names else ():
+        if isinstance(node, ast.Call) and called_name(node) in names:
+            return node.lineno, called_name(node)
+    return None
+
+
+def not_attributed(lifting: Lifting, helper: Helper) -> Refusal | None:
+    """Nothing that a helper which moves calls attributes a warning to it."""
+    if helper not in lifting.foreign:
+        return None
+    there = attributed(lifting.tree, nodes.walk(helper.node))
+    if there is None:
+        return None
+    what = f"{helper.name} calls {there[1]} here, which warns or logs at a stack level"
+    return refuse("module-attribution", there[0], what)
+
+
+def _with_levels(tree: ScopeTree) -> frozenset[str]:
+    """Names of the file's functions that give a stack level: 2 is their caller's, others may be any."""
+    direct, far = set[str](), set[str]()
+    functions = [node for node in nodes.walk(tree.source.tree) if isinstance(node, _FUNCTIONS)]
+    for function in functions if "stacklevel" in tree.source.text or "warn" in tree.attributes else ():
+        for node in nodes.walk(function):
+            for level in _levels(tree, node):
+                given = level.value if isinstance(level, ast.Constant) else None
+                if given != 1:
+                    (direct if given == 2 else far).add(function.name)
+    known = -1
+    while len(far) != known:
+        known = len(far)
+        for function in functions if far else ():
+            if any(isinstance(n, ast.Call) and called_name(n) in far for n in nodes.walk(function)):
+                far.add(function.name)
+    return frozenset(direct | far)
+
+
+def _levels(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
+    if not isinstance(node, ast.Call):
+        return []
+    levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
+    if dotted(tree, tree.module, node.func) == "warnings.warn":
+        levels += node.args[2:3]
+    return levels
+
+
+CHECKS = (not_attributed,)
