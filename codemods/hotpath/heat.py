@@ -25,6 +25,8 @@ _MOST_METHODS = 3
 _MOST_CALLERS = 40
 _PLAIN_METHODS = frozenset({"update", "run", "train", "step", "fit", "add", "close", "reset", "save", "load"})
 
+# Environments that are wrapped take steps in these, too: once per episode.
+_RARE = frozenset({"close", "reset", "seed"})
 _BACKWARD = frozenset({"backward", "manual_backward"})
 _STEPPED = re.compile(r"opt|scaler|env|gym|game|simul|sgd|adam", re.IGNORECASE)
 _NOT_STEPPED = re.compile(r"sched|prof|lr_|pbar|bar$", re.IGNORECASE)
@@ -121,8 +123,8 @@ class Heats:
             further: dict[Function | Module, None] = {}
             for place in waiting:
                 scan = self._scans[place]
-                if isinstance(place, Function) and (scan.works or scan.busy):
-                    for caller in self._places.callers(place, most=_MOST_CALLERS):
+                if isinstance(place, Function) and (scan.works or scan.busy) and place.name not in _RARE:
+                    for caller in self._callers(place):
                         if not self._module(caller).is_test and self._charge(caller, place, scan):
                             further[caller] = None
             if not further:
@@ -130,6 +132,21 @@ class Heats:
             waiting = further
         for place, scan in self._scans.items():
             self._settle(place, scan)
+
+    def _callers(self, function: Function) -> list[Function | Module]:
+        """What may call a function; a method also by its name, in its class's family alone where many do."""
+        found = self._places.callers(function, most=_MOST_CALLERS)
+        cls = function.cls
+        if cls is None or function.name.startswith("__"):
+            return found
+        named = [place for place in self._places.naming(function.name) if place is not function]
+        if len(named) > _MOST_CALLERS:
+            named = [
+                place
+                for place in named
+                if isinstance(place, Function) and place.cls and _related(self._program, cls, place.cls)
+            ]
+        return list(dict.fromkeys((*found, *named)))
 
     @staticmethod
     def _module(place: Function | Module) -> Module:
@@ -215,6 +232,8 @@ class Heats:
                 heat = None
             elif loop.works or (loop.takes and loop.busy) or mark == "loop":
                 heat = "step"
+            elif loop.named and not isinstance(loop.node, ast.While) and self._rules.loads(loop.node.iter):
+                heat = "step"  # batches, whatever loops they are worked through in
             elif loop.busy:
                 heat = "epoch"
             elif loop.named:

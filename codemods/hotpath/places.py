@@ -62,6 +62,10 @@ class Places:
         found = self._callers[function]
         return found if len(found) <= most else []
 
+    def naming(self, name: str) -> list[Function | Module]:
+        """Functions and modules, tests aside, in whose text something of a name is called."""
+        return list(dict.fromkeys(self.at(module, offset) for module, offset in self._calls(name)))
+
     def _find(self, function: Function) -> list[Function | Module]:
         name = function.name if function.cls is None else function.cls.name.rpartition(".")[2]
         found: dict[Function | Module, None] = {}

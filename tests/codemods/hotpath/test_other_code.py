@@ -265,3 +265,67 @@ def test_a_helper_that_many_callers_give_different_things() -> None:
     last = LOOP.format(imported="from move import move", call="move(batch, None)")
     loops["train_last"] = last.replace("in loader", "in torch.utils.data.DataLoader(loader)")
     assert ("HP015", "value.to('cuda')", "step") in told(move=move, **loops)
+
+
+def test_a_loop_whose_steps_are_a_method() -> None:
+    trainer = """
+        import torch
+
+        class Trainer:
+            def update(self, batch):
+                loss = self.model(batch).sum()
+                loss.backward()
+                self.optimizer.step()
+                return loss.item()
+
+            def run(self):
+                for index in range(len(self.rows)):
+                    self.update(self.rows[index])
+    """
+    assert told(trainer=trainer) == {("HP001", "loss.item()", "step")}
+
+
+def test_a_loop_whose_steps_are_a_method_of_a_derived_class() -> None:
+    base = """
+        import torch
+
+        class Base:
+            def update(self, batch):
+                raise NotImplementedError
+
+            def run(self):
+                for index in range(len(self.rows)):
+                    self.update(self.rows[index])
+    """
+    agent = """
+        import torch
+        from base import Base
+
+        class Agent(Base):
+            def update(self, batch):
+                return self.learn(batch).item()
+
+            def learn(self, batch):
+                loss = self.model(batch).sum()
+                loss.backward()
+                self.optimizer.step()
+                return loss
+    """
+    assert told(base=base, agent=agent) == {("HP001", "learn(batch).item()", "step")}
+
+
+def test_a_loop_over_batches_with_a_loop_over_steps_in_what_it_calls() -> None:
+    task = """
+        import torch
+
+        class Task:
+            def generate(self, batch):
+                for step in range(self.num_steps):
+                    self.optimizer.step()
+
+            def run(self, loader):
+                for batch in loader:
+                    self.generate(batch)
+                    print(self.model(batch).sum().item())
+    """
+    assert told(task=task) == {("HP001", "model(batch).sum().item()", "step")}
