@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from codemods.decide.refusals import Refusal, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
-from codemods.decide.rules.moving import not_resolved, warnings_in
+from codemods.decide.rules.moving import globals_written, not_resolved, warnings_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, called, first_line
-from codemods.facts.scopes import Scope, Use
+from codemods.facts.scopes import Use
 from codemods.facts.surroundings import Surroundings
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
@@ -152,13 +152,13 @@ class Definitions:
         reads: dict[str, int] = {}
         for (owner, read), uses in self.tree.uses.items():
             if owner is self.tree.module and read != name:
-                lines = [use.node.lineno for use in uses if _within(use, node)]
+                lines = [use.node.lineno for use in uses if within(use, node)]
                 if lines:
                     reads[read] = min(lines)
         annotated = frozenset(
             use.node.id
             for use in self.tree.annotated
-            if _within(use, node) and self.tree.owner(use.scope, use.node.id) is self.tree.module
+            if within(use, node) and self.tree.owner(use.scope, use.node.id) is self.tree.module
         )
         return Definition(name, node, reads, annotated)
 
@@ -187,11 +187,9 @@ class Definitions:
                 return refuse(
                     "needs-source", line, f"{name} reads {read}, which another file can't import alike"
                 )
-        for (owner, written), binders in self.tree.binders.items():
-            if owner is self.tree.module and written != name:
-                inside = [b for b in binders if _inside(b.scope, node)]
-                if inside:
-                    return refuse("global-write", inside[0].line, f"{name} assigns the global {written}")
+        for written, binder in globals_written(self.tree):
+            if written != name and any(around.node is node for around in binder.scope.ancestors()):
+                return refuse("global-write", binder.line, f"{name} assigns the global {written}")
         for warning in warnings_in(self.tree, self.tree.module, node):
             return refuse("module-attribution", warning, f"{name} calls warnings.warn")
         return None
@@ -241,13 +239,9 @@ def _defined(statement: ast.stmt) -> str | None:
     return None
 
 
-def _within(use: Use, node: ast.stmt) -> bool:
+def within(use: Use, node: ast.stmt) -> bool:
     """Whether a use stands in a statement (decorators included)."""
     return first_line(node) <= use.node.lineno <= (node.end_lineno or 0)
-
-
-def _inside(scope: Scope, node: ast.stmt) -> bool:
-    return any(around.node is node for around in scope.ancestors())
 
 
 def _run_at_definition(node: DefinitionNode) -> list[ast.AST]:

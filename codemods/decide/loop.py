@@ -116,10 +116,9 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
 def _module_names(parts: Parts) -> Iterator[Refusal]:
     """Globals that the loop reads are there in another module too."""
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
-    for (owner, name), binders in tree.binders.items():
-        for binder in binders if owner is tree.module else ():
-            if binder.scope.inside(parts.scope) and parts.region(binder.node, binder.line) == "loop":
-                yield refuse("loop-global", binder.line, f"the global {name} is assigned here")
+    for name, binder in moving.globals_written(tree):
+        if binder.scope.inside(parts.scope) and parts.region(binder.node, binder.line) == "loop":
+            yield refuse("loop-global", binder.line, f"the global {name} is assigned here")
     for name, line in parts.globals.items():
         origin = known.look_up(name).origin
         if origin == "identity" or (name == "globals" and origin == "builtin"):

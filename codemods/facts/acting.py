@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
-from codemods.facts.nodes import all_defaults, called, first_of
+from codemods.facts.nodes import all_defaults, called, first_of, is_accessor
 from codemods.facts.origins import absolute
 from codemods.facts.quiet import calls_back, is_plain, makes
 
-_ACCESSORS = ("deleter", "getter", "setter")
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
 _CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")
 _HARMLESS = (
@@ -163,7 +162,7 @@ class Reader:
 
     def _decorator(self, node: ast.expr) -> bool:
         """Whether what a decorator is called with is all that matters of it."""
-        if isinstance(node, ast.Attribute) and node.attr in _ACCESSORS:
+        if is_accessor(node):
             return isinstance(node.value, ast.Name)
         return self._maker(called(node)) and self._quiet(node)
 

@@ -8,6 +8,7 @@ import ast
 
 from codemods.facts import nodes
 from codemods.facts.names import dotted
+from codemods.facts.nodes import is_accessor
 from codemods.facts.scopes import Scope, ScopeTree
 
 # Decorators that keep the function to themselves.
@@ -28,12 +29,7 @@ def is_handed(tree: ScopeTree, scope: Scope) -> bool:
     parent = scope.parent
     for decorator in getattr(scope.node, "decorator_list", ()):
         path = dotted(tree, parent, decorator) or ""
-        descriptor = isinstance(decorator, ast.Attribute) and decorator.attr in (
-            "setter",
-            "getter",
-            "deleter",
-        )
-        if path not in KEEPING and not (descriptor and parent.kind == "class"):
+        if path not in KEEPING and not (is_accessor(decorator) and parent.kind == "class"):
             return True
     owner = tree.owner(parent, scope.name)
     if any(use.call is None for use in tree.uses.get((owner, scope.name), ())):

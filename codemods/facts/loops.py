@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -65,6 +65,7 @@ class Parts:
     scope: Scope
     node: ast.FunctionDef | ast.AsyncFunctionDef
     loop: ast.stmt
+    _used: dict[tuple[Scope, str], dict[Region, list[Use]]] = field(default_factory=dict, compare=False)
 
     @property
     def last(self) -> int:
@@ -91,11 +92,6 @@ class Parts:
         for statement in self.setup:
             found.update(dict.fromkeys(nodes.walk(statement), "setup"))
         return found
-
-    @cached_property
-    def _used(self) -> dict[tuple[Scope, str], dict[Region, list[Use]]]:
-        """Loads of variables that were asked for, by part."""
-        return {}
 
     def region(self, node: ast.AST, line: int) -> Region:
         """Which part a node of the function belongs to; by its line where the tree does not have it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TypeGuard
 
 # What stands in a node and holds none.
 _LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store, ast.Del])
@@ -44,6 +45,11 @@ def called_name(call: ast.Call) -> str:
 def called(node: ast.expr) -> ast.expr:
     """What a decorator, or a base, is made of: what is called, where it is a call."""
     return node.func if isinstance(node, ast.Call) else node
+
+
+def is_accessor(decorator: ast.expr) -> TypeGuard[ast.Attribute]:
+    """Whether a decorator is that of a property's other functions: ``@name.setter``."""
+    return isinstance(decorator, ast.Attribute) and decorator.attr in ("deleter", "getter", "setter")
 
 
 def first_of(node: ast.expr) -> ast.expr:

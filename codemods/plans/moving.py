@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.decide.definitions import Definition, Definitions, executed_again
+from codemods.decide.definitions import Definition, Definitions, executed_again, within
 from codemods.decide.moved import moved_alike, still_asked
 from codemods.decide.refusals import Refusal
 from codemods.facts.annotations import annotation_names, annotations_in
@@ -228,13 +228,9 @@ class Mover:
         tree = self.analysis.tree
         if name in tree.strings:
             return True
-        lines = [
-            (d.node.lineno - len(getattr(d.node, "decorator_list", [])), d.node.end_lineno or 0)
-            for d in self.definitions.values()
-        ]
         places = list(tree.uses.get((tree.module, name), []))
         places += [use for use in tree.annotated if use.node.id == name]
-        return any(not any(a <= use.node.lineno <= b for a, b in lines) for use in places)
+        return any(not any(within(use, d.node) for d in self.definitions.values()) for use in places)
 
     def _prove(self, texts: Mapping[Path, str], rest: str) -> None:
         """Check that targets and rest hold the source's statements, but for imports and new names."""

@@ -6,7 +6,6 @@ import ast
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import libcst as cst
@@ -30,10 +29,7 @@ class ImportSection:
     typing: set[Import] = field(default_factory=set)
     manner: Manner = field(default_factory=Manner)
     made: Collection[str] = ()
-
-    @cached_property
-    def _own(self) -> dict[str, bool]:
-        return {}
+    _own: dict[str, bool] = field(default_factory=dict)
 
     def rank(self, made: Import) -> int:
         """The section that an import belongs to."""

@@ -225,7 +225,7 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
     reads = known.read_in(helper.scope) | defining
     if "globals" in reads and known.look_up("globals").origin == "builtin":
         return refuse("module-identity", reads["globals"], f"{name} uses globals()")
-    for written, binder in lifting.tree.once("globals written", lambda: _written(lifting.tree)):
+    for written, binder in globals_written(lifting.tree):
         if binder.scope.inside(helper.scope):
             return refuse("global-write", binder.line, f"{name} assigns the global {written}")
     for passed, owner in lifting.needs[helper]:
@@ -265,15 +265,15 @@ def warnings_in(tree: ScopeTree, scope: Scope, node: ast.AST) -> Iterator[ast.Ca
             yield part
 
 
-def _written(tree: ScopeTree) -> list[tuple[str, Binder]]:
+def globals_written(tree: ScopeTree) -> list[tuple[str, Binder]]:
     """Globals that code within functions and classes binds."""
-    return [
-        (name, binder)
-        for (owner, name), binders in tree.binders.items()
-        if owner is tree.module
-        for binder in binders
-        if binder.scope is not tree.module
-    ]
+    return tree.once("globals written", lambda: list(_written(tree)))
+
+
+def _written(tree: ScopeTree) -> Iterator[tuple[str, Binder]]:
+    for (owner, name), binders in tree.binders.items():
+        if owner is tree.module:
+            yield from ((name, binder) for binder in binders if binder.scope is not owner)
 
 
 def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
