@@ -176,7 +176,10 @@ def load_config(root: Path) -> GateConfig:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; run the gate in the root of a repository") from None
+        raise ConfigError(
+            f"{path}: {error.strerror}; run the gate in the root of a repository, where "
+            "`golden-gate init` writes a first [tool.gate]"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     gate = table.get("tool", {}).get("gate")

@@ -21,7 +21,7 @@ from ci.execute import execute
 from ci.report import Told, as_junit, as_markdown, as_sarif, as_table
 from ci.report.words import headline
 from ci.verdicts import Passed
-from golden.check.fixtures import write_whole
+from golden.check.fixtures import check_writable, write_whole
 from golden.trace.errors import GoldenError
 
 _file = click.Path(dir_okay=False, path_type=Path)
@@ -82,6 +82,9 @@ def command(
     if accept and base is None:
         raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
     folder = (root or find_gate(Path.cwd())).resolve()
+    before = _summary(summary)
+    for path in filter(None, (summary, sarif, junit)):
+        check_writable(path)
     with _context(folder, base, data, out, accept) as context:
         chosen = _chosen(context, only, skip)
         outcomes = execute(
@@ -98,13 +101,21 @@ def command(
         )
     _show(told)
     if summary is not None:
-        before = summary.read_text(encoding="utf-8") if summary.exists() else ""
         write_whole(summary, before + as_markdown(told))
     if sarif is not None:
         write_whole(sarif, as_sarif(told, version=version("esper-harness")))
     if junit is not None:
         write_whole(junit, as_junit(told))
     return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
+
+
+def _summary(file: Path | None) -> str:
+    """What stands in the summary already."""
+    try:
+        return file.read_text(encoding="utf-8") if file is not None and file.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"--summary {file}: can't be read: {why}") from None
 
 
 @contextlib.contextmanager

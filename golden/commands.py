@@ -23,7 +23,7 @@ from golden.check import (
     update,
     verify,
 )
-from golden.check.fixtures import write_whole
+from golden.check.fixtures import check_writable, write_whole
 from golden.check.git import commit_of, uncommitted, worktree
 from golden.check.notes import notes
 from golden.check.progress import progress
@@ -221,6 +221,8 @@ def verify_command(
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
     if evidence is not None and (base is None or not reach):
         raise UnusableInput("--evidence FILE needs --base REF, and not --no-reach")
+    if evidence is not None:
+        check_writable(evidence)
 
 
 def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:

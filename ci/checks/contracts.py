@@ -26,4 +26,9 @@ def contracts(context: Context) -> Verdict:
     if done.returncode == 0 and any(line.startswith("Contracts:") for line in lines):
         return Passed(next(line for line in lines if line.startswith("Contracts:")))
     broken = [line for line in lines if line.endswith("BROKEN")]
-    return Failed("; ".join(broken)) if broken else CouldNotRun(lines[-1] if lines else "no output")
+    if broken:
+        return Failed("; ".join(broken))
+    said = lines[-1] if lines else "no output"
+    if said == "Could not read any configuration.":
+        said = "import-linter has no [tool.importlinter] in pyproject.toml, and no .importlinter or setup.cfg"
+    return CouldNotRun(said)

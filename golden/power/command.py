@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from golden.check.fixtures import write_whole
+from golden.check.fixtures import check_writable, write_whole
 from golden.check.git import commit_of
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
@@ -86,6 +86,7 @@ def power_command(
     if html is not None:
         # A page that can't be drawn is told before anything runs.
         importlib.import_module(_PAGE)
+        check_writable(html)
     if merging:
         if not paths:
             raise UnusableInput("name the folders of the shards' results")

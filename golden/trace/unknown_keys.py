@@ -15,6 +15,7 @@ _PLAIN = {
     "missing": "is missing",
     "tuple_type": "say a list",
     "list_type": "say a list",
+    "too_short": "say at least one",
     "dict_type": "say a table",
     "model_type": "say a table",
     "model_attributes_type": "say a table",

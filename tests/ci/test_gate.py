@@ -137,6 +137,7 @@ def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         ("plan = []", "[tool.gate] plan: unknown key; did you mean plans"),
         ("contracts = 3", "[tool.gate] contracts: "),
+        ("hotpath = { paths = [] }", "[tool.gate] hotpath.paths: say at least one"),
         ("", "no check to run: [tool.gate] names none"),
     ],
 )
@@ -148,6 +149,28 @@ def test_a_configuration_that_is_unusable(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--summary", "--sarif", "--junit"])
+def test_a_report_that_can_not_be_written_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    repository(tmp_path, "contracts = true")
+    assert main(["--root", str(tmp_path), option, str(tmp_path / "pyproject.toml" / "report")]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n"), "can't" in told.err) == ("", 1, True), told
+    latin = tmp_path / "summary.md"
+    latin.write_bytes("größer".encode("latin-1"))
+    assert main(["--root", str(tmp_path), "--summary", str(latin)]) == 2
+    assert "summary.md: can't be read: it is not UTF-8" in capsys.readouterr().err
+
+
+def test_contracts_without_a_configuration_say_where_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository(tmp_path, "contracts = true")
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "[tool.importlinter]" in " ".join(capsys.readouterr().out.split())
 
 
 def test_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

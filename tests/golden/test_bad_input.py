@@ -275,6 +275,9 @@ def test_what_would_keep_or_compare_nothing(project: Project) -> None:
     assert "no run has {device} in its command, so none can go to cuda" in line
     line = refused(project, 2, "power", "--root", project.root, "--merge", project.root)
     assert f"no power.json in {project.root}: run `golden power` with -o DIR" in line
+    page = project.root / "train.py" / "page.html"
+    line = refused(project, 2, "power", "train.py", "--root", project.root, "--html", page)
+    assert f"can't write {page}: " in line
 
 
 def test_damaged_trace(project: Project) -> None:
