@@ -45,7 +45,8 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
     import codemods.decide.definitions
-    import codemods.decide.loop  # noqa: F401  (both register codes)
+    import codemods.decide.loop
+    import codemods.decide.moved  # noqa: F401  (all register codes)
     from codemods.decide.refusals import RULES
 
     return RULES
