@@ -21,6 +21,7 @@ from codemods.decide.rules import (
     dynamic,
     frames,
     layout,
+    lifetime,
     moving,
     namespace,
     proof,
@@ -47,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     *captures.CHECKS,
     *moving.CHECKS,
     *attribution.CHECKS,
+    *lifetime.CHECKS,
     *namespace.CHECKS,
     *layout.CHECKS,
 )
