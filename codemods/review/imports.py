@@ -5,31 +5,43 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
+from codemods.review.content import imports_in
 from codemods.review.side import File, Side
+from codemods.review.trees import below
 from codemods.review.units import for_types
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """A file of the change is loaded, by which lines of which file does not matter."""
+    """A file of the change is loaded, by which statement of which file does not matter."""
 
     path: str
     by: str = field(compare=False)
-    first: int = field(compare=False)
-    last: int = field(compare=False)
+    node: ast.Import | ast.ImportFrom = field(compare=False)
+
+    @property
+    def what(self) -> str:
+        return self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Outer:
-    """A module outside the change is loaded; `module` is its dotted name, `label` says which file that is."""
+    """A module outside the change is loaded; `what` is its file, or where the tree has none, as `module` its
+    dotted name.
+    """
 
-    label: str
+    what: str
     module: str
     by: str
-    first: int
-    last: int
+    node: ast.Import | ast.ImportFrom
+
+    @property
+    def label(self) -> str:
+        return f"module {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +53,6 @@ class Takes:
     first: int
     last: int
 
-
-# Statements that hold others which run with them.
-_BLOCKS = (
-    ast.ClassDef,
-    ast.If,
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.With,
-    ast.AsyncWith,
-    ast.Try,
-    ast.TryStar,
-)
 
 Import = Loads | Outer | Takes
 
@@ -77,10 +76,37 @@ class Imports:
         if path not in self._known:
             file = self.side.changed[path]
             self._known[path] = [
-                [each for node in _imports(statement) for each in self._import(file, node)]
+                [each for node in _run_by(statement) for each in self._import(file, node)]
                 for statement in self.body(path)
             ]
         return self._known[path]
+
+    def loading(self) -> Iterator[Loads | Outer]:
+        """What all files load, but for themselves and the packages that they are in."""
+        for path in self.side.changed:
+            folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
+            there = {path, *(f"{folder}/__init__.py".removeprefix("./") for folder in folders)}
+            for found in self.of(path):
+                loads = (each for each in found if isinstance(each, Loads | Outer))
+                yield from (each for each in loads if each.what not in there)
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """What all files load, the packages around it, and names that they take from modules outside the
+        tree, which may be modules.
+        """
+        found = set[str]()
+        for each in self.loading():
+            found.add(each.what)
+            if isinstance(each, Outer):
+                parts = each.module.split(".")
+                found.update(".".join(parts[:count]) for count in range(1, len(parts)))
+        for file in self.side.changed.values():
+            for node in file.run_imports:
+                where = self.side.source_of(file.path, node) if isinstance(node, ast.ImportFrom) else None
+                names = [below(where, alias.name) for alias in node.names] if where is not None else []
+                found.update(name for name in names if self.side.tree.module(name) is None)
+        return frozenset(found)
 
     def _import(self, file: File, node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
         if isinstance(node, ast.Import):
@@ -89,36 +115,32 @@ class Imports:
             return
         where = self.side.source_of(file.path, node)
         if where is None:
+            above = "." * node.level + (node.module or "")
+            yield Outer(above, above, file.path, node)
             return
-        yield from self._module(file, node, where)
+        if where or self.side.tree.module(where) is not None:
+            yield from self._module(file, node, where)
         found = self.side.tree.module(where)
         known = self.side.changed[found].bound if found in self.side.changed else ()
         for alias in node.names:
             if found is not None and alias.name in known:
                 yield Takes(found, alias.name, node.lineno, node.end_lineno or 0)
-            elif self.side.tree.module(f"{where}.{alias.name}") is not None:
-                yield from self._module(file, node, f"{where}.{alias.name}")
+            elif self.side.tree.module(below(where, alias.name)) is not None:
+                yield from self._module(file, node, below(where, alias.name))
 
     def _module(self, file: File, node: ast.Import | ast.ImportFrom, dotted: str) -> Iterator[Import]:
         """A module and the packages around it."""
-        parts, last = dotted.split("."), node.end_lineno or node.lineno
+        parts = dotted.split(".")
+        quiet = parts[0] in QUIET and not self.side.tree.has_package(parts[0])
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
             found = self.side.tree.module(name)
             if found in self.side.changed:
-                yield Loads(str(found), file.path, node.lineno, last)
-            elif (found is not None or count == len(parts)) and not (found is None and parts[0] in QUIET):
-                yield Outer(f"module {found or dotted}", name, file.path, node.lineno, last)
+                yield Loads(str(found), file.path, node)
+            elif found is not None or (count == len(parts) and not quiet):
+                yield Outer(found or dotted, name, file.path, node)
 
 
-def _imports(statement: ast.stmt) -> Iterator[ast.Import | ast.ImportFrom]:
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        yield statement
-    elif isinstance(statement, _BLOCKS):
-        for name in ("body", "orelse", "finalbody", "handlers"):
-            for inner in getattr(statement, name, ()):
-                if isinstance(inner, ast.ExceptHandler):
-                    for below in inner.body:
-                        yield from _imports(below)
-                elif isinstance(inner, ast.stmt) and not for_types(inner):
-                    yield from _imports(inner)
+def _run_by(statement: ast.stmt) -> list[ast.Import | ast.ImportFrom]:
+    """The imports that run with a statement."""
+    return list(imports_in([statement], inside_functions=False, for_types=False))

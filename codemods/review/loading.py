@@ -75,7 +75,8 @@ class Programs:
                 if isinstance(each, Loads):
                     yield each
                 elif isinstance(each, Outer):
-                    yield Step(each.label, path, each.first, each.last, each.module)
+                    node = each.node
+                    yield Step(each.label, path, node.lineno, node.end_lineno or node.lineno, each.module)
             if statement in again or self._acting.acts(file, statement):
                 if isinstance(statement, Function | ast.ClassDef):
                     label = statement.name

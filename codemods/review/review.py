@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from codemods.facts.quiet import QUIET
 from codemods.review.content import Contents
-from codemods.review.dropped import dropped
 from codemods.review.early import TooEarly, too_early
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
+from codemods.review.loaded import dropped, fresh
 from codemods.review.loading import Programs, Step, out_of_order
 from codemods.review.loops import Loops
 from codemods.review.match import Matching, Pair
@@ -34,7 +33,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
-from codemods.review.side import File, Side
+from codemods.review.side import Side
 from codemods.review.statements import Statement, identities, identity, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing, narrowed
 from codemods.review.units import MODULE, Unit
@@ -63,7 +62,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     residue = _Residue(matching, lifts.units | loops.units)
     return Review(
         outcomes=tuple(residue.outcomes()),
-        imports=tuple(_imports(before, after)),
+        imports=tuple(_import(*each) for each in fresh(imports[0], programs[1])),
         dropped=tuple(_dropped(each) for each in dropped(imports[0], programs[1])),
         order=tuple(_step(step) for step in moved),
         early=tuple(_early(found) for found in early),
@@ -178,37 +177,16 @@ def _place(unit: Unit) -> Place:
     return Place(unit.path, unit.qualname, line)
 
 
-def _imports(base: Side, head: Side) -> Iterable[Left]:
-    """Imports of modules that no file of the change imported before: their code runs now."""
-    known = {
-        name
-        for file in base.changed.values()
-        for node in file.run_imports
-        for name in _modules(base, file, node)
-    }
-    for file in head.changed.values():
-        for node in file.run_imports:
-            fresh = [n for n in _modules(head, file, node) if n not in known and not _is_quiet(n, head)]
-            if any(head.tree.module(name) not in head.changed for name in fresh):
-                text = ast.unparse(node)
-                name = identity("import", text)
-                yield Left(file.path, node.lineno, node.end_lineno or node.lineno, name, text)
+def _import(path: str, node: ast.Import | ast.ImportFrom) -> Left:
+    text = ast.unparse(node)
+    return Left(path, node.lineno, node.end_lineno or node.lineno, identity("import", text), text)
 
 
 def _dropped(gone: Loads | Outer) -> Left:
     name = gone.path if isinstance(gone, Loads) else gone.module
     text = f"{name} is not loaded from the change any more, and does something when it is"
-    return Left(gone.by, gone.first, gone.last, identity("dropped", name), text)
-
-
-def _is_quiet(name: str, side: Side) -> bool:
-    return name.partition(".")[0] in QUIET and not side.tree.has_package(name)
-
-
-def _modules(side: Side, file: File, node: ast.Import | ast.ImportFrom) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [side.source_of(file.path, node) or ""]
+    first, last = gone.node.lineno, gone.node.end_lineno or gone.node.lineno
+    return Left(gone.by, first, last, identity("dropped", name), text)
 
 
 def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:

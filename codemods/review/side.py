@@ -18,7 +18,7 @@ from codemods.review.lines import Lines, begin
 from codemods.review.namespace import Replacements
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
-from codemods.review.trees import Tree
+from codemods.review.trees import Tree, below
 from codemods.review.units import (
     PLACED,
     Unit,
@@ -294,6 +294,9 @@ class Side:
             return self.module(dotted)
         where = self.source_of(path, node)
         found = self.tree.module(where) if where is not None else None
+        if where is not None and found is None and self.tree.module(below(where, alias.name)) is not None:
+            # A folder without an `__init__.py`.
+            return self.module(below(where, alias.name))
         if where is None or found is None:
             return Outside(("module", str(where), alias.name))
         inner = self.file(found)
@@ -301,7 +304,7 @@ class Side:
             return Unknown(f"{found} can't be read")
         if alias.name in inner.bound:
             return self._meaning(found, alias.name, depth + 1)
-        return self.module(f"{where}.{alias.name}", attribute_of=found)
+        return self.module(below(where, alias.name), attribute_of=found)
 
     def cells(self, path: str, name: str, depth: int = 0) -> list[tuple[str, str]]:
         """The variables of modules through which a name is read, the nearest first."""
@@ -341,7 +344,7 @@ class Side:
         for node in self.changed[path].run_imports:
             if isinstance(node, ast.ImportFrom):
                 where = self.source_of(path, node) or ""
-                dotted += [where, *(f"{where}.{alias.name}" for alias in node.names)]
+                dotted += [where, *(below(where, alias.name) for alias in node.names)]
             else:
                 dotted += [alias.name for alias in node.names]
         parts = [name.split(".") for name in dotted]

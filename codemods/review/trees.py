@@ -57,11 +57,18 @@ class Tree:
         return path in self.identities or any(name.startswith(f"{path}/") for name in self.identities)
 
     def _module(self, dotted: str) -> str | None:
+        if not dotted:
+            return "__init__.py" if "__init__.py" in self.identities else None
         stem = dotted.replace(".", "/")
         ends = (f"{stem}.py", f"{stem}/__init__.py")
         exact = [path for path in ends if path in self.identities]
         found = exact or [path for end in ends for path in self._ends.get(end, ())]
         return found[0] if len(found) == 1 else None
+
+
+def below(package: str, name: str) -> str:
+    """The dotted name of something in a package; the root's is empty."""
+    return f"{package}.{name}" if package else name
 
 
 def differing(base: Tree, head: Tree) -> tuple[str, ...]:

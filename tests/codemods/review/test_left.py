@@ -46,6 +46,9 @@ def train(model, data, rate):
 KEPT = "R = []\ndef put(f):\n    R.append(f)\n    return f\n"
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
+LOOKS = "from p import m\ndef f():\n    return m.g()\n"
+BESIDE = LOOKS.replace(" p ", " . ")
+TWO = {"q.py": "def g():\n    return 1\n", "r.py": "def g():\n    return 2\n"}
 KINDS = "from p import KINDS\nKINDS.append('sgd')\n"
 
 CASES: dict[str, tuple[Files, Files]] = {
@@ -231,6 +234,30 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a file of the change that runs no more": (
         {"a.py": "import kinds\nx = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS},
         {"a.py": "x = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS + "# the last one\n"},
+    ),
+    "a module of the tree that runs now, taken as a name": (
+        {"a.py": "import p\nx = 1\n", "p/__init__.py": "KINDS = []\n", "p/kinds.py": KINDS},
+        {"a.py": "from p import kinds\nx = 1\n", "p/__init__.py": "KINDS = []\n", "p/kinds.py": KINDS},
+    ),
+    "a file of the change that runs now": (
+        {"a.py": "x = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS},
+        {"a.py": "import kinds\nx = 1\n", "p.py": "KINDS = []\n", "kinds.py": KINDS + "# the last one\n"},
+    ),
+    "an import that runs now, and was for type checkers": (
+        {"a.py": TYPED + "    import patches\nelse:\n    import other\n"},
+        {"a.py": TYPED + "    import other\nelse:\n    import patches\n"},
+    ),
+    "a name of a module in a folder without a package's file": (
+        {"a.py": LOOKS, "p/m.py": "from q import g\nfrom r import g as h\n", **TWO},
+        {"a.py": LOOKS + "#\n", "p/m.py": "from q import g as h\nfrom r import g\n", **TWO},
+    ),
+    "a name of a module beside it, in a package that is the root": (
+        {"a.py": BESIDE, "m.py": "from q import g\nfrom r import g as h\n", **TWO},
+        {
+            "a.py": BESIDE + "#\n",
+            "m.py": "from q import g as h\nfrom r import g\n",
+            **TWO,
+        },
     ),
     "a file that only imports, gone": ({"a.py": "import patches\n", "b.py": ""}, {"b.py": "# 1\n"}),
     "a local name that hides the module's": (

@@ -30,6 +30,7 @@ def logged(function):
     return called
 """
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+KINDS = "KINDS = []\nKINDS.append('sgd')\n"
 CASES: dict[str, tuple[Files, Files]] = {
     "reformatted": (
         {"a.py": "def f(x):\n    return (x\n        + 1)\n"},
@@ -130,6 +131,19 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a module imported in another way": (
         {"a.py": "import p\nimport p.q\nfrom r import s\nimport r.s\n"},
         {"a.py": "from p import q as _\nimport r.s\n"},
+    ),
+    "a name of a package, imported as a module": ({"a.py": "from p import q\n"}, {"a.py": "import p.q\n"}),
+    "a module, imported as a name of its package": (
+        {"p/__init__.py": "", "p/a.py": "import p.k\n", "p/k.py": KINDS},
+        {"p/__init__.py": "", "p/a.py": "from . import k\n", "p/k.py": KINDS},
+    ),
+    "a name of a package of the tree, imported as a module": (
+        {"p/__init__.py": "", "p/a.py": "from . import k\n", "p/k.py": KINDS},
+        {"p/__init__.py": "", "p/a.py": "import p.k\n", "p/k.py": KINDS},
+    ),
+    "a package that its own modules import": (
+        {"p/__init__.py": "print(1)\n", "p/a.py": "from .b import g\n", "p/b.py": "def g(): pass\n"},
+        {"p/__init__.py": "print(1)\n#\n", "p/a.py": "from p.b import g\n", "p/b.py": "def g(): pass\n"},
     ),
     "re-exported for files that import it": (
         {"a.py": "LIMIT = 10\n" + LONG, "user.py": "from a import smooth\n"},
