@@ -213,7 +213,7 @@ class Acting:
         while isinstance(base, ast.Subscript):
             base = base.value
         root = _root(base)
-        if not isinstance(root, ast.Name) or depth > _DEEPEST:
+        if not isinstance(root, ast.Name) or depth > _DEEPEST or root.id in file.shadowing:
             return False
         meaning = self._side.meaning(file.path, root.id)
         if isinstance(meaning, Unit) and meaning.kind == "class" and root is base:

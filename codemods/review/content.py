@@ -126,8 +126,10 @@ class Content:
     def globals(self) -> tuple[str, ...]:
         """Names that it reads from its module, in the order of the text, its own left out."""
         free = self.free - {self.own} if self.kind in ("function", "class") else self.free
-        found = (node.id for node in walk(self.node) if isinstance(node, ast.Name) and node.id in free)
-        return tuple(dict.fromkeys(found))
+        names = [node.id for node in walk(self.node) if isinstance(node, ast.Name)]
+        # Private names of a class, as they are in the instructions.
+        other = sorted(name for name in free.difference(names) if name.startswith("_") and _is_private(name))
+        return (*dict.fromkeys(name for name in names if name in free), *other)
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -198,7 +200,7 @@ class Content:
         if self.kind != "binding":
             return None
         body = self.node.body
-        if not all(isinstance(each, ast.Assign) and _is_literal(each.value) for each in body):
+        if not all(isinstance(each, ast.Assign) and _is_literal(each) for each in body):
             return None
         return repr([written(each.value) for each in body if isinstance(each, ast.Assign)])
 
@@ -364,8 +366,9 @@ def _write(node: object, slots: dict[str, str], own: str | None, parts: list[str
         parts.append(f"{type(node).__name__}:{node!r}")
 
 
-def _is_literal(node: ast.expr) -> bool:
-    return all(isinstance(part, _PLAIN) for part in walk(node))
+def _is_literal(node: ast.Assign) -> bool:
+    named = all(isinstance(target, ast.Name) for target in node.targets)
+    return named and all(isinstance(part, _PLAIN) for part in walk(node.value))
 
 
 def imports_in(

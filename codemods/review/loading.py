@@ -55,7 +55,8 @@ class Programs:
         file, found = self.side.changed[path], set[str]()
         places = {id(statement): place for place, statement in enumerate(self.imports.body(path))}
         for name, binders in file.binders.items():
-            first, *more = [places[id(node)] for node in binders if id(node) in places] or [0]
+            bound = [places[id(node)] for node in binders if id(node) in places] or [0]
+            first, *more = [-1, *bound] if name in file.shadowing else bound
             between = range(first + 1, more[-1]) if more else ()
             if any(place not in more and self._may_read(path, place, name) for place in between):
                 found.add(name)
@@ -85,8 +86,12 @@ class Programs:
                 yield Step(label, path, statement.lineno, statement.end_lineno or statement.lineno)
 
     def _bound_again(self, path: str) -> set[ast.stmt]:
-        binders = self.side.changed[path].binders
-        return {node for name in self.watched.get(path, ()) for node in binders.get(name, ())[1:]}
+        file = self.side.changed[path]
+        return {
+            node
+            for name in self.watched.get(path, ())
+            for node in file.binders.get(name, ())[name not in file.shadowing :]
+        }
 
     def in_detail(self, steps: Sequence[Step]) -> list[Step]:
         """Steps, with what loading a module outside the change does in place of its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,11 @@ from codemods.review.units import MODULE, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
+# Names in modules that Python or loaders of tests look for; of a test only that it is one matters.
+_HOOK = re.compile(
+    r"__\w+__|pytest_\w+|load_tests|(setup|teardown)(_module|_function)?|(setUp|tearDown)Module"
+)
+_TESTS = ("test", "Test")
 # What the annotations of a class's fields are, by whether they are worked out when it is made.
 _ANNOTATIONS = {False: "what they say", True: "texts (from __future__ import annotations)"}
 
@@ -157,7 +163,7 @@ class Matching:
             return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
-        if other := self._run_by_another(base, head):
+        if other := self._run_by_another(base, head) or _met_by_name(base, head):
             return Pair(base, head, equal=False, other_names=(other,))
         names = [*zip(base.globals, head.globals, strict=True)]
         names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
@@ -225,7 +231,11 @@ class Matching:
             files = self._base.changed[path], self._head.changed[path]
             bound = files[0].bound | files[1].bound
             meanings = {n: (self._base.meaning(path, n), self._head.meaning(path, n)) for n in bound}
-            other = frozenset(name for name, pair in meanings.items() if not self.same(*pair))
+            other = frozenset(
+                name
+                for name, pair in meanings.items()
+                if not self.same(*pair) or self._other_variable((path, name), (path, name))
+            )
             # A private name of a class is another word in the text than in the instructions.
             unknown = "*" in bound or any("__" in name.lstrip("_") for name in other)
             modules = frozenset(name for name, (before, _) in meanings.items() if _is_file(before))
@@ -250,11 +260,12 @@ class Matching:
     def _other_variable(self, before: tuple[str, str], after: tuple[str, str]) -> str:
         """Why reading one module's variable may give something else than reading another's did."""
         old, new = self._base.cells(*before), self._head.cells(*after)
-        if old[0] == new[0]:
+        if old == new:
             return ""
         alone = len(old) == len(new) == 1
+        shared = {*old} & {*new} if old[0] == new[0] else set()
         for side, cells in ((self._base, old), (self._head, new)):
-            for path, name in cells:
+            for path, name in (cell for cell in cells if cell not in shared):
                 if not alone and side.is_rebound(path, name):
                     return f"read from {new[0][0]}, while functions of {path} bind it again"
                 if path in side.tree.identities and (path, name) in side.replacements:
@@ -302,6 +313,16 @@ def _do_the_same(base: Unit, head: Unit) -> bool:
     if base.content is head.content:
         return True
     return base.content.shape == head.content.shape and base.content.key == head.content.key
+
+
+def _met_by_name(base: Unit, head: Unit) -> Renaming | None:
+    """Why a new name does more than to name: Python, or a loader of tests, looks for it or the old one."""
+    # A helper that is lifted was in no module's names before.
+    names = ("" if "." in base.qualname else base.name, "" if "." in head.qualname else head.name)
+    tests = [name.startswith(_TESTS) for name in names]
+    if base.name == head.name or not (any(map(_HOOK.fullmatch, names)) or tests[0] != tests[1]):
+        return None
+    return Renaming(head.name, f"{base.path}: {base.qualname}", "a name that is looked for, or was")
 
 
 def _only_noted(side: Side, unit: Unit, name: str) -> bool:

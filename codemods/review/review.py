@@ -243,7 +243,8 @@ def _met(base: Side, head: Side) -> Iterable[Met]:
 
 
 def _unreadable(side: Side, title: str) -> Iterable[tuple[str, str]]:
-    return ((path, f"{title}: {why}") for path, why in sorted(side.unreadable.items()))
+    other = {path: why for path in side.changed if (why := side.types_in_earnest(path))}
+    return ((path, f"{title}: {why}") for path, why in sorted((side.unreadable | other).items()))
 
 
 def _content(path: str, *trees: Tree) -> str:

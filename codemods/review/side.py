@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
+from codemods.facts.globals import is_type_checking
+from codemods.facts.nodes import first_of
 from codemods.facts.source import blocks_of, statements_in
 from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
 from codemods.review.lines import Lines, begin
@@ -33,6 +35,9 @@ OF_A_MODULE = frozenset(
     ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
 )
 _LONGEST_CHAIN = 20
+_TYPING = ("typing", "typing_extensions")
+# What a name is worth that is bound to it once: `TYPE_CHECKING = False` saves an import.
+_FALSE = repr([written(ast.Constant(False))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,13 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What can't be said to be the same as anything; `outside` if the tree has no part in it."""
+    """What can't be said to be the same as anything; `outside` if the tree has no part in it: then it is the
+    same where the same statements may bind it, in one `order`.
+    """
 
     why: str
     outside: bool = False
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +171,20 @@ class File:
             self._bindings[name] = tuple(map(written, self.binders[name]))
         return self._bindings[name]
 
+    def binding_in_order(self, name: str) -> tuple[str, ...]:
+        """What may bind a name, star imports too: imports as texts."""
+        nodes = {id(node) for each in ("*", name) for node in self.binders.get(each, ())}
+        found = (node for node in self.tree.body if id(node) in nodes)
+        return tuple("" if isinstance(node, Function | ast.ClassDef) else written(node) for node in found)
+
+    @cached_property
+    def conditions_for_types(self) -> list[ast.If]:
+        """Blocks that are taken for what type checkers alone read."""
+        if b"TYPE_CHECKING" not in self._data and self._data.isascii():
+            return []
+        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.If))
+        return [node for node in nodes if is_type_checking(node.test)]
+
     @cached_property
     def typed(self) -> frozenset[str]:
         """Names that are bound for type checkers only."""
@@ -170,8 +192,14 @@ class File:
 
     @cached_property
     def bound_again(self) -> frozenset[str]:
-        """Names that more than one statement of the module binds, or that a function binds."""
-        return frozenset(name for name, nodes in self.binders.items() if len(nodes) > 1) | self.rebound
+        """Names that several statements of the module bind, or a function, or that are builtins before."""
+        several = frozenset(name for name, nodes in self.binders.items() if len(nodes) > 1)
+        return several | self.rebound | self.shadowing
+
+    @cached_property
+    def shadowing(self) -> frozenset[str]:
+        """Names that it binds, and that are builtins until then."""
+        return frozenset(name for name in self.bound if hasattr(builtins, name)) - OF_A_MODULE - self.typed
 
     @cached_property
     def rebound(self) -> frozenset[str]:
@@ -255,7 +283,8 @@ class Side:
         if stars := file.imported.get("*"):
             # One of a module outside the tree brings the same names before and after.
             outside = all(self._leaves_the_tree(path, node) for node, _ in stars)
-            return Unknown(f"{path} has a star import, which may bind {name}", outside)
+            why = f"{path} has a star import, which may bind {name}"
+            return Unknown(why, outside, file.binding_in_order(name))
         if name in file.typed and not hasattr(builtins, name):
             # Nothing binds it when the program runs.
             return Typed(self._for_types(file, name, depth))
@@ -323,6 +352,18 @@ class Side:
         """Does a function of the module bind a name of it?"""
         file = self.file(path)
         return file is not None and name in file.rebound
+
+    def types_in_earnest(self, path: str) -> str:
+        """Where a file has an `if TYPE_CHECKING:` whose condition is not that of typing, and may be true."""
+        file = self.changed[path]
+        for node in file.conditions_for_types:
+            root = first_of(node.test)
+            meaning = self.meaning(path, root.id) if isinstance(root, ast.Name) else None
+            what = meaning.what if isinstance(meaning, Outside) else ()
+            typing = len(what) > 1 and what[0] == "module" and what[1] in _TYPING
+            if not typing and not (isinstance(meaning, Unit) and meaning.constant == _FALSE):
+                return f"line {node.lineno}: {ast.unparse(node.test)} is not that of typing"
+        return ""
 
     @cached_property
     def replacements(self) -> Replacements:

@@ -47,6 +47,7 @@ KEPT = "R = []\ndef put(f):\n    R.append(f)\n    return f\n"
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
 LOOKS = "from p import m\ndef f():\n    return m.g()\n"
+REPLACES = "import b\nb.K = 2\nimport a\n"
 BESIDE = LOOKS.replace(" p ", " . ")
 TWO = {"q.py": "def g():\n    return 1\n", "r.py": "def g():\n    return 2\n"}
 KINDS = "from p import KINDS\nKINDS.append('sgd')\n"
@@ -258,6 +259,47 @@ CASES: dict[str, tuple[Files, Files]] = {
             "m.py": "from q import g as h\nfrom r import g\n",
             **TWO,
         },
+    ),
+    "names of one statement that changed places": ({"a.py": "x, y = 1, 2\n"}, {"a.py": "y, x = 1, 2\n"}),
+    "a definition before the star import that may hide it": (
+        {"a.py": "def h(): return 1\nfrom q import *\ndef f(): return h()\n"},
+        {"a.py": "from q import *\ndef h(): return 1\ndef f(): return h()\n"},
+    ),
+    "a name imported beside a star import, from elsewhere": (
+        {"a.py": "from o import *\nfrom q import g\nfrom r import g as k\ndef f(): return g()\n", **TWO},
+        {"a.py": "from o import *\nfrom r import g\nfrom q import g as k\ndef f(): return g()\n", **TWO},
+    ),
+    "a private name of a class, which is one of the module": (
+        {"a.py": "_A__k = 1\nclass A:\n    def f(self): return __k\n", "b.py": "_A__k = 2\n"},
+        {"a.py": "_A__k = 1\n", "b.py": "_A__k = 2\nclass A:\n    def f(self): return __k\n"},
+    ),
+    "a builtin that is read before the module hides it": (
+        {"a.py": "y = float\nclass float: pass\n"},
+        {"a.py": "class float: pass\ny = float\n"},
+    ),
+    "a builtin base that the module hides later": (
+        {"a.py": "class A(dict): pass\nclass dict: pass\n"},
+        {"a.py": "class dict: pass\nclass A(dict): pass\n"},
+    ),
+    "a builtin called before an import hides it": (
+        {"a.py": "y = max(1, 2)\nfrom numpy import max\n"},
+        {"a.py": "from numpy import max\ny = max(1, 2)\n"},
+    ),
+    "a constant that is imported no more, and replaced where it was": (
+        {"a.py": "from b import K\ndef f(): return K\n", "b.py": "K = 1\n", "c.py": REPLACES},
+        {"a.py": "K = 1\ndef f(): return K\n", "b.py": "K = 1\n#\n", "c.py": REPLACES},
+    ),
+    "a name that Python looks for": (
+        {"a.py": "def made(name): return 1\n"},
+        {"a.py": "def __getattr__(name): return 1\n"},
+    ),
+    "a test that is none any more": (
+        {"a.py": "def test_f(): assert 1\n"},
+        {"a.py": "def check_f(): assert 1\n"},
+    ),
+    "a condition for type checkers that is true": (
+        {"a.py": "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    print(1)\n"},
+        {"a.py": "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    print(2)\n"},
     ),
     "a file that only imports, gone": ({"a.py": "import patches\n", "b.py": ""}, {"b.py": "# 1\n"}),
     "a local name that hides the module's": (

@@ -101,6 +101,14 @@ CASES: dict[str, tuple[Files, Files]] = {
             + "    from fractions import Fraction as T\nclass A:\n    t: T\n"
         },
     ),
+    "a condition for type checkers that is never true": (
+        {"a.py": "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from x import T\ndef f(): return 1\n"},
+        {"a.py": "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from y import T\ndef f(): return 1\n"},
+    ),
+    "a test under another name": (
+        {"a.py": "def test_f(): assert 1\n"},
+        {"a.py": "def test_g(): assert 1\n"},
+    ),
     "a class moved with its methods": (
         {"a.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
         {"b.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
