@@ -76,8 +76,9 @@ def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
     that were written before, by settings.
     """
-    if around.look() is not None or around.asks_any or around.marked("pickles"):
+    if around.look() is not None or around.marked("pickles"):
         return names
+    asked = set(filter(around.may_ask, names))
     tail = around.module.name.rpartition(".")[2]
     spelled = re.compile(rb"\b%b[.:](\w+)" % tail.encode())
     found = {
@@ -85,4 +86,4 @@ def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:
         for data in setting_files(around.root)
         for each in spelled.findall(data)
     }
-    return names & found
+    return names & (found | asked)

@@ -274,10 +274,15 @@ def imports_any(node: ast.Call) -> bool:
     )
 
 
-def takes_any(node: ast.Call) -> bool:
-    """Whether a call takes an attribute whose name only a run tells, or looks up a dotted path."""
+def takes_any(node: ast.Call, scope: Names) -> bool:
+    """Whether a call takes an attribute whose name only a run tells, or looks up a dotted path.
+
+    A module's ``__getattr__`` takes what its module is asked for, and that is spelled where it is asked.
+    """
     if called_name(node) in ("locate", "resolve_name"):
         return True
+    if scope.function == "__getattr__":
+        return False
     return (
         called_name(node) == "getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant)
     )

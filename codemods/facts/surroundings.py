@@ -219,10 +219,12 @@ class Surroundings:
         """A place of another file that asks what the module made for its qualified name or module."""
         return next((look for seen in self._others for look in seen.asks), None)
 
-    @property
-    def asks_any(self) -> bool:
-        """Whether some file takes names that only a run tells from modules that only a run tells."""
-        return any(seen.imports_any and seen.takes_any for seen in self._seen)
+    def may_ask(self, name: str) -> bool:
+        """Whether a file takes names that only a run tells from modules that only a run tells, and may mean
+        this one: a public name, or one that it spells.
+        """
+        asking = [seen for seen in self._seen if seen.imports_any and seen.takes_any]
+        return any(not name.startswith("_") or name in seen.names or name in seen.texts for seen in asking)
 
     @property
     def reloaded(self) -> bool:
@@ -338,7 +340,7 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
                 seen.imports_any = seen.imports_any or imports_any(node)
-                seen.takes_any = seen.takes_any or takes_any(node)
+                seen.takes_any = seen.takes_any or takes_any(node, scope)
                 seen.reloads = seen.reloads or _drops(node, scope, module)
                 harmless.update(_lent(node, scope))
                 given = _call(node, scope, module, shown, seen, harmless) or given
