@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 QUICK_START = str(Path(__file__).parent / "quick_start")
 
@@ -14,6 +15,9 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if QUICK_START not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), QUICK_START])
+    # How long an example takes depends on what else the machine does.
+    settings.register_profile("suite", deadline=None)
+    settings.load_profile("suite")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

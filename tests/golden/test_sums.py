@@ -178,7 +178,7 @@ def test_no_two_of_many_like_tensors_have_a_sum_in_common() -> None:
 CHANGES = ("nothing", "bit", "swap", "reverse", "sign", "transpose", "byte less")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     dtype=st.sampled_from(DTYPES),
     raw=st.binary(min_size=1, max_size=200),

@@ -52,7 +52,6 @@ def test_a_naive_lifter_is_found_out() -> None:
 
 @settings(
     max_examples=max(20, int(SECONDS * 4)),
-    deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),

@@ -183,7 +183,7 @@ def check(program: str) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(programs().filter(compiles))
 def test_the_program_does_the_same_or_is_refused(program: str) -> None:
     event(check(program))

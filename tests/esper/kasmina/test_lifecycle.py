@@ -163,7 +163,7 @@ def test_an_unknown_blueprint_is_refused(model: MorphogeneticModel) -> None:
 OPERATIONS = ("wait", "germinate", "advance", "fossilize", "prune", "slow prune", "retarget", "rollback")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(operations=st.lists(st.sampled_from(OPERATIONS), max_size=25))
 def test_whatever_is_asked_only_legal_transitions_happen_one_per_step(operations: list[str]) -> None:
     log = Log()

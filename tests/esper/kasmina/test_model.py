@@ -254,7 +254,7 @@ def test_what_is_trained_after_a_rollback_leaves_the_snapshot_alone(
         assert not torch.equal(model.eval()(images), before)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data(), slots=st.integers(1, 6))
 def test_fused_forward_gives_the_bits_of_separate_passes_whatever_has_grown(
     data: st.DataObject, slots: int

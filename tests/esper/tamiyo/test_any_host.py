@@ -82,7 +82,7 @@ def execute(model: MorphogeneticModel, action: FactoredAction) -> bool:
             return True
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(slots=st.integers(1, 6), topology=st.sampled_from(TOPOLOGIES), seed=st.integers(0, 10_000))
 def test_every_legal_action_has_its_effect_and_every_state_can_be_seen(
     slots: int, topology: Topology, seed: int
@@ -105,7 +105,7 @@ def test_every_legal_action_has_its_effect_and_every_state_can_be_seen(
         model.step_epoch()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(slots=st.integers(1, 6), topology=st.sampled_from(TOPOLOGIES), seed=st.integers(0, 10_000))
 def test_the_policy_chooses_among_what_fits_the_host(slots: int, topology: Topology, seed: int) -> None:
     model = new_model(slots, topology)

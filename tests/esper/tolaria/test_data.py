@@ -86,7 +86,7 @@ def test_a_validation_set_smaller_than_a_batch_is_used_whole() -> None:
     assert [len(targets) for [(_, targets)] in batches] == [3]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     workers=st.integers(1, 4),
     batch_size=st.integers(1, 40),

@@ -169,7 +169,7 @@ def test_only_what_a_change_touched(small: Project) -> None:
         (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
         (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
         (WORK, ["--merge"], 2, "name the folders of the shards' results"),
-        (WORK, ["--merge", "{root}"], 2, "No such file"),
+        (WORK, ["--merge", "{root}"], 2, "no power.json in"),
         (WORK, ["--merge", "{root}/work.py"], 2, "is no result of golden power"),
         ("fit = str\n", ["{root}/work.py"], 4, "no mistake can be planted in lines that these runs execute"),
         ("import os\nfit = lambda n: os.getpid()\n", ["{root}/work.py"], 4, "train differs from itself"),
