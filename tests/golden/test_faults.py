@@ -49,6 +49,8 @@ def test_signal_ends_the_program_too(
         env={**os.environ, "TMPDIR": str(scratch)},
         stderr=subprocess.PIPE,
         text=True,
+        # Under nohup a signal to hang up is ignored, by children too.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 120
     while not (scratch / "begun").exists() and time.monotonic() < deadline:
