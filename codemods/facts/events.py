@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from codemods.facts.scopes import Scope, ScopeTree, mangle
 
@@ -61,7 +61,6 @@ class Builder:
         self.current: int | None = 0
         self.raising: int | None = None
         self.contexts: list[Loop | Finally] = []
-        self.methods: dict[type[ast.AST], Callable[[Any], None]] = {}
         self.end = self._join()
 
     @cached_property
@@ -118,9 +117,6 @@ class Builder:
             part()
             self._link(self.current, after)
         self.current = after if after in self.entered else None
-
-    def _optional(self, part: Callable[[], None]) -> None:
-        self._branch([part, lambda: None])
 
     def _jump(self, kind: Jump) -> None:
         """Leave to the function's end or a loop, through the finally blocks on the way."""

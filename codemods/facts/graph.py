@@ -12,14 +12,15 @@ from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
-from codemods.facts.nodes import all_arguments, all_defaults, children
+from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
 from codemods.facts.walk import ComprehensionNode
 
+# Statements that run their expressions from left to right, and do nothing else.
+_PLAIN = (ast.Delete, ast.Expr, ast.Global, ast.Nonlocal, ast.Pass)
 
-class Graph(Builder):
+
+class Graph(Builder, Visitor):
     """Built by walking the frame's statements in the order in which they run."""
-
-    # Entry
 
     def build(self) -> Graph:
         """Walk the frame."""
@@ -38,32 +39,17 @@ class Graph(Builder):
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Run statements one after another."""
-        for statement in statements:
-            method = getattr(self, "do_" + type(statement).__name__, None)
-            if method is None:
-                raise NotUnderstood(statement)
-            method(statement)
+        self.run(*statements)
+
+    def other(self, node: ast.AST) -> None:
+        """An expression without a method of its own, from left to right; such a statement is not known."""
+        if isinstance(node, ast.stmt) and not isinstance(node, _PLAIN):
+            raise NotUnderstood(node)
+        self.run(*children(node))
 
     # Expressions
 
-    def expression(self, node: ast.AST | None) -> None:
-        """Evaluate an expression from left to right."""
-        if node is None:
-            return
-        kind = type(node)
-        if kind is ast.Constant:
-            return
-        if kind not in self.methods:
-            self.methods[kind] = getattr(self, "eval_" + kind.__name__, self._parts)
-        self.methods[kind](node)
-
-    def _parts(self, node: ast.AST) -> None:
-        if isinstance(node, ast.stmt):
-            raise NotUnderstood(node)
-        for child in children(node):
-            self.expression(child)
-
-    def eval_Name(self, node: ast.Name) -> None:
+    def do_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if self._followed(node.id) is not None:
                 self._mark(node)
@@ -72,17 +58,13 @@ class Graph(Builder):
         else:
             self._unbind(node.id, node.lineno)
 
-    def eval_Call(self, node: ast.Call) -> None:
-        self.expression(node.func)
-        for argument in node.args:
-            self.expression(argument)
-        for keyword in node.keywords:
-            self.expression(keyword.value)
+    def do_Call(self, node: ast.Call) -> None:
+        self.run(node.func, *node.args, *(keyword.value for keyword in node.keywords))
         if node.func in self.points:
             self._mark(node)
 
-    def eval_NamedExpr(self, node: ast.NamedExpr) -> None:
-        self.expression(node.value)
+    def do_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.run(node.value)
         scope = self.scope
         while self.scope.kind == "comprehension":
             assert self.scope.parent is not None
@@ -90,108 +72,82 @@ class Graph(Builder):
         self._bind(node.target.id, node.lineno)
         self.scope = scope
 
-    def eval_BoolOp(self, node: ast.BoolOp) -> None:
+    def do_BoolOp(self, node: ast.BoolOp) -> None:
+        self._until(node.values)
+
+    def do_Compare(self, node: ast.Compare) -> None:
+        self.run(node.left)
+        self._until(node.comparators)
+
+    def _until(self, values: Sequence[ast.expr]) -> None:
+        """Expressions of which each may be the last that is evaluated."""
         after = self._join()
-        for value in node.values:
-            self.expression(value)
+        for value in values:
+            self.run(value)
             self._link(self.current, after)
         self.current = after
 
-    def eval_Compare(self, node: ast.Compare) -> None:
-        self.expression(node.left)
-        after = self._join()
-        for comparator in node.comparators:
-            self.expression(comparator)
-            self._link(self.current, after)
-        self.current = after
+    def do_IfExp(self, node: ast.IfExp) -> None:
+        self.run(node.test)
+        self._branch([partial(self.run, node.body), partial(self.run, node.orelse)])
 
-    def eval_IfExp(self, node: ast.IfExp) -> None:
-        self.expression(node.test)
-        self._branch([lambda: self.expression(node.body), lambda: self.expression(node.orelse)])
-
-    def eval_Dict(self, node: ast.Dict) -> None:
+    def do_Dict(self, node: ast.Dict) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
-            self.expression(key)
-            self.expression(value)
+            self.run(key, value)
 
-    def eval_Lambda(self, node: ast.Lambda) -> None:
-        for default in all_defaults(node.args):
-            self.expression(default)
+    def do_Lambda(self, node: ast.Lambda) -> None:
+        self.run(*all_defaults(node.args))
         self._mark(node)
 
-    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        if self.tree.by_node[node].kind == "comprehension":
-            self._comprehension(node, [node.elt])
+    def do_ListComp(self, node: ComprehensionNode) -> None:
+        inner = self.tree.by_node[node]
+        self.run(node.generators[0].iter)
+        if inner.kind == "generator":
+            self._mark(node)
             return
-        self.expression(node.generators[0].iter)
-        self._mark(node)
-
-    def eval_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
-        self._comprehension(node, [node.elt])
-
-    eval_SetComp = eval_ListComp
-
-    def eval_DictComp(self, node: ast.DictComp) -> None:
-        self._comprehension(node, [node.key, node.value])
-
-    def _comprehension(self, node: ComprehensionNode, elements: list[ast.expr]) -> None:
-        self.expression(node.generators[0].iter)
-        outer, self.scope = self.scope, self.tree.by_node[node]
+        outer, self.scope = self.scope, inner
+        elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         self._comprehend(node.generators, elements)
         self.scope = outer
+
+    do_SetComp = do_DictComp = do_GeneratorExp = do_ListComp
 
     def _comprehend(self, generators: list[ast.comprehension], elements: list[ast.expr]) -> None:
         """Nested loops, each run any number of times; the first iterable was evaluated by the caller."""
         first, *rest = generators
         head, after = self._add(Event()), self._join()
         self._link(head, after)
-        self.expression(first.target)
+        self.run(first.target)
         for condition in first.ifs:
-            self.expression(condition)
+            self.run(condition)
             self._link(self.current, head)
         if rest:
-            self.expression(rest[0].iter)
+            self.run(rest[0].iter)
             self._comprehend(rest, elements)
         else:
-            for element in elements:
-                self.expression(element)
+            self.run(*elements)
         self._link(self.current, head)
         self.current = after
 
     # Simple statements
 
-    def do_Expr(self, node: ast.Expr) -> None:
-        self.expression(node.value)
-
     def do_Assign(self, node: ast.Assign) -> None:
-        self.expression(node.value)
-        for target in node.targets:
-            self.expression(target)
+        self.run(node.value, *node.targets)
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self._mark(node.target)
-            self.expression(node.value)
+            self.run(node.value)
             self._bind(node.target.id, node.lineno)
         else:
-            self.expression(node.target)
-            self.expression(node.value)
+            self.run(node.target, node.value)
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.expression(node.value)
+        self.run(node.value)
         if not isinstance(node.target, ast.Name) or node.value is not None:
-            self.expression(node.target)
+            self.run(node.target)
         if self.scope.kind in ("class", "module") and "annotations" not in self.tree.source.future_flags:
-            self.expression(node.annotation)
-
-    def do_Delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            self.expression(target)
-
-    def do_Pass(self, node: ast.stmt) -> None:
-        """Nothing happens."""
-
-    do_Global = do_Nonlocal = do_Pass
+            self.run(node.annotation)
 
     def do_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -200,25 +156,23 @@ class Graph(Builder):
     do_ImportFrom = do_Import
 
     def do_Return(self, node: ast.Return) -> None:
-        self.expression(node.value)
+        self.run(node.value)
         self._jump("return")
 
     def do_Raise(self, node: ast.Raise) -> None:
-        self.expression(node.exc)
-        self.expression(node.cause)
+        self.run(node.exc, node.cause)
         self.current = None
 
     def do_Assert(self, node: ast.Assert) -> None:
         """With ``-O`` not even the condition is evaluated."""
 
         def checked() -> None:
-            self.expression(node.test)
-            if node.msg is not None:
-                fine = self.current
-                self.expression(node.msg)
-                self.current = fine
+            self.run(node.test)
+            fine = self.current
+            self.run(node.msg)
+            self.current = fine
 
-        self._optional(checked)
+        self._branch([checked, lambda: None])
 
     def do_Break(self, node: ast.Break) -> None:
         self._jump("break")
@@ -233,14 +187,9 @@ class Graph(Builder):
         if top:
             # Lifted functions stand before it, decorators included.
             self._mark(node)
-        for decorator in node.decorator_list:
-            self.expression(decorator)
-        for default in all_defaults(node.args):
-            self.expression(default)
+        self.run(*node.decorator_list, *all_defaults(node.args))
         if "annotations" not in self.tree.source.future_flags:
-            for argument in all_arguments(node.args):
-                self.expression(argument.annotation)
-            self.expression(node.returns)
+            self.run(*(argument.annotation for argument in all_arguments(node.args)), node.returns)
         if not top:
             self._mark(node)
         self._bind(node.name, node.lineno)
@@ -249,12 +198,7 @@ class Graph(Builder):
 
     def do_ClassDef(self, node: ast.ClassDef) -> None:
         self._mark(node)
-        for decorator in node.decorator_list:
-            self.expression(decorator)
-        for base in node.bases:
-            self.expression(base)
-        for keyword in node.keywords:
-            self.expression(keyword.value)
+        self.run(*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords))
         outer, self.scope = self.scope, self.tree.by_node[node]
         self.block(node.body)
         self.scope = outer
@@ -263,14 +207,14 @@ class Graph(Builder):
     # Compound statements
 
     def do_If(self, node: ast.If) -> None:
-        self.expression(node.test)
-        self._branch([lambda: self.block(node.body), lambda: self.block(node.orelse)])
+        self.run(node.test)
+        self._branch([partial(self.block, node.body), partial(self.block, node.orelse)])
 
     def do_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self.expression(node.iter)
+        self.run(node.iter)
         head, exit_ = self._add(Event()), self._join()
         self.contexts.append(Loop(exit_, head))
-        self.expression(node.target)
+        self.run(node.target)
         self.block(node.body)
         self._link(self.current, head)
         self.contexts.pop()
@@ -283,7 +227,7 @@ class Graph(Builder):
 
     def do_While(self, node: ast.While) -> None:
         head, exit_ = self._add(Event()), self._join()
-        self.expression(node.test)
+        self.run(node.test)
         tested = self.current
         self.contexts.append(Loop(exit_, head))
         self.block(node.body)
@@ -306,9 +250,9 @@ class Graph(Builder):
             self.block(body)
             return
         first, *rest = items
-        self.expression(first.context_expr)
+        self.run(first.context_expr)
         if self.quiet(first.context_expr, self.scope):
-            self.expression(first.optional_vars)
+            self.run(first.optional_vars)
             self._with(rest, body)
             return
         swallowed, outer = self._join(), self.raising
@@ -316,7 +260,7 @@ class Graph(Builder):
             self._link(swallowed, outer)
         self._link(self.current, swallowed)
         self.raising = swallowed
-        self.expression(first.optional_vars)
+        self.run(first.optional_vars)
         self._with(rest, body)
         self.raising = outer
         after = self._join()
@@ -326,7 +270,7 @@ class Graph(Builder):
 
     def do_Try(self, node: ast.Try) -> None:
         if node.finalbody:
-            self._finally(lambda: self._handled(node), lambda: self.block(node.finalbody))
+            self._finally(partial(self._handled, node), partial(self.block, node.finalbody))
         else:
             self._handled(node)
 
@@ -369,7 +313,7 @@ class Graph(Builder):
         star = type(node).__name__ == "TryStar"
         for handler in node.handlers:
             self.current = raised
-            self.expression(handler.type)
+            self.run(handler.type)
             self._handler(handler)
             self._link(self.current, after)
             if star:
@@ -382,10 +326,10 @@ class Graph(Builder):
             self.block(handler.body)
             return
         self._bind(name, handler.lineno)
-        self._finally(lambda: self.block(handler.body), lambda: self._unbind(name, handler.lineno))
+        self._finally(partial(self.block, handler.body), partial(self._unbind, name, handler.lineno))
 
     def do_Match(self, node: ast.Match) -> None:
-        self.expression(node.subject)
+        self.run(node.subject)
         after = self._join()
         for case in node.cases:
             failed = self._join()
@@ -393,7 +337,7 @@ class Graph(Builder):
             if not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None):
                 self._link(self.current, failed)
             if case.guard is not None:
-                self.expression(case.guard)
+                self.run(case.guard)
                 self._link(self.current, failed)
             self.block(case.body)
             self._link(self.current, after)
@@ -416,7 +360,7 @@ class Graph(Builder):
             if isinstance(child, ast.pattern):
                 self._pattern(child, failed)
             else:
-                self.expression(child)
+                self.run(child)
         name = pattern.rest if isinstance(pattern, ast.MatchMapping) else None
         if isinstance(pattern, (ast.MatchAs, ast.MatchStar)):
             name = pattern.name

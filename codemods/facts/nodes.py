@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TypeGuard
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeGuard
 
 # What stands in a node and holds none.
 _LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store, ast.Del])
@@ -32,6 +34,29 @@ def walk(node: ast.AST) -> list[ast.AST]:
     for each in found:
         found += children(each)
     return found
+
+
+class Visitor:
+    """Visits nodes by methods named after their kinds, ``do_Name`` and so on; ``other`` visits the rest."""
+
+    @cached_property
+    def _methods(self) -> dict[type, Callable[[Any], None]]:
+        return {}
+
+    def run(self, *nodes: ast.AST | None) -> None:
+        """Visit some nodes, one after another; those that are there."""
+        for node in nodes:
+            kind = type(node)
+            if kind not in self._methods:
+                self._methods[kind] = getattr(self, "do_" + kind.__name__, self.other)
+            self._methods[kind](node)
+
+    def do_NoneType(self, node: None) -> None:
+        """Nothing is there."""
+
+    def other(self, node: ast.AST) -> None:
+        """Visit what is in a node, in the order of its fields."""
+        self.run(*children(node))
 
 
 def called_name(call: ast.Call) -> str:
