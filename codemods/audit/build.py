@@ -15,7 +15,7 @@ from codemods.audit.proposals import propose_state
 from codemods.audit.references import Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.decide.decision import Decision, decide
-from codemods.decide.refusals import Refusal
+from codemods.decide.refusals import Refusal, refused_by
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
@@ -177,8 +177,7 @@ def _decisions(
     foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
 
     def seen(moves: bool) -> dict[Helper, Refusal]:
-        found = {helper: seen_from_outside(around, analysis.tree, helper, moves=moves) for helper in helpers}
-        return {helper: refusal for helper, refusal in found.items() if refusal is not None}
+        return refused_by(helpers, lambda h: seen_from_outside(around, analysis.tree, h, moves=moves))
 
     return (
         decide(analysis, helpers, refused=seen(False)),

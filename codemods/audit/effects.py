@@ -9,16 +9,15 @@ from typing import Literal
 
 from codemods.facts.nodes import children
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 Via = Literal["attribute", "element", "method", "del", "rebinding"]
 Of = Literal["capture", "parameter", "global"]
 
-MUTATORS = frozenset(
-    """
+MUTATORS = words("""
     add append appendleft clear discard extend extendleft insert pop popitem popleft put remove reverse
     rotate setdefault sort subtract update write backward eval load_state_dict step train zero_grad
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Methods of containers, files, modules and optimizers that change their object; others end in ``_``."""
 
 

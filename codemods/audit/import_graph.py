@@ -14,18 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.facts.globals import is_type_checking
-from codemods.facts.imports import bound_name
-from codemods.facts.origins import absolute
+from codemods.facts.origins import imported
 from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, read_source, statements_in
+from codemods.facts.words import words
 
-HEAVY = frozenset(
-    """
+HEAVY = words("""
     cv2 datasets diffusers gymnasium jax jaxlib keras lightning matplotlib numba numpy pandas PIL plotly
     polars pyarrow pytorch_lightning ray scipy seaborn skimage sklearn sympy tensorboard tensorflow timm
     tokenizers torch torchaudio torchvision transformers triton wandb xgboost
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Distributions whose import alone takes a noticeable time."""
 
 
@@ -100,11 +98,9 @@ class ImportGraph:
 
     def targets(self, node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
         """The modules that one statement names; a name imported from a package may be a module in it."""
-        if isinstance(node, ast.Import):
-            return [alias.name for alias in node.names]
-        base = absolute(node, package)
-        below = [f"{base}.{alias.name}" for alias in node.names]
-        return [base, *(name for name in below if self.file(name) is not None)]
+        found = imported(node, package)
+        below = [made.path for made in found if made.name is not None and self.file(made.path) is not None]
+        return [*dict.fromkeys(made.module for made in found), *below]
 
     def chain(self, start: str, goal: str) -> tuple[str, ...]:
         """A shortest chain of imports from one module to another, both included; empty if there is none."""
@@ -160,15 +156,12 @@ def lazy_imports(
     for node in statements_in(function):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
-        base = absolute(node, package) if isinstance(node, ast.ImportFrom) else None
-        for alias in node.names:
-            target = alias.name if base is None else base
-            below = None if base is None else f"{base}.{alias.name}"
-            if graph is not None and below is not None and graph.file(below) is not None:
-                target = below
+        for made in imported(node, package):
+            below = graph is not None and made.name is not None and graph.file(made.path) is not None
+            target = made.path if below else made.module
             cycle = None if graph is None else graph.chain(target, module) if graph.file(target) else ()
             deferred = None if graph is None else target not in anyway
-            found.append(LazyImport(bound_name(alias), target, node.lineno, cycle, deferred))
+            found.append(LazyImport(made.bound, target, node.lineno, cycle, deferred))
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
 

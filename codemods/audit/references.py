@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from codemods.facts.files import File, file_or_none
-from codemods.facts.imports import bound_name
 from codemods.facts.nodes import called_name
-from codemods.facts.origins import Names, absolute, resolve, single, walk
+from codemods.facts.origins import Names, imported, resolve, single, walk
 from codemods.facts.repository import ModuleName, mentioning, python_files, shown_path
 
 Kind = Literal["call", "value", "import", "source", "method"]
@@ -128,14 +127,13 @@ def _reexports(file: File, owners: Mapping[str, str]) -> Iterator[tuple[str, str
     """Names under which a file's top level makes the functions importable from itself."""
     for node in file.tree.body:
         if isinstance(node, ast.ImportFrom):
-            base = absolute(node, file.package)
-            for alias in node.names:
-                if alias.name == "*":
+            for made in imported(node, file.package):
+                if made.name == "*":
                     for owner, name in owners.items():
-                        if owner.rpartition(".")[0] == base:
+                        if owner.rpartition(".")[0] == made.module:
                             yield f"{file.module}.{owner.rpartition('.')[2]}", name
-                elif f"{base}.{alias.name}" in owners:
-                    yield f"{file.module}.{bound_name(alias)}", owners[f"{base}.{alias.name}"]
+                elif made.path in owners:
+                    yield f"{file.module}.{made.bound}", owners[made.path]
 
 
 def _uses(
@@ -161,13 +159,11 @@ def _uses(
                 if name is not None and resolve(node.args[0], scope) in module.spellings:
                     yield Taken(name, file.shown, node.lineno)
         elif isinstance(node, ast.ImportFrom):
-            base = absolute(node, file.package)
-            for alias in node.names:
-                if base in module.spellings and not own:
-                    yield Taken(alias.name, file.shown, node.lineno)
-                if f"{base}.{alias.name}" in owners:
-                    name = owners[f"{base}.{alias.name}"]
-                    yield name, Reference(file.shown, node.lineno, scope.function, "import")
+            for made in imported(node, file.package):
+                if made.module in module.spellings and not own:
+                    yield Taken(str(made.name), file.shown, node.lineno)
+                if made.path in owners:
+                    yield owners[made.path], Reference(file.shown, node.lineno, scope.function, "import")
         elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             if isinstance(node, ast.Attribute) and node.attr in _CODE:
                 inspected.add(id(node.value))

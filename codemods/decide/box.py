@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
-from codemods.decide.classes import can_be_attribute, has_room_above, is_followed, own_statements
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
+from codemods.decide.refusals import Refusal, Refusals, first, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
 from codemods.facts.scopes import Binder, Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Variables of one outer function that an object holds; those in ``given`` are its parameters."""
-
-    outer: Scope
-    helpers: tuple[Helper, ...]
-    variables: tuple[str, ...]
-    given: tuple[str, ...]
-    at: ast.stmt
-    names: tuple[ast.Name, ...]
-    declarations: tuple[ast.Nonlocal, ...]
 
 
 def shared(analysis: Analysis, helper: Helper) -> list[Need]:
@@ -44,7 +30,7 @@ def shared(analysis: Analysis, helper: Helper) -> list[Need]:
     ]
 
 
-def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Box], dict[Helper, Refusal]]:
+def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Kept], dict[Helper, Refusal]]:
     """Boxes, one an outer function, and why some helpers can't have one."""
     refused: dict[Helper, Refusal] = {}
     boxes = []
@@ -54,7 +40,7 @@ def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Bo
         needs: dict[str, None] = {}
         for helper in (h for h in ordered if h.outer is outer):
             mine = shared(analysis, helper)
-            problem = next((p for need in mine if (p := _problem(analysis, *need)) is not None), None)
+            problem = first(p for need in mine for p in _problem(analysis, *need))
             if problem is not None:
                 refused[helper] = problem
             elif mine:
@@ -65,7 +51,7 @@ def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Bo
     return boxes, refused
 
 
-def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables: Sequence[str]) -> Box:
+def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables: Sequence[str]) -> Kept:
     tree = analysis.tree
     names: dict[tuple[int, int], ast.Name] = {}
     given, declarations = [], list[ast.Nonlocal]()
@@ -80,7 +66,7 @@ def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables:
         for statement, _ in tree.declared.get((outer, name), []):
             if isinstance(statement, ast.Nonlocal) and statement not in declarations:
                 declarations.append(statement)
-    return Box(
+    return Kept(
         outer,
         tuple(helpers),
         tuple(variables),
@@ -91,54 +77,44 @@ def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables:
     )
 
 
-def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     """Why a variable can't be an attribute."""
     if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return refuse("box-binding", owner.node, f"{name} is no function's variable")
+        yield refuse("box-binding", owner.node, f"{name} is no function's variable")
+        return
+    at = own_statements(owner)[0]
     try:
-        return (
-            _place_problem(analysis, name, owner)
-            or _binding_problem(analysis, name, owner)
-            or _text_problem(analysis, name, owner)
-            or _unbound_problem(analysis, name, owner)
-            or _line_problem(analysis, name, owner)
-        )
+        # The object is made in a line of its own, first thing in the function.
+        if not has_room_above(analysis.source, at):
+            yield _no_room(at, name)
+        yield from _binding_problem(analysis, name, owner)
+        yield from _text_problem(analysis, name, owner)
+        yield from _unbound_problem(analysis, name, owner)
+        if is_followed(analysis.source, at):
+            yield _no_room(at, name)
     except NotUnderstood as unknown:
-        return refuse("not-understood", unknown.node, f"the flow of control to {name} is not understood here")
-
-
-def _place_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
-    """The object can be made in a line of its own, first thing in the function."""
-    at = own_statements(owner)[0]
-    return None if has_room_above(analysis.source, at) else _no_room(at, name)
-
-
-def _line_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
-    """The statement before which the object is made has its line for itself."""
-    at = own_statements(owner)[0]
-    return _no_room(at, name) if is_followed(analysis.source, at) else None
+        yield refuse("not-understood", unknown.node, f"the flow of control to {name} is not understood here")
 
 
 def _no_room(at: ast.stmt, name: str) -> Refusal:
     return refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
 
 
-def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     tree = analysis.tree
     for binder in tree.binders.get((owner, name), []):
         if not _assignable(analysis, binder):
-            return refuse("box-binding", binder.line, f"{name} is bound here, where an attribute can't be")
+            yield refuse("box-binding", binder.line, f"{name} is bound here, where an attribute can't be")
     for node in ast.walk(owner.node):
         match node:
             case ast.AnnAssign(target=ast.Name(id=annotated)) if annotated == name:
-                return refuse("box-binding", node, f"{name} is annotated here")
+                yield refuse("box-binding", node, f"{name} is annotated here")
     for use in tree.uses.get((owner, name), []):
         for scope in use.scope.ancestors():
             if scope is owner:
                 break
             if scope.kind == "class":
-                return refuse("box-binding", use.node, f"{name} is used in a class body here")
-    return None
+                yield refuse("box-binding", use.node, f"{name} is used in a class body here")
 
 
 def _assignable(analysis: Analysis, binder: Binder) -> bool:
@@ -151,27 +127,26 @@ def _assignable(analysis: Analysis, binder: Binder) -> bool:
     return not isinstance(parent, (ast.NamedExpr, ast.AnnAssign)) and binder.scope.kind != "class"
 
 
-def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     source, tree = analysis.source, analysis.tree
     in_text = {use.position for use in tree.uses.get((owner, name), []) if use.in_text}
     nodes = [use.node for use in tree.uses.get((owner, name), [])]
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
         if not can_be_attribute(analysis, node, in_text=(node.lineno, node.col_offset) in in_text):
-            return refuse("box-text", node, f"{name} can't be written as an attribute here")
+            yield refuse("box-text", node, f"{name} can't be written as an attribute here")
     for statement, _ in tree.declared.get((owner, name), []):
         line = source.lines[statement.lineno - 1]
         if line.strip() != source.segment(statement).strip() and ";" in line:
-            return refuse("layout", statement, "this declaration shares its line")
-    return None
+            yield refuse("layout", statement, "this declaration shares its line")
 
 
-def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | None:
+def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     """Every read finds the variable bound, and nothing unbinds it."""
     tree, flow = analysis.tree, analysis.flow(owner)
     if flow.unbinds(name) or any(binder.deletes for binder in tree.binders.get((owner, name), [])):
         line = max(b.line for b in tree.binders[owner, name])
-        return refuse("box-unbound", line, f"{name} is deleted somewhere")
+        yield refuse("box-unbound", line, f"{name} is deleted somewhere")
     reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.written]
     for binder in tree.binders.get((owner, name), []):
         if isinstance(tree.parents.get(binder.node), ast.AugAssign) and isinstance(binder.node, ast.Name):
@@ -181,5 +156,4 @@ def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusal | N
         for place in everywhere.places(scope, node, owner):
             if not (flow.knows(place.node) and flow.bound_at(place.node, name)):
                 line = getattr(place.node, "lineno", node.lineno)
-                return refuse("box-unbound", line, f"{name} may be unbound when line {line} is reached")
-    return None
+                yield refuse("box-unbound", line, f"{name} may be unbound when line {line} is reached")

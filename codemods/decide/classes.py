@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.naming import fresh_name
+from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.names import dotted
 from codemods.facts.printed import is_printed
@@ -22,6 +23,40 @@ class ClassNames:
 
     type_name: str
     variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Variables of an outer function that one object keeps for some of its helpers.
+
+    It is made before the statement ``at``, with those of the variables that are ``given`` then, and is
+    ``frozen`` if it has all of them for good; ``names`` become its attributes, and ``declarations`` go.
+    """
+
+    outer: Scope
+    helpers: tuple[Helper, ...]
+    variables: tuple[str, ...]
+    given: tuple[str, ...]
+    at: ast.stmt
+    names: tuple[ast.Name, ...]
+    declarations: tuple[ast.Nonlocal, ...] = ()
+    frozen: bool = False
+
+    @property
+    def root(self) -> ast.stmt:
+        """The module-level statement before which its class stands."""
+        node = self.helpers[0].root.node
+        assert isinstance(node, ast.stmt)
+        return node
+
+    @property
+    def later(self) -> tuple[str, ...]:
+        """Variables that have no value yet when it is made."""
+        return tuple(name for name in self.variables if name not in self.given)
+
+
+Objects = Sequence[tuple[Kept, ClassNames]]
+"""Objects of one file, with what their classes and variables are called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from codemods.decide.classes import can_be_attribute, has_room_above, is_followed, own_statements
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
+from codemods.decide.refusals import Refusal, Refusals, first, refuse
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
 from codemods.facts.scopes import Scope, Use
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Captures of some helpers of one outer function, and the statement before which they are settled."""
-
-    outer: Scope
-    helpers: tuple[Helper, ...]
-    fields: tuple[Need, ...]
-    at: ast.stmt
-    reads: tuple[Use, ...]
 
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
@@ -36,15 +24,15 @@ def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
     return sorted(found, key=lambda read: read[1].position)
 
 
-def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Context], dict[Helper, Refusal]]:
+def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Kept], dict[Helper, Refusal]]:
     """Contexts for helpers that can be lifted, one an outer function, and why some can't take part."""
-    contexts: list[Context] = []
+    contexts: list[Kept] = []
     refused: dict[Helper, Refusal] = {}
     for outer in dict.fromkeys(helper.outer for helper in helpers):
         chosen: list[Helper] = []
         for helper in (h for h in helpers if h.outer is outer):
             reads = reads_of(lifting, helper)
-            found = _text(lifting.analysis, helper, reads) or _alone(lifting.analysis, helper, reads)
+            found = first(_text(lifting.analysis, reads)) or first(_alone(lifting.analysis, helper, reads))
             if found is not None:
                 refused[helper] = found
             elif reads and _place(lifting, outer, [*chosen, helper]) is None:
@@ -54,8 +42,9 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Context],
         at = _place(lifting, outer, chosen) if chosen else None
         if at is not None:
             uses = [read for helper in chosen for read in reads_of(lifting, helper)]
-            fields = tuple(dict.fromkeys(need for need, _ in uses))
-            contexts.append(Context(outer, tuple(chosen), fields, at, tuple(use for _, use in uses)))
+            fields = tuple(dict.fromkeys(name for (name, _), _ in uses))
+            names = tuple(use.node for _, use in uses)
+            contexts.append(Kept(outer, tuple(chosen), fields, fields, at, names, frozen=True))
     return contexts, refused
 
 
@@ -64,15 +53,14 @@ def late(helper: Helper, line: int) -> Refusal:
     return refuse("context-late", line, f"not all captures that {helper.name} would share are settled here")
 
 
-def _text(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusal | None:
+def _text(analysis: Analysis, reads: Sequence[tuple[Need, Use]]) -> Refusals:
     """Every read is where the tree says, and nothing prints its text."""
     for (name, _), use in reads:
         if not can_be_attribute(analysis, use.node, in_text=use.in_text):
-            return refuse("context-text", use.node, f"{name} can't be read as an attribute here")
-    return None
+            yield refuse("context-text", use.node, f"{name} can't be read as an attribute here")
 
 
-def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusal | None:
+def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusals:
     """Each capture by itself is settled somewhere."""
     for name, owner in dict.fromkeys(need for need, _ in reads):
         places = _statements(analysis, owner)
@@ -80,8 +68,7 @@ def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]
             line = helper.node.lineno
             if analysis.flow(owner).knows(helper.node):
                 line = analysis.flow(owner).rebound_after(helper.node, name) or line
-            return refuse("context-rebound", line, f"{name}, which {helper.name} reads, may be rebound here")
-    return None
+            yield refuse("context-rebound", line, f"{name}, which {helper.name} reads, may be rebound here")
 
 
 def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:

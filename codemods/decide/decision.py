@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.decide.rules import CHECKS
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
@@ -36,11 +37,7 @@ def decide(
     candidates = {helper for helper in wanted if helper not in refusals}
     while True:
         lifting = Lifting(analysis, candidates, foreign or {}, seams)
-        found = {}
-        for helper in candidates:
-            refusal = _check(lifting, helper)
-            if refusal is not None:
-                found[helper] = refusal
+        found = refused_by(candidates, partial(_check, lifting))
         if not found:
             return _retried(lifting, refusals, refused or {})
         refusals.update(found)
@@ -57,20 +54,17 @@ def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[H
             continue
         larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
         near = [candidate for candidate in larger.candidates if candidate.root is helper.root]
-        if all(_check(larger, candidate) is None for candidate in near):
+        if not refused_by(near, partial(_check, larger)):
             lifting = larger
     lifted = sorted(lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset))
     return Decision(lifting, lifted, {h: r for h, r in refusals.items() if h not in lifting.candidates})
 
 
-def _check(lifting: Lifting, helper: Helper) -> Refusal | None:
+def _check(lifting: Lifting, helper: Helper) -> Refusals:
     try:
         for check in CHECKS:
-            refusal = check(lifting, helper)
-            if refusal is not None:
-                return refusal
+            yield from check(lifting, helper)
     except NotUnderstood as unknown:
         line = getattr(unknown.node, "lineno", helper.node.lineno)
         kind = type(unknown.node).__name__
-        return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
-    return None
+        yield refuse("not-understood", line, f"a construct of kind {kind} is not understood")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusal, Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
 from codemods.decide.rules.moving import globals_written, not_resolved, warnings_in
 from codemods.facts.globals import globals_of
@@ -14,17 +14,18 @@ from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, called, first_line
 from codemods.facts.scopes import Use
 from codemods.facts.surroundings import Surroundings
+from codemods.facts.words import words
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 # Calls at the time of definition that only describe what is defined.
-_DESCRIPTIVE = STATELESS_DECORATORS | frozenset(
-    """
+_DESCRIPTIVE = STATELESS_DECORATORS | words("""
     abc.abstractmethod builtins.classmethod builtins.frozenset builtins.property builtins.staticmethod
     dataclasses.dataclass dataclasses.field enum.auto enum.unique functools.cache functools.cached_property
     functools.lru_cache functools.total_ordering typing.NamedTuple typing.NewType typing.TypeVar typing.final
     typing.overload typing.override typing.runtime_checkable
-    """.split()  # noqa: SIM905 (a word list reads better than twenty quoted lines)
-)
+""")
+# What does something when it is evaluated.
+_RUNS = (ast.Await, ast.Call, ast.DictComp, ast.ListComp, ast.NamedExpr, ast.SetComp, ast.Yield)
 
 rule(
     "needs-source",
@@ -162,71 +163,63 @@ class Definitions:
         )
         return Definition(name, node, reads, annotated)
 
-    def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusal | None:
+    def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusals:
         """Whether a definition means the same in another module to which the ``moved`` names go along."""
         node, name = definition.node, definition.name
         if name.startswith("__") and name.endswith("__"):
-            return refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
-        evaluated = self._evaluated(definition)
-        if evaluated is not None:
-            return evaluated
+            yield refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
+        yield from self._evaluated(definition)
         scope = self.tree.by_node.get(node)
         for read, line in self.known.fallbacks_in(scope).items() if scope is not None else ():
-            return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
+            yield refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
             if read in seams:
-                return refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
+                yield refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
             if known.origin == "own" and read not in moved:
-                return refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
+                yield refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
             if known.origin == "identity" or (read == "globals" and known.origin == "builtin"):
-                return refuse("module-identity", line, f"{name} uses {read}")
-            if (unresolved := not_resolved(self.known, read, line)) is not None:
-                return unresolved
+                yield refuse("module-identity", line, f"{name} uses {read}")
+            yield from not_resolved(self.known, read, line)
             if known.origin == "import" and not self.known.repeatable(known, node.lineno):
-                return refuse(
+                yield refuse(
                     "needs-source", line, f"{name} reads {read}, which another file can't import alike"
                 )
         for written, binder in globals_written(self.tree):
             if written != name and any(around.node is node for around in binder.scope.ancestors()):
-                return refuse("global-write", binder.line, f"{name} assigns the global {written}")
+                yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
         for warning in warnings_in(self.tree, self.tree.module, node):
-            return refuse("module-attribution", warning, f"{name} calls warnings.warn")
-        return None
+            yield refuse("module-attribution", warning, f"{name} calls warnings.warn")
 
-    def _evaluated(self, definition: Definition) -> Refusal | None:
+    def _evaluated(self, definition: Definition) -> Refusals:
         """Executing the definition must not do anything but define."""
         for part in _run_at_definition(definition.node):
             for node in ast.walk(part):
                 if isinstance(node, ast.Lambda):
                     break
-                if isinstance(node, ast.Call):
-                    if dotted(self.tree, self.tree.module, node.func) in _DESCRIPTIVE:
-                        continue
-                    return self._refused(definition, node.lineno)
-                if isinstance(
-                    node, (ast.Await, ast.Yield, ast.NamedExpr, ast.ListComp, ast.DictComp, ast.SetComp)
-                ):
-                    return self._refused(definition, node.lineno)
+                if isinstance(node, _RUNS) and not self._describes(node):
+                    yield self._refused(definition, node.lineno)
         for decorator in getattr(definition.node, "decorator_list", []):
-            if dotted(self.tree, self.tree.module, called(decorator)) not in _DESCRIPTIVE:
-                return self._refused(definition, decorator.lineno)
+            if not self._describes(decorator):
+                yield self._refused(definition, decorator.lineno)
         if isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
             value = definition.node.value
             if value is None or not is_constant(value):
-                return self._refused(definition, definition.node.lineno)
-        return None
+                yield self._refused(definition, definition.node.lineno)
+
+    def _describes(self, node: ast.expr) -> bool:
+        """Whether an expression names, or calls, what only describes a definition."""
+        return dotted(self.tree, self.tree.module, called(node)) in _DESCRIPTIVE
 
     def _refused(self, definition: Definition, line: int) -> Refusal:
         return refuse("definition-evaluated", line, f"the definition of {definition.name} runs code here")
 
 
-def executed_again(around: Surroundings, definition: Definition) -> Refusal | None:
+def executed_again(around: Surroundings, definition: Definition) -> Refusals:
     """Whether the module may be loaded again, which would not make anew what has left it."""
-    if not around.reloaded or isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
-        return None
-    reason = f"a file of the project loads the module again, and {definition.name} would not be made anew"
-    return refuse("definition-evaluated", definition.node, reason)
+    if around.reloaded and not isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
+        reason = f"a file of the project loads the module again, and {definition.name} would not be made anew"
+        yield refuse("definition-evaluated", definition.node, reason)
 
 
 def _defined(statement: ast.stmt) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import codemods.decide.rules.loop  # noqa: F401  (registers its codes)
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusal, Refusals, refuse
 from codemods.decide.rules import dynamic, frames, moving
 from codemods.decide.rules.attribution import attributed, logging_line
 from codemods.facts import nodes
@@ -53,18 +53,18 @@ def decide_loop(
     them. ``around`` says what the rest of the project shows of log records.
     """
     passed, imported = _travelling(parts, seams, reserved)
-    placed = (*_module_names(parts), *_frames(parts, around))
-    for found in (*_statements(parts), *placed, *_dynamic(parts, passed, seams)):
+    placed = chain(_statements(parts), _module_names(parts), _frames(parts, around))
+    for found in chain(placed, _dynamic(parts, passed, seams)):
         return found
     try:
         flow = LoopFlow(parts)
     except NotUnderstood as unknown:
         kind, line = type(unknown.node).__name__, getattr(unknown.node, "lineno", parts.loop.lineno)
         return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
-    for found in (*_cells(parts), *_bindings(parts, flow)):
+    for found in chain(_cells(parts), _bindings(parts, flow)):
         return found
     variables = tuple(n for n in parts.names if flow.bound_before(n) and flow.read_in_loop(n))
-    for found in (*_special((*variables, *passed), parts), *_lifetimes(variables, parts)):
+    for found in chain(_special((*variables, *passed), parts), _lifetimes(variables, parts)):
         return found
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and flow.read_in_tail(n))
     returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
@@ -90,7 +90,7 @@ def _travelling(
     return tuple(passed), tuple(imported)
 
 
-def _statements(parts: Parts) -> Iterator[Refusal]:
+def _statements(parts: Parts) -> Refusals:
     """Statements in the loop mean the same in a method."""
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
@@ -113,7 +113,7 @@ def _statements(parts: Parts) -> Iterator[Refusal]:
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
 
 
-def _module_names(parts: Parts) -> Iterator[Refusal]:
+def _module_names(parts: Parts) -> Refusals:
     """Globals that the loop reads are there in another module too."""
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
     for name, binder in moving.globals_written(tree):
@@ -123,8 +123,9 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
         origin = known.look_up(name).origin
         if origin == "identity" or (name == "globals" and origin == "builtin"):
             yield refuse("loop-module", line, f"{name} is used here")
-        elif (unresolved := moving.not_resolved(known, name, line)) is not None:
-            yield refuse("loop-module", line, unresolved.reason)
+        else:
+            unresolved = moving.not_resolved(known, name, line)
+            yield from (refuse("loop-module", line, each.reason) for each in unresolved)
     for warning in moving.warnings_in(tree, parts.scope, parts.loop):
         yield refuse("loop-module", warning, "warnings.warn shows where it is called from")
     if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
@@ -134,7 +135,7 @@ def _module_names(parts: Parts) -> Iterator[Refusal]:
                 yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
 
 
-def _frames(parts: Parts, around: Surroundings | None) -> Iterator[Refusal]:
+def _frames(parts: Parts, around: Surroundings | None) -> Refusals:
     """Nothing counts frames, nor tells of a call in the loop where it stands."""
     tree = parts.analysis.tree
     for name in _COUNTS:
@@ -142,11 +143,9 @@ def _frames(parts: Parts, around: Surroundings | None) -> Iterator[Refusal]:
         line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
         if line is not None:
             yield refuse("loop-frame", line, f"{name} is used here")
-    there = attributed(tree, nodes.walk(parts.loop))
-    if there is not None:
-        yield refuse(
-            "module-attribution", there[0], f"{there[1]} is called here, which warns or logs at a stack level"
-        )
+    if (there := attributed(tree, nodes.walk(parts.loop))) is not None:
+        what = f"{there[1]} is called here, which warns or logs at a stack level"
+        yield refuse("module-attribution", there[0], what)
     where = logging_line(tree, nodes.walk(parts.loop)) if around is not None else None
     if around is not None and where is not None:
         place = around.marked("log function") or around.marked("log file")
@@ -154,7 +153,7 @@ def _frames(parts: Parts, around: Surroundings | None) -> Iterator[Refusal]:
             yield refuse("log-origin", where, f"the loop logs here, and {place}")
 
 
-def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Iterator[Refusal]:
+def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
     """Nothing looks at variables, frames or code; globals that are handed in stay what they are."""
     if parts.scope.parent is None or isinstance(parts.node, ast.AsyncFunctionDef):
         return
@@ -168,18 +167,13 @@ def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> It
         lazy=False,
     )
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
-    for check in (
-        dynamic.no_dynamic_scope,
-        frames.nothing_looks,
-        dynamic.not_compiled,
-        moving.passed_globals_settled,
-    ):
-        found = check(lifting, function)
-        if found is not None:
-            yield found
+    yield from dynamic.no_dynamic_scope(lifting, function)
+    yield from frames.nothing_looks(lifting, function)
+    yield from dynamic.not_compiled(lifting, function)
+    yield from moving.passed_globals_settled(lifting, function)
 
 
-def _cells(parts: Parts) -> Iterator[Refusal]:
+def _cells(parts: Parts) -> Refusals:
     """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
     for name in parts.names:
         bound = parts.binders(name, "loop")
@@ -211,14 +205,14 @@ def _cells(parts: Parts) -> Iterator[Refusal]:
             )
 
 
-def _special(fields: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+def _special(fields: tuple[str, ...], parts: Parts) -> Refusals:
     """No field has a name that means something to a class."""
     for name in fields:
         if name.startswith("__"):
             yield refuse("loop-unreadable-name", parts.loop, f"{name} would be a field of the class")
 
 
-def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
+def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Refusals:
     """The loop releases nothing that the setup made, and the file does not watch what is released when."""
     for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
@@ -237,7 +231,7 @@ def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Iterator[Refusal]:
             yield refuse("loop-lifetime", asked, f"{name} is used here")
 
 
-def _bindings(parts: Parts, flow: LoopFlow) -> Iterator[Refusal]:
+def _bindings(parts: Parts, flow: LoopFlow) -> Refusals:
     """What is handed in is bound when the loop begins, and what is handed back when it ends."""
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")

@@ -6,8 +6,8 @@ import ast
 import re
 
 from codemods.decide.definitions import Definition
-from codemods.decide.refusals import Refusal, refuse, rule
-from codemods.decide.rules.attribution import attributed, logging_line
+from codemods.decide.refusals import Refusals, refuse, rule
+from codemods.decide.rules.attribution import levels_given, logging_line
 from codemods.facts import nodes
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
@@ -42,7 +42,7 @@ print(label(Report))
 
 def moved_alike(
     around: Surroundings, analysis: Analysis, definition: Definition, moved: frozenset[str]
-) -> Refusal | None:
+) -> Refusals:
     """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
     node, name = definition.node, definition.name
     known = globals_of(analysis)
@@ -50,9 +50,9 @@ def moved_alike(
     place = around.marked("annotations") if lazily else None
     if place is not None:
         what = f"an annotation of {name} names {lazily[0]}, which stays in the source, and {place}"
-        return refuse("needs-source", node, what)
+        yield refuse("needs-source", node, what)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return None
+        return
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
@@ -60,16 +60,12 @@ def moved_alike(
     )
     place = around.marked("module") or (around.marked("doctest") if examples else None)
     if place is not None:
-        return refuse("module-asked", node, place)
-    there = attributed(analysis.tree, nodes.walk(node))
-    if there is not None:
-        what = f"{name} calls {there[1]} here, which warns or logs at a stack level"
-        return refuse("module-attribution", there[0], what)
+        yield refuse("module-asked", node, place)
+    yield from levels_given(analysis.tree, name, node)
     where = logging_line(analysis.tree, nodes.walk(node))
     place = around.marked("log file") if where is not None else None
     if place is not None and where is not None:
-        return refuse("log-origin", where, f"{name} logs here, and {place}")
-    return None
+        yield refuse("log-origin", where, f"{name} logs here, and {place}")
 
 
 def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,10 @@ class Refusal:
         """The same with other lines, those that its reason names too; ``line`` gives one for another."""
         reason = re.sub(r"\bline (\d+)\b", lambda found: f"line {line(int(found[1]))}", self.reason)
         return replace(self, line=line(self.line), reason=reason)
+
+
+Refusals = Iterator[Refusal]
+"""What a check finds. The first one counts, and nothing is asked for after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,17 @@ def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:
     """A refusal under a registered code, at a line or at the node that forbids the lift."""
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
     return Refusal(code, line, reason, RULES[code].way_out)
+
+
+def first(found: Iterable[Refusal]) -> Refusal | None:
+    """The refusal that counts."""
+    return next(iter(found), None)
+
+
+def refused_by(things: Iterable[T], check: Callable[[T], Iterable[Refusal]]) -> dict[T, Refusal]:
+    """Of some things those that a check refuses, with why."""
+    checked = ((thing, first(check(thing))) for thing in things)
+    return {thing: refusal for thing, refusal in checked if refusal is not None}
 
 
 def explain(code: str) -> str | None:

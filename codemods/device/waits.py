@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from codemods.facts.nodes import called_name
+from codemods.facts.words import words
 
 READS = {
     "item": "one element to the host",
@@ -18,25 +19,21 @@ READS = {
 }
 """Methods of a tensor that copy it to the host and wait for the copy."""
 
-SHAPES = frozenset(
-    """
+SHAPES = words("""
     argwhere bincount combinations coalesce masked_select nonzero to_sparse unique unique_consecutive
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Methods and functions whose result has as many elements as the data says: the host must count first."""
 
 ANSWERS = frozenset({"allclose", "equal", "is_nonzero"})
 """Methods and functions of tensors that answer with a Python bool."""
 
-CHECKED = frozenset(
-    """
+CHECKED = words("""
     torch.cholesky torch.inverse torch.lu torch.multinomial torch.normal torch.pinverse
     torch.testing.assert_close torch.linalg.cholesky torch.linalg.cond torch.linalg.eig torch.linalg.eigh
     torch.linalg.eigvals torch.linalg.eigvalsh torch.linalg.inv torch.linalg.lstsq torch.linalg.lu_factor
     torch.linalg.matrix_rank torch.linalg.pinv torch.linalg.solve torch.linalg.svd torch.linalg.svdvals
     torch.linalg.tensorinv torch.linalg.tensorsolve
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Functions that look at values or error flags on the host before they return."""
 
 CHECKED_METHODS = frozenset({"cholesky", "inverse", "multinomial", "pinverse"})
@@ -44,10 +41,10 @@ CHECKED_METHODS = frozenset({"cholesky", "inverse", "multinomial", "pinverse"})
 
 COLLECTIVES = frozenset(
     f"torch.distributed.{name}"
-    for name in """
+    for name in words("""
     all_gather_object barrier broadcast_object_list gather_object monitored_barrier recv_object_list
     scatter_object_list send_object_list
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
+    """)
 )
 """Collectives that the host waits for."""
 
@@ -57,12 +54,10 @@ ALLOCATOR = frozenset({"torch.cuda.empty_cache", "torch.accelerator.empty_cache"
 SAVERS = frozenset({"pickle.dump", "pickle.dumps", "torch.save", "cloudpickle.dumps", "joblib.dump"})
 """Functions that write tensors, which brings them to the host."""
 
-TRACKERS = frozenset(
-    """
+TRACKERS = words("""
     add_histogram add_histogram_raw add_scalar add_scalars log_metric log_metrics set_postfix
     set_postfix_str
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Methods of experiment trackers and progress bars that turn what they are given into numbers or text."""
 
 TRACKER_FUNCTIONS = frozenset({"mlflow.log_metric", "mlflow.log_metrics", "wandb.log"})

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
-from codemods.facts.imports import bound_name
 from codemods.facts.nodes import all_defaults, called, first_of, is_accessor
-from codemods.facts.origins import absolute
+from codemods.facts.origins import imported
 from codemods.facts.quiet import calls_back, is_plain, makes
 
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
@@ -115,21 +114,16 @@ class Reader:
             self.block(block, maybe=True)
 
     def _import(self, node: ast.Import | ast.ImportFrom, maybe: bool) -> None:
+        made = imported(node, self.package)
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                self.steps.append(Loads(node.lineno, alias.name, maybe=maybe))
-                bound = bound_name(alias)
-                self.origins[bound] = alias.name if alias.asname else bound
-                self.bound.add(bound)
+            self.steps += [Loads(node.lineno, each.module, maybe=maybe) for each in made]
+        elif made[0].module == "__future__":
             return
-        module = absolute(node, self.package)
-        if module == "__future__":
-            return
-        names = tuple(alias.name for alias in node.names if alias.name != "*")
-        self.steps.append(Loads(node.lineno, module, names, maybe))
-        for alias in node.names:
-            self.origins[bound_name(alias)] = f"{module}.{alias.name}"
-            self.bound.add(bound_name(alias))
+        else:
+            names = tuple(alias.name for alias in node.names if alias.name != "*")
+            self.steps.append(Loads(node.lineno, made[0].module, names, maybe))
+        self.origins |= {each.bound: each.path for each in made}
+        self.bound.update(each.bound for each in made)
 
     def _class(self, node: ast.ClassDef, maybe: bool) -> None:
         self.classes[node.name] = node

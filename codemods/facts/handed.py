@@ -10,14 +10,13 @@ from codemods.facts import nodes
 from codemods.facts.names import dotted
 from codemods.facts.nodes import is_accessor
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 # Decorators that keep the function to themselves.
-KEEPING = frozenset(
-    """
+KEEPING = words("""
     abc.abstractmethod builtins.classmethod builtins.property builtins.staticmethod typing.final
     typing.overload typing.override typing_extensions.override
-    """.split()  # noqa: SIM905 (a word list reads better than eight quoted lines)
-)
+""")
 
 
 def is_handed(tree: ScopeTree, scope: Scope) -> bool:

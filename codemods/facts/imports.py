@@ -26,6 +26,13 @@ class Import:
         """The name that it binds."""
         return self.alias or self.name or self.module.partition(".")[0]
 
+    @property
+    def path(self) -> str:
+        """The dotted path of what that name stands for."""
+        if self.name is not None:
+            return f"{self.module}.{self.name}"
+        return self.module if self.alias else self.bound
+
 
 def bound_name(alias: ast.alias) -> str:
     """The name that one alias of an import statement binds."""

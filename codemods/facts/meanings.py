@@ -16,10 +16,10 @@ from codemods.facts.names import dotted
 from codemods.facts.nodes import called, first_of
 from codemods.facts.repository import folder_package
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 # Classes that an import of their first part alone makes available, in every release that counts.
-KNOWN_CLASSES = frozenset(
-    """
+KNOWN_CLASSES = words("""
     abc.ABC argparse.ArgumentParser argparse.Namespace array.array asyncio.AbstractEventLoop asyncio.Event
     asyncio.Future asyncio.Lock asyncio.Queue asyncio.Semaphore asyncio.Task collections.ChainMap
     collections.Counter collections.OrderedDict collections.defaultdict collections.deque
@@ -40,8 +40,7 @@ KNOWN_CLASSES = frozenset(
     torch.fx.Node torch.layout torch.memory_format torch.nn.Module torch.nn.ModuleList torch.nn.Parameter
     torch.nn.Sequential torch.optim.Optimizer torch.optim.lr_scheduler.LRScheduler torch.utils.data.DataLoader
     torch.utils.data.Dataset
-    """.split()  # noqa: SIM905 (a word list reads better than a hundred quoted lines)
-)
+""")
 _TYPING = {"typing": typing, "collections.abc": collections.abc, "typing_extensions": typing}
 _GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 

@@ -14,6 +14,7 @@ from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.nodes import called_name
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 Made = Literal["class", "function", "generator", "called class"]
 
@@ -24,12 +25,10 @@ _WAITING = frozenset(["ag_await", "cr_await", "gi_yieldfrom"])
 _CLASS_METHODS = frozenset(["__class_getitem__", "__init_subclass__"])
 _UNBOUND = frozenset(["__func__", "__get__", "__wrapped__"])
 # What makes a class, or the like, that says where the call stands.
-_MAKERS = frozenset(
-    """
+_MAKERS = words("""
     Enum Flag IntEnum IntFlag NamedTuple NewType ParamSpec StrEnum TypeVar TypeVarTuple TypedDict
     make_dataclass namedtuple new_class type
-    """.split()  # noqa: SIM905 (a word list reads better than a dozen quoted lines)
-)
+""")
 
 
 def made_by(tree: ScopeTree, helper: Helper) -> frozenset[Made]:

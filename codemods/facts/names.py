@@ -6,10 +6,10 @@ import ast
 
 from codemods.facts.imports import bound_name
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 # Context managers that never swallow what their block raises.
-_QUIET = frozenset(
-    """
+_QUIET = words("""
     builtins.open contextlib.closing contextlib.nullcontext contextlib.redirect_stderr
     contextlib.redirect_stdout decimal.localcontext tempfile.NamedTemporaryFile tempfile.TemporaryDirectory
     tempfile.TemporaryFile threading.Condition threading.Lock threading.RLock threading.Semaphore
@@ -17,8 +17,7 @@ _QUIET = frozenset(
     torch.autograd.set_detect_anomaly torch.autograd.set_grad_enabled torch.cuda.amp.autocast
     torch.cuda.device torch.cuda.stream torch.device torch.enable_grad torch.inference_mode torch.no_grad
     torch.profiler.record_function torch.random.fork_rng torch.set_grad_enabled
-    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
-)
+""")
 
 
 def dotted(tree: ScopeTree, scope: Scope, node: ast.expr) -> str | None:

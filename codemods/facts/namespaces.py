@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from codemods.facts.nodes import head_of
 from codemods.facts.scopes import Scope, ScopeTree, Use
+from codemods.facts.words import words
 
 # Builtins that take elements, here names of modules; and those that look at a value, not into it.
-_ELEMENTS = frozenset(
-    """
+_ELEMENTS = words("""
     all any bool enumerate frozenset iter len list max min set sorted tuple
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 _GLANCES = frozenset(["bool", "callable", "hash", "id", "isinstance", "print", "repr", "str", "type"])
 _WRITES = frozenset(["__contains__", "__delitem__", "__setitem__", "clear", "keys", "update"])
 

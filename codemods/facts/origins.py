@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from codemods.facts.imports import bound_name, imported_module
+from codemods.facts.imports import Import, imported_module, imports_in
 from codemods.facts.nodes import all_arguments, called_name, children
 from codemods.facts.nodes import walk as nodes_in
 
@@ -58,6 +58,11 @@ def absolute(node: ast.ImportFrom, package: str) -> str:
     return imported_module(node, package).lstrip(".")
 
 
+def imported(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
+    """What a statement of a file imports; outside of a package, as if that were the package's folder."""
+    return [replace(made, module=made.module.lstrip(".")) for made in imports_in(node, package)]
+
+
 def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
     """Every node with the scope that it is evaluated in, in the order of the tree.
 
@@ -103,17 +108,12 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
 
 
 def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> None:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            top = alias.name.partition(".")[0]
-            names.imports[alias.asname or top] = alias.name if alias.asname else top
-    elif isinstance(node, ast.ImportFrom):
-        module = absolute(node, package)
-        for alias in node.names:
-            if alias.name == "*":
-                names.stars.append(module)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        for made in imported(node, package):
+            if made.name == "*":
+                names.stars.append(made.module)
             else:
-                names.imports[bound_name(alias)] = f"{module}.{alias.name}"
+                names.imports[made.bound] = made.path
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         assigned.add(node.targets[0])
         names.values.setdefault(node.targets[0].id, []).append(node.value)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import sys
 
+from codemods.facts.words import words
+
 # Modules of the standard library that do something that is seen when they are loaded.
 LOUD = frozenset(
     ["__main__", "antigravity", "idlelib", "readline", "rlcompleter", "site", "this", "turtledemo"]
@@ -39,34 +41,26 @@ _MAKERS: dict[str, frozenset[str]] = {
     "typing": frozenset(["get_type_hints"]),
     "typing_extensions": frozenset(["get_type_hints"]),
 }
-_SINGLE = frozenset(
-    """
+_SINGLE = words("""
     contextlib.AbstractAsyncContextManager contextlib.AbstractContextManager contextlib.ContextDecorator
     contextlib.asynccontextmanager contextlib.contextmanager contextlib.nullcontext contextlib.suppress
     pathlib.Path pathlib.PurePath pathlib.PurePosixPath pathlib.PureWindowsPath
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
-_BUILT = frozenset(
-    """
+""")
+_BUILT = words("""
     bool bytes classmethod dict enumerate float frozenset int len list max min object property range round
     set sorted staticmethod str sum super tuple type zip bytes.fromhex dict.fromkeys float.fromhex
     int.from_bytes str.maketrans
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 # Those of them whose answer holds nothing that can be changed, if what they are given does not.
-LASTING = frozenset(
-    """
+LASTING = words("""
     bool bytes float frozenset int len max min range round str sum tuple re.compile pathlib.Path
     pathlib.PurePath pathlib.PurePosixPath
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 # These keep what they are given as it is.
-KEEPING = frozenset(
-    """
+KEEPING = words("""
     classmethod property staticmethod dataclasses.field functools.partial functools.partialmethod
     functools.wraps types.MappingProxyType types.SimpleNamespace typing.NewType typing.TypeVar typing.cast
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 
 
 def makes(name: str) -> bool:

@@ -13,17 +13,16 @@ from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, strings, walk
 from codemods.facts.repository import ModuleName, mentioning, python_files
 from codemods.facts.source import SourceError
+from codemods.facts.words import words
 
 ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""
 
 _SETTERS = {"setattr": 1, "delattr": 1, "setitem": 1, "delitem": 1, "spy": 1, "stub": 1}
-_READERS = frozenset(
-    """
+_READERS = words("""
     getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
     fullmatch search startswith endswith format
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 """Calls that take a module or a dotted name and replace nothing."""
 
 _DOTTED_SETTERS = {"setattr", "delattr"}

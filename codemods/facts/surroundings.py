@@ -17,13 +17,13 @@ from typing import TypeVar, cast
 from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.files import File, file_or_none
-from codemods.facts.imports import imports_in
 from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark
 from codemods.facts.mentions import words_in
 from codemods.facts.nodes import called_name, head_of
-from codemods.facts.origins import Names, absolute, imports_any, resolve, strings, takes_any, walk
+from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
 from codemods.facts.repository import ModuleName, import_base, module_name, package_of, shown_path
 from codemods.facts.source import Source, statements_in
+from codemods.facts.words import words
 
 T = TypeVar("T")
 
@@ -31,11 +31,9 @@ _LISTS = frozenset(["dir", "vars"])
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 _TEXTS = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 # What is handed to these is named there, and goes no further.
-_KEPT = _TEXTS | frozenset(
-    """
+_KEPT = _TEXTS | words("""
     delattr dir getattr hasattr id isinstance multiple object print reload setattr spy stub vars
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 _RUNS = frozenset(["compile", "exec"])
 # Of other nodes nothing is told.
 _RESOLVED = frozenset([ast.Attribute, ast.Call, ast.Name, ast.Subscript])
@@ -161,8 +159,8 @@ class Surroundings:
         package = package_of(self.path, self.module.name)
         for node in statements_in(self.source.tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                for made in imports_in(node, package):
-                    path = made.module if made.name in (None, "*") else f"{made.module}.{made.name}"
+                for made in imported(node, package):
+                    path = made.module if made.name in (None, "*") else made.path
                     if any(_on_one_way(path.lstrip("."), spelled) for spelled in self.module.spellings):
                         return True
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.classes import find_imports
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusal, refuse, refused_by
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
@@ -39,12 +39,12 @@ class Composed:
 
 def compose(analysis: Analysis, request: Request) -> Composed:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
-    refused: dict[Helper, Refusal] = {}
-    for helper in request.wanted:
+
+    def seen(helper: Helper) -> Iterable[Refusal]:
         moves = helper in request.targets
-        refusal = seen_from_outside(request.surroundings, analysis.tree, helper, moves=moves)
-        if refusal is not None:
-            refused[helper] = refusal
+        return seen_from_outside(request.surroundings, analysis.tree, helper, moves=moves)
+
+    refused = refused_by(request.wanted, seen)
     while True:
         known = globals_of(analysis)
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}

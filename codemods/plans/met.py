@@ -10,7 +10,7 @@ from codemods.facts.files import file_or_none
 from codemods.facts.imports import Import
 from codemods.facts.loading import Loading, Run
 from codemods.facts.nodes import called_name
-from codemods.facts.origins import absolute
+from codemods.facts.origins import absolute, imported
 from codemods.facts.repository import module_name, package_of, packages_around, shown_path
 from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
@@ -67,19 +67,19 @@ def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
 
 def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
     """A package that loading a target would load as well, and that does something then."""
-    imported: set[str] = set()
-    for statement in surroundings.source.tree.body:
-        if isinstance(statement, ast.Import):
-            imported.update(alias.name for alias in statement.names)
-        elif isinstance(statement, ast.ImportFrom):
-            package = package_of(surroundings.path, surroundings.module.name)
-            base = absolute(statement, package)
-            imported.update([base, *(f"{base}.{alias.name}" for alias in statement.names)])
+    package = package_of(surroundings.path, surroundings.module.name)
+    there = {
+        name
+        for statement in surroundings.source.tree.body
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        for made in imported(statement, package)
+        for name in (made.module, made.path)
+    }
     for folder in packages_around(path):
         initial = folder / "__init__.py"
         name = module_name(initial, surroundings.root).name
         known = folder in surroundings.path.parents or any(
-            other == name or other.startswith(f"{name}.") for other in imported
+            other == name or other.startswith(f"{name}.") for other in there
         )
         if not known and not _quiet(read_source(initial).tree):
             return f"{shown_path(initial, surroundings.root)} would be loaded for it, which does something"

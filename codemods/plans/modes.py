@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.plans.boxes import with_boxes
 from codemods.plans.compose import compose
-from codemods.plans.contexts import with_contexts
+from codemods.plans.objects import with_boxes, with_contexts
 from codemods.plans.prepared import Lift, Outcome, outcome_of
 from codemods.plans.request import Request
 from codemods.plans.residuals import with_residuals

@@ -6,11 +6,12 @@ import ast
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from codemods.decide.definitions import Definition, Definitions, executed_again, within
 from codemods.decide.moved import moved_alike, still_asked
-from codemods.decide.refusals import Refusal
+from codemods.decide.refusals import Refusal, first
 from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
@@ -89,15 +90,15 @@ class Mover:
         moved = frozenset(self.request.targets)
         for name in self.request.targets:
             found = self.lookup.find(name)
-            refusal = (
-                found if isinstance(found, Refusal) else self.lookup.check(found, moved, self.request.seams)
-            )
-            if refusal is None and isinstance(found, Definition):
-                refusal = executed_again(self.surroundings, found)
-                refusal = refusal or moved_alike(self.surroundings, self.analysis, found, moved)
-            if refusal is not None:
+            if isinstance(found, Refusal):
+                self.refused[name] = found
+                continue
+            refusals = self.lookup.check(found, moved, self.request.seams)
+            again = executed_again(self.surroundings, found)
+            alike = moved_alike(self.surroundings, self.analysis, found, moved)
+            if (refusal := first(chain(refusals, again, alike))) is not None:
                 self.refused[name] = refusal
-            elif isinstance(found, Definition):
+            else:
                 self.definitions[name] = found
         return self.refused
 

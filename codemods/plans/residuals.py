@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.naming import FileNames
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusals, refuse, refused_by
 from codemods.decide.rules import RESIDUAL_CHECKS
 from codemods.facts.entry import entry_reads
 from codemods.facts.helpers import Helper
@@ -33,8 +33,7 @@ def with_residuals(analysis: Analysis, request: Request, chosen: frozenset[Helpe
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[_Together]:
         split = tuple(helper for helper in wanted if helper in chosen)
-        found = ((helper, _refusal(analysis, helper, chosen)) for helper in split)
-        unfit = {helper: refusal for helper, refusal in found if refusal is not None}
+        unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
         return Found([_Together(split)] if split else [], unfit, {})
 
     def rewrite(together: Sequence[_Together]) -> Rewritten:
@@ -47,17 +46,14 @@ def with_residuals(analysis: Analysis, request: Request, chosen: frozenset[Helpe
     return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
-def _refusal(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusal | None:
+def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
     for other in chosen:
         if other is not helper and helper.scope.inside(other.scope):
             reason = f"{helper.name} is inside {other.name}, of which a residual stays too"
-            return refuse("not-understood", helper.node, reason)
+            yield refuse("not-understood", helper.node, reason)
     attempt = Lifting(analysis, {helper}, {})
     for check in RESIDUAL_CHECKS:
-        found = check(attempt, helper)
-        if found is not None:
-            return found
-    return None
+        yield from check(attempt, helper)
 
 
 def _split(analysis: Analysis, split: Collection[Helper]) -> Prepared:

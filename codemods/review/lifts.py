@@ -152,8 +152,7 @@ class Lifts:
         if is_hook(head.name):
             return f"{head.name} is a name that loaders of tests look for"
         around = surroundings_of(self._base.tree, analysis.source, path)
-        changed = defined_alike(around, analysis.tree, candidate.helper)
-        if changed is not None:
+        for changed in defined_alike(around, analysis.tree, candidate.helper):
             return changed.reason
         if head.path == path:
             if around.look() is not None:

@@ -6,9 +6,9 @@ None of the classes has type parameters; calling one gives an object of it.
 from __future__ import annotations
 
 from codemods.decide.annotate.types import BOOL, FLOAT, INT, STR, Type, builtin
+from codemods.facts.words import words
 
-CLASSES = frozenset(
-    """
+CLASSES = words("""
     argparse.ArgumentParser argparse.Namespace configparser.ConfigParser datetime.date datetime.datetime
     datetime.timedelta decimal.Decimal fractions.Fraction io.BytesIO io.StringIO logging.Formatter
     pathlib.Path pathlib.PurePath pathlib.PurePosixPath random.Random string.Template threading.Barrier
@@ -29,18 +29,17 @@ CLASSES = frozenset(
     torch.optim.lr_scheduler.MultiStepLR torch.optim.lr_scheduler.OneCycleLR
     torch.optim.lr_scheduler.ReduceLROnPlateau torch.optim.lr_scheduler.StepLR
     torch.utils.tensorboard.SummaryWriter
-    """.split()  # noqa: SIM905 (a word list reads better than fifty quoted lines)
-)
+""")
 CLASSES |= {
     f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "object", "range", "str")
 }
 
 TENSOR = Type("torch.Tensor")
-_TENSORS = """
+_TENSORS = words("""
     arange as_tensor cat empty empty_like eye from_numpy full full_like linspace ones ones_like rand rand_like
     randint randn randn_like randperm stack tensor zeros zeros_like
     abs cos exp log matmul relu sigmoid sin sqrt tanh
-    """.split()  # noqa: SIM905
+""")
 RESULTS: dict[str, Type] = {
     "builtins.callable": BOOL,
     "builtins.hasattr": BOOL,
@@ -85,34 +84,26 @@ METHODS: dict[tuple[str, str], Type] = {
 }
 
 # Methods by which a tensor gives a tensor.
-TENSOR_METHODS = frozenset(
-    """
+TENSOR_METHODS = words("""
     abs argmax argmin argsort bool ceil clamp clone contiguous cos cpu cuda cumsum detach div double
     exp expand flatten float floor gather half index_select int log log_softmax long masked_fill
     matmul mean mm mul neg permute pow relu repeat requires_grad_ reshape round sigmoid sin softmax
     sqrt square squeeze std sub sum tanh to transpose unsqueeze var view view_as zero_
-    """.split()  # noqa: SIM905
-)
+""")
 MODULE_CLASS = "torch.nn.Module"
 # Methods by which a module gives itself.
-GIVES_ITSELF = frozenset(
-    "bfloat16 cpu cuda double eval float half requires_grad_ to to_empty train type xpu".split()  # noqa: SIM905
-)
+GIVES_ITSELF = words("bfloat16 cpu cuda double eval float half requires_grad_ to to_empty train type xpu")
 
 # Decorators behind which a function returns what it says.
-TRANSPARENT = frozenset(
-    """
+TRANSPARENT = words("""
     abc.abstractmethod builtins.classmethod builtins.staticmethod functools.cache functools.lru_cache
     torch.compiler.disable torch.enable_grad torch.inference_mode torch.no_grad typing.final typing.override
     typing_extensions.override
-    """.split()  # noqa: SIM905
-)
+""")
 PROPERTIES = frozenset(["builtins.property", "functools.cached_property", "abc.abstractproperty"])
 
 # What annotations say that is no type of a value, or means something else elsewhere.
-NO_TYPES = frozenset(
-    """
+NO_TYPES = words("""
     Annotated ClassVar Concatenate Final InitVar LiteralString Never NoReturn NotRequired ParamSpec ReadOnly
     Required Self TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple Unpack
-    """.split()  # noqa: SIM905
-)
+""")

@@ -1,14 +1,14 @@
 """The rules that a helper must pass to be lifted, in the order in which they are tried.
 
-Every module here has a ``CHECKS`` tuple of functions from an attempt and a helper to a refusal or None,
-beside the codes that they use.
+Every module here has a ``CHECKS`` tuple of functions that yield the refusals of a helper in an attempt,
+beside the codes that they use. The first one counts; nothing is asked after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from codemods.decide.refusals import Refusal
+from codemods.decide.refusals import Refusals
 from codemods.decide.rules import (
     annotated,
     attribution,
@@ -32,7 +32,7 @@ from codemods.decide.rules import (
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
-Check = Callable[[Lifting, Helper], Refusal | None]
+Check = Callable[[Lifting, Helper], Refusals]
 
 CHECKS: tuple[Check, ...] = (
     # Before names are compared: the scope of type parameters is no function's.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
 from codemods.decide.rules.redefined import changes_later, evaluated_annotations
 from codemods.facts.annotations import stated_by
@@ -45,21 +45,21 @@ def outer():
 _DESCRIPTORS = {"builtins.classmethod", "builtins.property", "builtins.staticmethod"} | STATELESS_DECORATORS
 
 
-def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
+def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
     """Annotations are strings, or such that evaluating them before the outer function's statement can't fail.
 
     What they give is not seen by anyone: the helper is only called.
     """
     written = evaluated_annotations(lifting.tree, helper)
     if not written:
-        return None
+        return
     tree = lifting.tree
     root = helper.root.node
     evaluated = tree.once(f"evaluated before {id(root)}", lambda: _evaluated_before(tree, root))
     meanings = Meanings(tree, helper.outer, lambda name: _importable(lifting, helper, name), evaluated)
     for annotation in written:
         if not meanings.surely_evaluates(annotation):
-            return refuse(
+            yield refuse(
                 "annotation-evaluated",
                 annotation,
                 f"an annotation of {helper.name} is evaluated at its definition",
@@ -67,8 +67,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusal | None:
         changes = changes_later(lifting, helper, annotation)
         if changes is not None:
             what = f"an annotation of {helper.name} is evaluated at its definition, and {changes}"
-            return refuse("annotation-evaluated", annotation, what)
-    return None
+            yield refuse("annotation-evaluated", annotation, what)
 
 
 def _importable(lifting: Lifting, helper: Helper, name: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
@@ -14,9 +14,10 @@ from codemods.facts.names import dotted
 from codemods.facts.nodes import called_name
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
+from codemods.facts.words import words
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LOGS = frozenset("critical debug error exception fatal info log warn warning".split())  # noqa: SIM905
+_LOGS = words("critical debug error exception fatal info log warn warning")
 # What is called so there does not log.
 _OTHERS = (sys.stdlib_module_names | {"jax", "numpy", "scipy", "tensorflow", "torch"}) - {"logging"}
 
@@ -44,7 +45,7 @@ def outer(n):
 )
 
 
-def logged(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusal | None:
+def logged(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:
     """What the helper logs is not shown with a function or file that a lift changes."""
     where = logging_line(tree, own_nodes(helper.node.body))
     there = attributed(tree, own_nodes(helper.node.body)) if where is None else None
@@ -53,9 +54,8 @@ def logged(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool
     if place is None and moves:
         where = logging_line(tree, nodes.walk(helper.node))
         place = around.marked("log file") if where is not None else None
-    if place is None or where is None:
-        return None
-    return refuse("log-origin", where, f"{helper.name} logs here, and {place}")
+    if place is not None and where is not None:
+        yield refuse("log-origin", where, f"{helper.name} logs here, and {place}")
 
 
 def logging_line(tree: ScopeTree, found: Iterable[ast.AST]) -> int | None:
@@ -89,15 +89,17 @@ def attributed(tree: ScopeTree, found: Iterable[ast.AST]) -> tuple[int, str] | N
     return None
 
 
-def not_attributed(lifting: Lifting, helper: Helper) -> Refusal | None:
+def not_attributed(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing that a helper which moves calls attributes a warning to it."""
-    if helper not in lifting.foreign:
-        return None
-    there = attributed(lifting.tree, nodes.walk(helper.node))
-    if there is None:
-        return None
-    what = f"{helper.name} calls {there[1]} here, which warns or logs at a stack level"
-    return refuse("module-attribution", there[0], what)
+    if helper in lifting.foreign:
+        yield from levels_given(lifting.tree, helper.name, helper.node)
+
+
+def levels_given(tree: ScopeTree, name: str, node: ast.AST) -> Refusals:
+    """Why what has a name can't move: it calls what attributes a warning to its caller."""
+    if (there := attributed(tree, nodes.walk(node))) is not None:
+        what = f"{name} calls {there[1]} here, which warns or logs at a stack level"
+        yield refuse("module-attribution", there[0], what)
 
 
 def _with_levels(tree: ScopeTree) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
@@ -73,26 +73,25 @@ def outer():
 )
 
 
-def bound_once(lifting: Lifting, helper: Helper) -> Refusal | None:
+def bound_once(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing but the definition binds the name."""
     if lifting.tree.owner(helper.outer, helper.name) is not helper.outer:
-        return refuse(
+        yield refuse(
             "helper-rebound",
             helper.node,
             f"{helper.name} is declared global or nonlocal in {helper.outer.name}",
         )
     for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):
         if binder.node is not helper.node:
-            return refuse(
+            yield refuse(
                 "helper-rebound",
                 binder.line,
                 f"{helper.name} is bound again here, so a call may not mean the definition in line "
                 f"{helper.node.lineno}",
             )
-    return None
 
 
-def defined_first(lifting: Lifting, helper: Helper) -> Refusal | None:
+def defined_first(lifting: Lifting, helper: Helper) -> Refusals:
     """The definition is on every path to a call, also to a call made on its behalf by another helper."""
     for callee in (helper, *sorted(lifting.reached(helper), key=lambda h: h.node.lineno)):
         if callee.outer.inside(helper.scope) or (callee is helper and helper.entry is not None):
@@ -103,12 +102,11 @@ def defined_first(lifting: Lifting, helper: Helper) -> Refusal | None:
                 if not flow.bound_at(place.node, callee.scope.name):
                     top = callee.node in getattr(callee.outer.node, "body", ())
                     line = getattr(place.node, "lineno", use.node.lineno)
-                    return refuse(
+                    yield refuse(
                         "use-before-def" if top else "conditional-def",
                         line,
                         f"{callee.name} may not be defined yet when line {line} is reached",
                     )
-    return None
 
 
 CHECKS = (bound_once, defined_first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
@@ -25,11 +25,11 @@ def outer(n, opts):
 )
 
 
-def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
+def keywords_free(lifting: Lifting, helper: Helper) -> Refusals:
     """No keyword at a call or in the signature can meet a capture's."""
     needs = lifting.needs[helper]
     if not needs:
-        return None
+        return
     names = {name for name, _ in needs}
     for use in lifting.analysis.uses(helper):
         if use.call is None:
@@ -37,8 +37,7 @@ def keywords_free(lifting: Lifting, helper: Helper) -> Refusal | None:
         for keyword in use.call.keywords:
             if keyword.arg is None or keyword.arg in names:
                 what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
-                return refuse("kwargs-at-call", use.node, f"{helper.name} is called with {what} here")
-    return None
+                yield refuse("kwargs-at-call", use.node, f"{helper.name} is called with {what} here")
 
 
 CHECKS = (keywords_free,)

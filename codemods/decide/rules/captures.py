@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting, Need
 from codemods.facts.scopes import Use
@@ -109,41 +109,38 @@ def outer():
 )
 
 
-def captures_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
+def captures_settled(lifting: Lifting, helper: Helper) -> Refusals:
     """At every call each capture is visible, bound, and not rebound as long as the helper may read it."""
     for use in lifting.analysis.uses(helper):
         for need in lifting.needs[helper]:
-            found = _visible(lifting, use, need) or _settled(lifting, helper, use, need)
-            if found is not None:
-                return found
-    return None
+            yield from _visible(lifting, use, need)
+            yield from _settled(lifting, helper, use, need)
 
 
-def _visible(lifting: Lifting, use: Use, need: Need) -> Refusal | None:
+def _visible(lifting: Lifting, use: Use, need: Need) -> Refusals:
     """The capture's name means the capture at the call."""
     name, owner = need
     line = use.node.lineno
     if lifting.tree.owner(use.scope, name) is not owner:
-        return refuse(
+        yield refuse(
             "capture-shadowed-at-call", line, f"{name} means another variable where the helper is called"
         )
     for scope in use.scope.ancestors():
         if scope.deferred or scope.kind == "module":
             break
         if isinstance(scope.node, ast.ClassDef) and (scope.node.bases or scope.node.keywords):
-            return refuse(
+            yield refuse(
                 "capture-shadowed-at-call",
                 line,
                 f"{name} is looked up in the body of class {scope.name} first",
             )
-    return None
 
 
-def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal | None:
+def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusals:
     """The capture is bound at the call and stays what it is."""
     name, owner = need
     if owner is lifting.tree.module or use.call is None:
-        return None
+        return
     flow = lifting.analysis.flow(owner)
     outlives = lifting.outlives(helper, need, use.call)
     at_entry = (helper.entry or {}).get(name)
@@ -155,21 +152,20 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusal 
         if at_entry is not None and (at_entry or bound_for_good):
             continue
         if not flow.bound_at(place.node, name):
-            return refuse("maybe-unbound", line, f"{name} may be unbound when line {line} is reached")
+            yield refuse("maybe-unbound", line, f"{name} may be unbound when line {line} is reached")
         if not (place.final or outlives):
             continue
         later = flow.rebound_after(place.node, name)
         if later is not None and place.final:
-            return refuse(
+            yield refuse(
                 "capture-rebound", later, f"{name} may be rebound here, after line {line} made it needed"
             )
         if later is not None:
-            return refuse(
+            yield refuse(
                 "suspended-capture",
                 later,
                 f"{name} may be rebound here while what line {line} started still reads it",
             )
-    return None
 
 
 CHECKS = (captures_settled,)

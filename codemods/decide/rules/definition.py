@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ast
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, first_of
+from codemods.facts.words import words
 
 # Decorators that keep no state and do the same thing however often they are applied.
-STATELESS_DECORATORS = frozenset(
-    """
+STATELESS_DECORATORS = words("""
     contextlib.asynccontextmanager contextlib.contextmanager torch.compiler.disable torch.enable_grad
     torch.inference_mode torch.jit.unused torch.no_grad
-    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
-)
+""")
 
 # Attributes of modules that are the same unchangeable object whenever they are read.
-_CONSTANTS = frozenset(
-    """
+_CONSTANTS = words("""
     math.e math.inf math.nan math.pi math.tau numpy.bool_ numpy.e numpy.float16 numpy.float32 numpy.float64
     numpy.inf numpy.int16 numpy.int32 numpy.int64 numpy.int8 numpy.nan numpy.newaxis numpy.pi numpy.uint8
     torch.bfloat16 torch.bool torch.channels_last torch.complex128 torch.complex64 torch.contiguous_format
@@ -29,8 +27,7 @@ _CONSTANTS = frozenset(
     torch.short torch.strided torch.uint8
     builtins.bool builtins.bytes builtins.complex builtins.dict builtins.float builtins.frozenset
     builtins.int builtins.list builtins.set builtins.str builtins.tuple
-    """.split()  # noqa: SIM905 (a word list reads better than fifty quoted lines)
-)
+""")
 
 rule(
     "decorated",
@@ -130,16 +127,15 @@ def is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def defaults_constant(lifting: Lifting, helper: Helper) -> Refusal | None:
+def defaults_constant(lifting: Lifting, helper: Helper) -> Refusals:
     """Defaults are immutable literals, or known constants of modules."""
     for default in all_defaults(helper.node.args):
         if not is_constant(default) and not _is_known(lifting, helper, default):
-            return refuse(
+            yield refuse(
                 "default-not-constant",
                 default,
                 f"a default value of {helper.name} is evaluated at every definition",
             )
-    return None
 
 
 def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
@@ -153,7 +149,7 @@ def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
     )
 
 
-def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
+def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusals:
     """Decorators are known ones, imported by the module before the outer function."""
     tree = lifting.tree
     for decorator in helper.node.decorator_list:
@@ -161,14 +157,13 @@ def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusal | None:
         if isinstance(decorator, ast.Call):
             function = decorator.func
             if not all(is_constant(a) for a in (*decorator.args, *(k.value for k in decorator.keywords))):
-                return refuse(
+                yield refuse(
                     "decorated", decorator, f"a decorator of {helper.name} takes more than constants"
                 )
         base = first_of(function)
         known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
         if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
-            return refuse("decorated", decorator, f"{helper.name} is decorated here")
-    return None
+            yield refuse("decorated", decorator, f"{helper.name} is decorated here")
 
 
 def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
@@ -181,23 +176,21 @@ def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
     return flow.knows(root) and flow.bound_at(root, name)
 
 
-def no_type_params(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_type_params(lifting: Lifting, helper: Helper) -> Refusals:
     """No type parameters around the helper, and no variable that is read when a type is evaluated."""
     for scope in helper.scope.ancestors():
         if scope.has_type_params:
-            return refuse("type-param", scope.node, f"{scope.name} has type parameters")
+            yield refuse("type-param", scope.node, f"{scope.name} has type parameters")
     for use in lifting.tree.lazy:
         if use.scope.inside(helper.root):
             reason = f"{use.node.id} is read whenever a type is evaluated"
-            return refuse("type-param", use.node, reason)
-    return None
+            yield refuse("type-param", use.node, reason)
 
 
-def no_doctest(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_doctest(lifting: Lifting, helper: Helper) -> Refusals:
     """The docstring has no examples to be run."""
     if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
-        return refuse("doctest", helper.node, f"the docstring of {helper.name} has doctest examples")
-    return None
+        yield refuse("doctest", helper.node, f"the docstring of {helper.name} has doctest examples")
 
 
 CHECKS = (defaults_constant, decorators_stateless, no_doctest)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import ast
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
 from codemods.facts.namespaces import is_free_store, is_import_argument, may_list, name_asked, space_of
 from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
+from codemods.facts.words import words
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
-_COMPILERS = frozenset(
-    """
+_COMPILERS = words("""
     numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
     taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
     torch.jit.trace triton.jit
-    """.split()  # noqa: SIM905 (a word list reads better than forty quoted lines)
-)
+""")
 
 rule(
     "dynamic-scope",
@@ -132,7 +131,7 @@ def outer():
 )
 
 
-def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing asks for variables of the outermost function, or of the module, by name."""
     tree = lifting.tree
     function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
@@ -142,12 +141,11 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusal | None:
                 continue
             near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
             if use.call is None or (near and not _harmless(lifting, helper, use, allowed)):
-                return refuse("dynamic-scope", use.node, f"{name} is used here")
+                yield refuse("dynamic-scope", use.node, f"{name} is used here")
     for node, path in tree.once("dynamic names", lambda: _taken(tree)):
         if path == "sys.modules" and not may_list(tree, node):
             continue
-        return refuse("dynamic-scope", node, f"{path} is used here")
-    return None
+        yield refuse("dynamic-scope", node, f"{path} is used here")
 
 
 def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
@@ -189,37 +187,35 @@ def _taken(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
     return found
 
 
-def not_compiled(lifting: Lifting, helper: Helper) -> Refusal | None:
+def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:
     """No function around the helper is handed to a compiler that reads its source or bytecode."""
     tree = lifting.tree
     for scope in helper.scope.ancestors():
         for decorator in getattr(scope.node, "decorator_list", []):
             if dotted(tree, scope.parent or tree.module, nodes.called(decorator)) in _COMPILERS:
-                return refuse("compiled-outer", decorator, f"{scope.name} is compiled from its source here")
+                yield refuse("compiled-outer", decorator, f"{scope.name} is compiled from its source here")
     for use in tree.uses.get((tree.module, helper.root.name), []):
         call = tree.parents.get(use.node) if use.call is None else None
         if not isinstance(call, ast.Call) or use.node not in call.args:
             continue
         if dotted(tree, use.scope, call.func) in _COMPILERS:
-            return refuse("compiled-outer", call, f"{helper.root.name} is compiled from its source here")
-    return None
+            yield refuse("compiled-outer", call, f"{helper.root.name} is compiled from its source here")
 
 
-def no_class_cell(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
     """The helper has no need of a class around it."""
     if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
-        return refuse(
+        yield refuse(
             "class-cell", helper.node, f"{helper.name} uses super() or __class__ of the class around it"
         )
     private = helper.scope.private
     if private is None:
-        return None
+        return
     for node in ast.walk(helper.node):
         for name in _identifiers(node):
             if mangle(name, private) != name:
                 line = getattr(node, "lineno", helper.node.lineno)
-                return refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
-    return None
+                yield refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
 
 
 def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
@@ -244,20 +240,19 @@ def _identifiers(node: ast.AST) -> list[str]:
     return found
 
 
-def scopes_agree(lifting: Lifting, helper: Helper) -> Refusal | None:
+def scopes_agree(lifting: Lifting, helper: Helper) -> Refusals:
     """What the walk found to be free is what the compiler says."""
     line = helper.node.lineno
     if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper) - {"__class__"}:
-        return refuse(
+        yield refuse(
             "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
         )
     for use in lifting.analysis.uses(helper):
         # That an augmented assignment reads its target is a matter of what else binds the name.
         if use.written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
-            return refuse(
+            yield refuse(
                 "not-understood", use.node, f"{helper.name} stands in an expression that is not evaluated"
             )
-    return None
 
 
 def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
 from codemods.facts import nodes
 from codemods.facts.handed import asks_by_name, is_handed
 from codemods.facts.helpers import Helper
@@ -33,6 +33,7 @@ from codemods.facts.meanings import own_package
 from codemods.facts.named import line_asking, made_by
 from codemods.facts.names import dotted, imported_path
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.words import words
 
 Reach = Literal["all", "moved", "closure", "function", "source", "inside", "named"]
 
@@ -40,14 +41,12 @@ Reach = Literal["all", "moved", "closure", "function", "source", "inside", "name
 _FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
 _FRAME_CALLS = frozenset(["_getframe", "currentframe"])
 # What a lift changes, or what sees everything.
-_DATA = frozenset(
-    """
+_DATA = words("""
     _current_frames ag_code co_cellvars co_code co_consts co_freevars co_name co_names co_qualname co_varnames
     cr_code f_locals f_trace findCaller get_referrers getargvalues getasyncgenlocals getclosurevars
     getcoroutinelocals getframeinfo getgeneratorlocals getinnerframes getouterframes getsource getsourcelines
     gi_code setprofile settrace
-    """.split()  # noqa: SIM905 (a word list reads better than thirty quoted lines)
-)
+""")
 # What takes the stack or a traceback apart into entries that have the names of functions.
 _ENTRIES = frozenset(["StackSummary", "TracebackException", "extract_stack", "extract_tb"])
 _PRINTS_ENTRIES = frozenset(["traceback.format_list", "traceback.print_list"])
@@ -59,8 +58,8 @@ _NAMES = (
     | {"__closure__", "__code__", "f_builtins", "f_code", "f_globals"}
 )
 # Read of a function that is a value, or of any frame, these stay.
-_OF_FUNCTION = frozenset(
-    "co_argcount co_filename co_firstlineno co_flags co_kwonlyargcount co_name co_posonlyargcount".split()  # noqa: SIM905
+_OF_FUNCTION = words(
+    "co_argcount co_filename co_firstlineno co_flags co_kwonlyargcount co_name co_posonlyargcount"
 )
 _OF_FRAME = frozenset(["co_argcount", "co_filename", "co_firstlineno", "co_posonlyargcount"])
 _ASKS_FUNCTION = frozenset(["getclosurevars", "getsource", "getsourcelines"])
@@ -114,20 +113,18 @@ class Sight:
     names: frozenset[str] = frozenset()
 
 
-def not_looked_at(lifting: Lifting, helper: Helper) -> Refusal | None:
+def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing in the file looks at what this helper's lift changes."""
     tree = lifting.tree
     asked = {"__name__", "__qualname__"} | ({"__module__"} if helper in lifting.foreign else set())
     made = made_by(tree, helper)
     for name in sorted(asked):
-        line = line_asking(tree, name, made)
-        if line is not None:
+        if (line := line_asking(tree, name, made)) is not None:
             what = f"{name} is read here, which what {helper.name} makes has too"
-            return refuse("frame-introspection", line, what)
+            yield refuse("frame-introspection", line, what)
     for sight in tree.once("sights", lambda: list(_sights(tree))):
         if _shows(lifting, helper, sight):
-            return refuse("frame-introspection", sight.line, f"{sight.what} here")
-    return None
+            yield refuse("frame-introspection", sight.line, f"{sight.what} here")
 
 
 def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
@@ -150,24 +147,22 @@ def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
             return helper.name in sight.names or helper in lifting.foreign
 
 
-def nothing_looks(lifting: Lifting, helper: Helper) -> Refusal | None:
+def nothing_looks(lifting: Lifting, helper: Helper) -> Refusals:
     """The file never looks at frames, code objects or source text at all; for rewrites that add frames."""
     tree = lifting.tree
     for name in sorted(_NAMES & (tree.attributes.keys() | tree.strings.keys())):
         line = tree.attributes.get(name) or tree.strings[name]
-        return refuse("frame-introspection", line, f"{name} is used here")
+        yield refuse("frame-introspection", line, f"{name} is used here")
     for sight in tree.once("sights", lambda: list(_sights(tree))):
-        return refuse("frame-introspection", sight.line, f"{sight.what} here")
+        yield refuse("frame-introspection", sight.line, f"{sight.what} here")
     for line, name in _imported(tree, _NAMES):
-        return refuse("frame-introspection", line, f"{name} is used here")
-    return None
+        yield refuse("frame-introspection", line, f"{name} is used here")
 
 
 def looked_at(analysis: Analysis, helpers: Iterable[Helper]) -> dict[Helper, Refusal]:
     """The refusals by `nothing_looks` of some helpers."""
     lifting = Lifting(analysis, set(), {})
-    found = ((helper, nothing_looks(lifting, helper)) for helper in helpers)
-    return {helper: refusal for helper, refusal in found if refusal is not None}
+    return refused_by(helpers, lambda helper: nothing_looks(lifting, helper))
 
 
 def _changes_closures(lifting: Lifting, helper: Helper) -> bool:

@@ -4,7 +4,7 @@ more.
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.nodes import first_line
@@ -31,24 +31,23 @@ def outer(n):
 )
 
 
-def text_is_plain(lifting: Lifting, helper: Helper) -> Refusal | None:
+def text_is_plain(lifting: Lifting, helper: Helper) -> Refusals:
     """Definition and calls are where the syntax tree says."""
     source = lifting.tree.source
     first = first_line(helper.node)
     starts = source.lines[first - 1].lstrip(" \t").startswith(("def", "async", "@"))
     continued = first > 1 and source.lines[first - 2].rstrip("\r\n").endswith("\\")
     if not starts or continued:
-        return refuse("layout", first, f"the definition of {helper.name} does not start a line of its own")
+        yield refuse("layout", first, f"the definition of {helper.name} does not start a line of its own")
     for use in lifting.analysis.uses(helper):
         if use.call is None:
             continue
         start, end = source.span(use.node)
         close = source.span(use.call)[1]
         if source.text[start:end] != use.node.id or source.text[close - 1 : close] != ")":
-            return refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
+            yield refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
         if use.in_text and is_printed(lifting.tree, use.call):
-            return refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")
-    return None
+            yield refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")
 
 
 CHECKS = (text_is_plain,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
@@ -33,14 +33,13 @@ def outer():
 )
 
 
-def not_counted(lifting: Lifting, helper: Helper) -> Refusal | None:
+def not_counted(lifting: Lifting, helper: Helper) -> Refusals:
     """Nobody counts references to what the helper is passed."""
     tree = lifting.tree
     for name in _COUNTS if lifting.needs[helper] else ():
         if name in tree.attributes or name in tree.bound_names:
             line = tree.attributes.get(name, helper.node.lineno)
-            return refuse("references-counted", line, f"{name} is used here")
-    return None
+            yield refuse("references-counted", line, f"{name} is used here")
 
 
 CHECKS = (not_counted,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
@@ -197,12 +197,11 @@ def outer():
 )
 
 
-def place_for_function(lifting: Lifting, helper: Helper) -> Refusal | None:
+def place_for_function(lifting: Lifting, helper: Helper) -> Refusals:
     """The statement of the outermost function is executed once at most."""
     root = helper.root.node
     if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
-        return refuse("outer-in-loop", root, f"{helper.root.name} is defined in a loop or match")
-    return None
+        yield refuse("outer-in-loop", root, f"{helper.root.name} is defined in a loop or match")
 
 
 def _placed(body: list[ast.stmt]) -> set[ast.AST]:
@@ -215,47 +214,44 @@ def _placed(body: list[ast.stmt]) -> set[ast.AST]:
     return found
 
 
-def globals_travel(lifting: Lifting, helper: Helper) -> Refusal | None:
+def globals_travel(lifting: Lifting, helper: Helper) -> Refusals:
     """In another module, every global means the same, or is passed and means the same."""
     if helper not in lifting.foreign:
-        return None
+        return
     known = globals_of(lifting.analysis)
     name = helper.name
     defining = known.defining(helper)
     reads = known.read_in(helper.scope) | defining
     if "globals" in reads and known.look_up("globals").origin == "builtin":
-        return refuse("module-identity", reads["globals"], f"{name} uses globals()")
+        yield refuse("module-identity", reads["globals"], f"{name} uses globals()")
     for written, binder in globals_written(lifting.tree):
         if binder.scope.inside(helper.scope):
-            return refuse("global-write", binder.line, f"{name} assigns the global {written}")
+            yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
     for passed, owner in lifting.needs[helper]:
         for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
             if owner is lifting.tree.module and scope.inside(helper.scope):
-                return refuse("global-write", statement, f"{name} declares {passed} global")
+                yield refuse("global-write", statement, f"{name} declares {passed} global")
     for read, line in known.fallbacks_in(helper.scope).items():
-        return refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
+        yield refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
     for read, line in reads.items():
         origin = known.look_up(read).origin
         if origin == "identity":
-            return refuse("module-identity", line, f"{name} reads {read}")
-        if (unresolved := not_resolved(known, read, line)) is not None:
-            return unresolved
+            yield refuse("module-identity", line, f"{name} reads {read}")
+        yield from not_resolved(known, read, line)
         if read in defining and origin == "own":
             what = f"the definition of {name} reads {read}, and no plain import of this file brings it"
-            return refuse("unresolved-global", defining[read], what)
+            yield refuse("unresolved-global", defining[read], what)
     for warning in warnings_in(lifting.tree, helper.scope, helper.node):
-        return refuse("module-attribution", warning, f"{name} calls warnings.warn")
-    return None
+        yield refuse("module-attribution", warning, f"{name} calls warnings.warn")
 
 
-def not_resolved(known: Globals, read: str, line: int) -> Refusal | None:
+def not_resolved(known: Globals, read: str, line: int) -> Refusals:
     """Why another module can't know what a global is."""
     match known.look_up(read).origin:
         case "star":
-            return refuse("star-import", line, f"{read} may come from the star import in this file")
+            yield refuse("star-import", line, f"{read} may come from the star import in this file")
         case "unknown" | "typing":
-            return refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
-    return None
+            yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
 
 
 def warnings_in(tree: ScopeTree, scope: Scope, node: ast.AST) -> Iterator[ast.Call]:
@@ -276,32 +272,31 @@ def _written(tree: ScopeTree) -> Iterator[tuple[str, Binder]]:
             yield from ((name, binder) for binder in binders if binder.scope is not owner)
 
 
-def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusal | None:
+def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
     """A global that is passed has at the call the value that the helper would read."""
     module = lifting.tree.module
     passed = [need for need in lifting.needs[helper] if need[1] is module]
     if not passed:
-        return None
+        return
     known = globals_of(lifting.analysis)
     flow = lifting.analysis.flow(module)
     for need in passed:
         found = known.look_up(need[0])
         root = helper.root.node
         if found.rebound is not None:
-            return refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
+            yield refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
-            return refuse(
+            yield refuse(
                 "maybe-unbound", helper.node, f"the global {need[0]} may be unbound when the helper is called"
             )
         if need in lifting.kept[helper] or helper.lazy:
             if found.repeated is not None:
-                return refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
+                yield refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
             if need[0] in lifting.seams:
-                return refuse(
+                yield refuse(
                     "seam-deferred", helper.node, f"{need[0]} is read after {helper.name} has returned"
                 )
-    return None
 
 
 def _quiet_load(lifting: Lifting, root: ast.AST) -> bool:

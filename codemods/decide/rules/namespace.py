@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
@@ -67,31 +68,30 @@ except ImportError:
 )
 
 
-def seen_from_outside(
-    around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool
-) -> Refusal | None:
+def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:
     """Why the module can't have a name more, whichever it is; ``moves``: the helper leaves it."""
-    look = around.look()
-    if look is not None:
-        return refuse("namespace-seen", helper.node, str(look))
+    if (look := around.look()) is not None:
+        yield refuse("namespace-seen", helper.node, str(look))
     # What moves is imported back at the head of the file.
     line = around.late_star(0 if moves else getattr(helper.root.node, "lineno", 0))
     if line is not None:
-        return refuse("late-star", line, "this star import may bring any names")
+        yield refuse("late-star", line, "this star import may bring any names")
     asks = around.asks_names()
     made = made_by(tree, helper)
     if asks is not None and (made if moves else made - {"called class"}):
         what = f"{helper.name} makes what is called after it, and {asks}"
-        return refuse("frame-introspection", helper.node, what)
+        yield refuse("frame-introspection", helper.node, what)
     named = around.marked("pickles") if moves and "called class" in made else None
     if named is not None:
         what = f"{helper.name} makes a class that is told its module, and {named}"
-        return refuse("frame-introspection", helper.node, what)
-    there = logged(around, tree, helper, moves=moves) or defined_alike(around, tree, helper)
-    return there or (_annotated_inside(around, tree, helper) if moves else None)
+        yield refuse("frame-introspection", helper.node, what)
+    yield from logged(around, tree, helper, moves=moves)
+    yield from defined_alike(around, tree, helper)
+    if moves:
+        yield from _annotated_inside(around, tree, helper)
 
 
-def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusal | None:
+def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
     """Nobody evaluates annotations of functions and classes in a helper that moves where names may be
     missing: what only an annotation names is imported for type checkers alone.
     """
@@ -101,25 +101,21 @@ def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> 
         place = around.marked("annotations") if own else None
         if place is not None and not tree.is_builtin(use.scope, use.node.id):
             what = f"an annotation in {helper.name} names {use.node.id}, and {place}"
-            return refuse("needs-source", use.node.lineno, what)
-    return None
+            yield refuse("needs-source", use.node.lineno, what)
 
 
-def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusal | None:
+def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusals:
     """The module does not delete functions or classes of its own, as one does that keeps its names tidy."""
     tree = lifting.tree
-    deleted = tree.once("deleted definition", lambda: _deleted(tree))
-    return None if deleted is None else refuse("namespace-seen", deleted[0], f"{deleted[1]} is deleted here")
+    for line, name in tree.once("deleted definitions", lambda: list(_deleted(tree))):
+        yield refuse("namespace-seen", line, f"{name} is deleted here")
 
 
-def _deleted(tree: ScopeTree) -> tuple[int, str] | None:
-    """The first place that deletes a function or class of the module, and which."""
+def _deleted(tree: ScopeTree) -> Iterator[tuple[int, str]]:
+    """Places that delete a function or class of the module, and which."""
     for (owner, name), binders in tree.binders.items():
         if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
-            for binder in binders:
-                if binder.deletes:
-                    return binder.line, name
-    return None
+            yield from ((binder.line, name) for binder in binders if binder.deletes)
 
 
 CHECKS = (not_cleaned_up,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusals, refuse
 from codemods.facts.annotations import Reads, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
@@ -25,7 +25,7 @@ def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
     return [annotation for annotation in stated_by(helper.node) if not isinstance(annotation, ast.Constant)]
 
 
-def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusal | None:
+def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
     """No file of the project replaces, and no star import brings, what the definition evaluates."""
     for code, nodes in (
         ("annotation-evaluated", evaluated_annotations(tree, helper)),
@@ -38,13 +38,12 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
         place = place_replacing(around, reads.names | reads.chains, reads.paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"
-            return refuse(code, helper.node, what)
+            yield refuse(code, helper.node, what)
         for name, value in reads.names.items():
             binders = tree.binders.get((tree.module, name), [])
             line = around.star_bringing(name, min((b.line for b in binders), default=0)) if value else None
             if line is not None:
-                return refuse(code, line, f"this star import may bring {name}")
-    return None
+                yield refuse(code, line, f"this star import may bring {name}")
 
 
 def changes_later(lifting: Lifting, helper: Helper, annotation: ast.expr) -> str | None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.frames import nothing_looks
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
 from codemods.facts.nodes import all_arguments, called
+from codemods.facts.words import words
 
-_STACK_ATTRIBUTES = frozenset(
-    """
+_STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
     print_exc print_stack setrecursionlimit tb_lineno tb_next walk_stack walk_tb
-    """.split()  # noqa: SIM905 (a word list reads better than twenty quoted lines)
-)
+""")
 _READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
 _PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
 
@@ -114,12 +113,12 @@ def outer(n):
 )
 
 
-def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing in the file counts frames, and the helper does not recurse."""
     tree, name = lifting.tree, helper.name
     for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
         line = tree.attributes.get(found, helper.node.lineno)
-        return refuse("residual-frame", line, f"{found} sees how deep the stack is")
+        yield refuse("residual-frame", line, f"{found} sees how deep the stack is")
     for node in ast.walk(tree.source.tree):
         if not isinstance(node, ast.Call):
             continue
@@ -128,12 +127,11 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusal | None:
             levels += node.args[2:3]
         for level in levels:
             if not (isinstance(level, ast.Constant) and level.value == 1):
-                return refuse("residual-frame", node, "a stack level is given here")
+                yield refuse("residual-frame", node, "a stack level is given here")
     if helper in _called_from(lifting, helper):
-        return refuse(
+        yield refuse(
             "residual-frame", helper.node, f"{name} leads back to itself: every level takes two frames"
         )
-    return None
 
 
 def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
@@ -149,39 +147,36 @@ def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
     return found
 
 
-def forwardable(lifting: Lifting, helper: Helper) -> Refusal | None:
+def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
     """A function of its kind can forward to another."""
     if isinstance(helper.node, ast.AsyncFunctionDef):
         for node in own_nodes(helper.node.body):
             if isinstance(node, (ast.Yield, ast.YieldFrom)):
-                return refuse("residual-async-generator", node, f"{helper.name} is an asynchronous generator")
-    return None
+                yield refuse("residual-async-generator", node, f"{helper.name} is an asynchronous generator")
 
 
-def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusal | None:
+def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusals:
     """No parameter is deleted."""
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
-            return refuse("residual-lifetime", node, f"the parameter {node.id} is deleted here")
-    return None
+            yield refuse("residual-lifetime", node, f"the parameter {node.id} is deleted here")
 
 
-def code_unread(lifting: Lifting, helper: Helper) -> Refusal | None:
+def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
     """The helper is not handed to what reads its code."""
     tree = lifting.tree
     for decorator in helper.node.decorator_list:
         path = dotted(tree, helper.outer, called(decorator)) or ""
         if path.startswith(_READERS):
-            return refuse("residual-read", decorator, f"{path} compiles {helper.name}")
+            yield refuse("residual-read", decorator, f"{path} compiles {helper.name}")
     for use in lifting.analysis.uses(helper):
         call = tree.parents.get(use.node)
         call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
         if isinstance(call, ast.Call) and call.func is not use.node:
             path = dotted(tree, use.scope, call.func) or ""
             if path.startswith((*_READERS, *_PICKLERS)):
-                return refuse("residual-read", call, f"{helper.name} is handed to {path}")
-    return None
+                yield refuse("residual-read", call, f"{helper.name} is handed to {path}")
 
 
 CHECKS = (no_visible_frame, nothing_looks, forwardable, keeps_parameters, code_unread)

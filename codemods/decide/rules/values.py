@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
@@ -48,16 +48,15 @@ def outer(n):
 )
 
 
-def only_called(lifting: Lifting, helper: Helper) -> Refusal | None:
+def only_called(lifting: Lifting, helper: Helper) -> Refusals:
     """Every use of the name is the callee of a call."""
     for use in lifting.analysis.uses(helper):
         if use.attribute is not None:
-            return refuse(
+            yield refuse(
                 "function-attribute", use.node, f"attribute {use.attribute} of {helper.name} is used here"
             )
         if use.call is None:
-            return refuse("value-use", use.node, f"{helper.name} is used as a value here")
-    return None
+            yield refuse("value-use", use.node, f"{helper.name} is used as a value here")
 
 
 CHECKS = (only_called,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codemods.decide.refusals import Refusal, refuse, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 
@@ -57,7 +57,7 @@ def outer():
 )
 
 
-def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
+def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:
     """Only the frame that owns a capture binds it."""
     tree = lifting.tree
     for (owner, name), statements in tree.declared.items():
@@ -65,22 +65,19 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusal | None:
             continue
         for statement, scope in statements:
             if scope.inside(helper.scope):
-                return refuse(
+                yield refuse(
                     "nonlocal-write", statement, f"{name} of the outer function is declared nonlocal here"
                 )
     for name, owner in lifting.needs[helper]:
         if owner is tree.module:
             continue
         if owner.kind != "function":
-            return refuse("not-understood", helper.node, f"{name} belongs to a {owner.kind}")
+            yield refuse("not-understood", helper.node, f"{name} belongs to a {owner.kind}")
         for statement, _ in tree.declared.get((owner, name), []):
-            return refuse(
-                "capture-nonlocal", statement, f"{name} is assigned by another nested function here"
-            )
+            yield refuse("capture-nonlocal", statement, f"{name} is assigned by another nested function here")
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
-                return refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
-    return None
+                yield refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
 
 
 CHECKS = (no_shared_writes,)
