@@ -64,7 +64,7 @@ def _every(review: Review) -> Iterator[Item]:
     for lost in review.lost:
         yield Item(lost.id, "lost", lost.path, 1, 1, "", f"{lost.name}, which {_list(lost.users)} imports")
     for met in review.met:
-        text = f"{met.name} is new, and {_list(met.users)} gets it by a star import"
+        text = f"{met.name} is new, and {_list(met.users)} gets it {met.how}"
         yield Item(met.id, "met", met.path, 1, 1, "", text)
     for file in review.not_judged:
         yield Item(file.id, "not judged", file.path, 1, 1, "", file.why)

@@ -15,7 +15,8 @@ from codemods.facts.quiet import (
     makes,
 )
 from codemods.review.content import Function
-from codemods.review.side import File, Meaning, Outside, Side
+from codemods.review.file import File
+from codemods.review.side import Meaning, Outside, Side
 from codemods.review.units import Unit, bound_by
 
 _DEEPEST = 20

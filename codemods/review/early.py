@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from codemods.review.file import OF_A_MODULE
 from codemods.review.imports import Imports, Loads, Takes
-from codemods.review.side import OF_A_MODULE
 from codemods.review.units import Unit
 
 # A name of a file of the change: the file's path and the name.

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
 from codemods.review.content import imports_in
-from codemods.review.side import File, Side
+from codemods.review.file import File
+from codemods.review.side import Side
 from codemods.review.trees import below
 from codemods.review.units import for_types
 
@@ -84,8 +85,7 @@ class Imports:
     def loading(self) -> Iterator[Loads | Outer]:
         """What all files load, but for themselves and the packages that they are in."""
         for path in self.side.changed:
-            folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
-            there = {path, *(f"{folder}/__init__.py".removeprefix("./") for folder in folders)}
+            there = {path, *packages_of(path)}
             for found in self.of(path):
                 loads = (each for each in found if isinstance(each, Loads | Outer))
                 yield from (each for each in loads if each.what not in there)
@@ -139,6 +139,12 @@ class Imports:
                 yield Loads(str(found), file.path, node)
             elif found is not None or (count == len(parts) and not quiet):
                 yield Outer(found or dotted, name, file.path, node)
+
+
+def packages_of(path: str) -> frozenset[str]:
+    """The files of the packages that one is in, which are loaded before it."""
+    folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
+    return frozenset(f"{folder}/__init__.py".removeprefix("./") for folder in folders)
 
 
 def _run_by(statement: ast.stmt) -> list[ast.Import | ast.ImportFrom]:

@@ -8,8 +8,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from codemods.facts.loading import is_of_torch
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.loading import Programs
+from codemods.review.trees import around, below
+
+# Modules that the package of the standard library loads itself.
+_OF_THEIR_PACKAGES = ("collections.abc", "os.path")
 
 
 def fresh(base: Imports, head: Programs) -> Iterator[tuple[str, ast.Import | ast.ImportFrom]]:
@@ -29,13 +34,49 @@ def fresh(base: Imports, head: Programs) -> Iterator[tuple[str, ast.Import | ast
 def dropped(base: Imports, head: Programs) -> list[Loads | Outer]:
     """Imports of the base whose module does something when it is loaded, and that no file of the head loads.
 
-    A file of the change that is gone is told by what it held, not here.
+    A file of the change that is gone is told by what it held, not here. Whatever a module does, it is told
+    if the head still reads it as an attribute of the package that it is in.
     """
+    doing = _doing(base, head)
+    nodes = {each.node for each in doing}
+    read = {each.module: each for each in _read(base, head.imports) if each.node not in nodes}
+    return [*doing, *read.values()]
+
+
+def _doing(base: Imports, head: Programs) -> list[Loads | Outer]:
     gone = {each.what: each for each in base.loading() if each.what not in head.imports.spelled}
     if not gone:
         return []
     done = set(head.events(each.module for each in head.imports.loading() if isinstance(each, Outer)))
     return [each for each in gone.values() if _acts(each, head, done)]
+
+
+def _read(base: Imports, head: Imports) -> Iterator[Outer]:
+    """Modules of packages that only `import a.b` made attributes of them."""
+    there = _spelled_out(head)
+    for path, file in base.side.changed.items():
+        for node in file.run_imports:
+            for alias in node.names if isinstance(node, ast.Import) else ():
+                first, *rest = alias.name.split(".")
+                known = alias.name in there or alias.name in _OF_THEIR_PACKAGES or is_of_torch(alias.name)
+                if rest and not (alias.asname or known) and _reads(head, first, rest):
+                    yield Outer(alias.name, alias.name, path, node)
+
+
+def _spelled_out(imports: Imports) -> set[str]:
+    """Dotted names that the files of one side import from, or may import."""
+    found = set[str]()
+    for path, file in imports.side.changed.items():
+        for node in file.run_imports:
+            where = imports.side.source_of(path, node) if isinstance(node, ast.ImportFrom) else ""
+            dotted = (below(where or "", alias.name) for alias in node.names)
+            found.update(part for name in dotted for part in around(name))
+    return found
+
+
+def _reads(imports: Imports, first: str, rest: list[str]) -> bool:
+    chains = (file.attributes.get(first, ()) for file in imports.side.changed.values())
+    return any(list(chain[: len(rest)]) == rest for found in chains for chain in found)
 
 
 def _acts(each: Loads | Outer, head: Programs, done: set[str]) -> bool:

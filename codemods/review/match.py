@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from codemods.review.apart import Apart
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.units import MODULE, Unit
+from codemods.review.units import MODULE, PLACED, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
@@ -53,6 +54,7 @@ class Matching:
     ) -> None:
         """`known` are pairs that are told by something else than their text; `equal` need no look."""
         self._base, self._head = base, head
+        self._apart = Apart(base, head)
         self._gone, self._new = base.units(), head.units()
         self._classes = {(unit.path, unit.qualname): unit for unit in self._gone}
         self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
@@ -94,11 +96,13 @@ class Matching:
             for units in (self._gone, self._new)
         )
         for unit in self.new:
-            if (value := unit.constant) is not None and (twin := before.get((unit.name, value))):
+            twin = before.get((unit.name, value)) if (value := unit.constant) is not None else None
+            if twin is not None and not self._apart.may_be_told(unit):
                 self._taken.add(id(unit))
                 yield twin, unit
         for unit in self.gone:
-            if (value := unit.constant) is not None and (twin := after.get((unit.name, value))):
+            twin = after.get((unit.name, value)) if (value := unit.constant) is not None else None
+            if twin is not None and not self._apart.may_be_told(unit):
                 self._by_base[id(unit)] = twin
                 yield unit, twin
 
@@ -177,7 +181,7 @@ class Matching:
             elif why := self._other_variable((base.path, before), (head.path, after)):
                 others.append(Renaming(before, f"{base.path}: {before}", why))
             elif meanings[0] == meanings[1]:
-                others += self._attributes(base, before, *meanings)
+                others += self._attributes(base, head, before, *meanings)
         return Pair(base, head, not others, tuple(others))
 
     def _run_by_another(self, base: Unit, head: Unit) -> Renaming | None:
@@ -217,7 +221,8 @@ class Matching:
             left, right = self._base.meaning(path, name), self._head.meaning(path, name)
             self._chains[key] = True
             for attribute in chain:
-                left, right = self._base.attribute(left, attribute), self._head.attribute(right, attribute)
+                left = self._base.attribute(left, attribute, path)
+                right = self._head.attribute(right, attribute, path)
                 if not self.same(left, right):
                     self._chains[key] = False
                     break
@@ -250,6 +255,7 @@ class Matching:
             if constant and not paired:
                 constant = not self._base.is_rebound(before.path, before.name)
                 constant = constant and not self._head.is_rebound(after.path, after.name)
+                constant = constant and not self._apart.may_be_told(before)
             return paired or constant
         if isinstance(before, Typed):
             return isinstance(after, Typed) and self.same(before.what, after.what)
@@ -289,20 +295,33 @@ class Matching:
                     self._base.imported(base.path, before, alias),
                     self._head.imported(head.path, after, alias),
                 )
+                name = alias.asname or alias.name.partition(".")[0]
                 if not self.same(*meanings):
-                    yield Renaming(alias.asname or alias.name, *map(_shown, meanings))
+                    yield Renaming(name, *map(_shown, meanings))
+                elif meanings[0] == meanings[1]:
+                    yield from self._attributes(base, head, name, *meanings)
 
     @staticmethod
     def _module(side: Side, unit: Unit, node: ast.ImportFrom) -> str:
         where = side.source_of(unit.path, node)
         return (side.tree.module(where) or where) if where is not None else f"{unit.path}: {node.module}"
 
-    def _attributes(self, unit: Unit, name: str, before: Meaning, after: Meaning) -> Iterator[Renaming]:
+    def _attributes(
+        self, base: Unit, head: Unit, name: str, before: Meaning, after: Meaning
+    ) -> Iterator[Renaming]:
         """Names that are read from a module of the change and mean something else there now."""
-        for chain in sorted(unit.content.attributes.get(name, ())):
+        chains = base.content.attributes
+        if before == Outside(("module", "builtins")):
+            # Under whatever name they are asked for.
+            placed = {each for found in chains.values() for chain in found for each in chain} & PLACED
+            if placed and base.path != head.path:
+                yield Renaming(f"{name}.{min(placed)}", f"that of {base.path}", f"that of {head.path}")
+                return
+        for chain in sorted(chains.get(name, ())):
             left, right, shown = before, after, name
             for attribute in chain:
-                left, right = self._base.attribute(left, attribute), self._head.attribute(right, attribute)
+                left = self._base.attribute(left, attribute, base.path)
+                right = self._head.attribute(right, attribute, head.path)
                 shown += f".{attribute}"
                 if not self.same(left, right):
                     yield Renaming(shown, _shown(left), _shown(right))

@@ -103,7 +103,7 @@ def _details(review: Review) -> Iterator[str]:
         f"lost     {lost.name} of {lost.path}, which {', '.join(lost.users)} imports" for lost in review.lost
     )
     yield from (
-        f"met      {met.name} of {met.path} is new, and {', '.join(met.users)} gets it by a star import"
+        f"met      {met.name} of {met.path} is new, and {', '.join(met.users)} gets it {met.how}"
         for met in review.met
     )
     yield from (f"stale    {name} is accepted, and is not there" for name in review.stale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codemods.review.match import Renaming
+from codemods.review.units import MODULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,14 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Met(Lost):
-    """A name that a module did not have before, and that other files get by a star import."""
+    """A name that a module did not have before, and that other files get by a star import; or a module that
+    they get in place of another one.
+    """
+
+    @property
+    def how(self) -> str:
+        """By what they get it."""
+        return "in place of another module" if self.name == MODULE else "by a star import"
 
 
 @dataclass(frozen=True, slots=True)

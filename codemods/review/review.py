@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 
+from codemods.review.circles import early_outside
 from codemods.review.content import Contents
 from codemods.review.early import TooEarly, too_early
 from codemods.review.imports import Imports, Loads, Outer
@@ -14,16 +14,14 @@ from codemods.review.lifts import Lifts
 from codemods.review.loaded import dropped, fresh
 from codemods.review.loading import Programs, Step, out_of_order
 from codemods.review.loops import Loops
+from codemods.review.lost import lost, met, other_package
 from codemods.review.match import Matching, Pair
-from codemods.review.namespace import StarImports
 from codemods.review.report import (
     Changed,
     Early,
     Gone,
     Left,
     Lifted,
-    Lost,
-    Met,
     New,
     NotJudged,
     Outcome,
@@ -48,7 +46,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     before, after = (Side(tree, python, contents) for tree in (base, head))
     imports = Imports(before), Imports(after)
     programs = Programs(imports[0]), Programs(imports[1])
-    moved, early = out_of_order(*programs), too_early(*imports)
+    moved, early = out_of_order(*programs), [*too_early(*imports), *early_outside(*imports)]
     matching = Matching(before, after)
     lifts = Lifts(before, after, matching)
     if lifts.pairs:
@@ -58,6 +56,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
         matching = Matching(before, after, [*lifts.pairs, *loops.pairs], loops.holders)
     told = [*_unreadable(before, "base"), *_unreadable(after, "head")]
     told += [(path, _kind(path, base, head)) for path in changed if path not in python]
+    told += [(path, why) for path in python if (why := other_package(path, base, head))]
     not_judged = [NotJudged(path, why, _content(path, base, head)) for path, why in told]
     residue = _Residue(matching, lifts.units | loops.units)
     return Review(
@@ -66,8 +65,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
         dropped=tuple(_dropped(each) for each in dropped(imports[0], programs[1])),
         order=tuple(_step(step) for step in moved),
         early=tuple(_early(found) for found in early),
-        lost=tuple(_lost(before, after, matching)),
-        met=tuple(_met(before, after)),
+        lost=tuple(lost(before, after, matching)),
+        met=tuple(met(before, after)),
         not_lifted=(*lifts.refused, *loops.refused),
         not_judged=tuple(not_judged),
         files=len(python),
@@ -184,62 +183,9 @@ def _import(path: str, node: ast.Import | ast.ImportFrom) -> Left:
 
 def _dropped(gone: Loads | Outer) -> Left:
     name = gone.path if isinstance(gone, Loads) else gone.module
-    text = f"{name} is not loaded from the change any more, and does something when it is"
+    text = f"{name} is not loaded from the change any more, and does something when it is, or is read"
     first, last = gone.node.lineno, gone.node.end_lineno or gone.node.lineno
     return Left(gone.by, first, last, identity("dropped", name), text)
-
-
-def _lost(base: Side, head: Side, matching: Matching) -> Iterable[Lost]:
-    """Names that files outside the change import from it, and that are not there any more as they were."""
-    lost: dict[str, set[str]] = {}
-    for path, file in base.changed.items():
-        names = frozenset() if path in head.unreadable else file.bound
-        there = head.changed.get(path)
-        lost[path] = {
-            name
-            for name in names
-            if there is None
-            or name not in there.bound
-            or not matching.same(base.meaning(path, name), head.meaning(path, name))
-        }
-    # A file that imports a name from a module says both.
-    wanted = [
-        (PurePosixPath(path.removesuffix("/__init__.py")).stem.encode(), [name.encode() for name in names])
-        for path, names in lost.items()
-        if names
-    ]
-    users: dict[tuple[str, str], list[str]] = {}
-    for path in base.tree.identities if wanted else ():
-        blob = base.tree.identities[path]
-        if blob != head.tree.identities.get(path) or " " in blob or not path.endswith(".py"):
-            continue
-        text = base.tree.read(path)
-        if any(stem in text and any(name in text for name in names) for stem, names in wanted):
-            for found in base.names_used(path):
-                if found[1] in lost.get(found[0], ()):
-                    users.setdefault(found, []).append(path)
-    stars = StarImports(base.tree)
-    for path, names in lost.items():
-        exported = names & base.changed[path].exported
-        for user in stars.of(path) if exported else ():
-            if base.tree.identities[user] == head.tree.identities.get(user):
-                # All of them at once: which of them such a file uses is not told by it.
-                users.setdefault((path, ", ".join(sorted(exported))), []).append(user)
-    return [
-        Lost(path, name, files, identity("lost", path, name, *files))
-        for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
-    ]
-
-
-def _met(base: Side, head: Side) -> Iterable[Met]:
-    """Names that a module did not have, and that other files get by a star import of it."""
-    stars = StarImports(head.tree)
-    for path in sorted(base.changed.keys() & head.changed.keys()):
-        there = head.changed[path]
-        fresh = there.exported - base.changed[path].exported
-        users = stars.of(path) if fresh else []
-        for name in sorted(fresh) if users else ():
-            yield Met(path, name, tuple(users), identity("met", path, name, *users))
 
 
 def _unreadable(side: Side, title: str) -> Iterable[tuple[str, str]]:

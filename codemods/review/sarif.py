@@ -21,7 +21,7 @@ _RULES = {
     "order": "runs in another order at import",
     "early": "a name that may be read before it is there",
     "lost": "a name that other files import and that is gone",
-    "met": "a new name that other files get by a star import",
+    "met": "a new name that other files get",
     "not judged": "a file that can't be compared",
 }
 

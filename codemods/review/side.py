@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
-import types
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeGuard
 
-from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import first_of
-from codemods.facts.source import blocks_of, statements_in
-from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
-from codemods.review.lines import Lines, begin
+from codemods.review.content import Contents, imports_in
+from codemods.review.file import OF_A_MODULE, File
 from codemods.review.namespace import Replacements
-from codemods.review.normal import normalised, written
-from codemods.review.reads import read_by
-from codemods.review.trees import Tree, below
-from codemods.review.units import (
-    PLACED,
-    Unit,
-    binders_of,
-    bound_by,
-    for_types,
-    units_of,
-)
+from codemods.review.normal import written
+from codemods.review.trees import Tree, around, below
+from codemods.review.units import MODULE, PLACED, Unit
 
-# Names of a module that say which module it is.
-OF_A_MODULE = frozenset(
-    ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
-)
 _LONGEST_CHAIN = 20
 _TYPING = ("typing", "typing_extensions")
 # What a name is worth that is bound to it once: `TYPE_CHECKING = False` saves an import.
@@ -68,181 +50,6 @@ class Typed:
 Meaning = Unit | Outside | Unknown | Typed
 
 
-class File:
-    """A file that parses."""
-
-    def __init__(self, path: str, data: bytes, contents: Contents) -> None:
-        self.path = path
-        self._data, self._contents = data, contents
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.tree = ast.parse(data)
-            self._compile()
-        self.binders = binders_of(self.tree.body)
-        self.bound = self.binders.keys()
-        self._bindings: dict[str, tuple[str, ...]] = {}
-        self.imports = list(imports_in(self.tree.body, inside_functions=False))
-
-    def _compile(self) -> None:
-        """Ask the compiler, which finds more than the parser: of each statement once, on whichever side.
-
-        Only a future import that others stand before, and a `global` of the module, may be wrong by what
-        else is there.
-        """
-        body, known = self.tree.body, self._contents.compiled
-        futures = [node for node in body if _is_future(node)]
-        docstring = body[:1] if ast.get_docstring(self.tree, clean=False) is not None else []
-        if self._declares_globals() or futures != body[len(docstring) :][: len(futures)]:
-            self._keep(compile(self.tree, self.path, "exec", dont_inherit=True), body)
-            return
-        flags = tuple(alias.name for node in futures for alias in node.names)
-        fresh = {key: node for node in body if (key := (self.lines.of(node), flags)) not in known}
-        try:
-            part = ast.Module([*futures, *fresh.values()], [])
-            self._keep(compile(part, self.path, "exec", dont_inherit=True), fresh.values())
-        except SyntaxError:
-            # Of several errors the whole file's first is told.
-            compile(self.tree, self.path, "exec", dont_inherit=True)
-            raise
-        known.update(fresh)
-
-    def _declares_globals(self) -> bool:
-        """Is there a `global` outside of functions and classes?"""
-        waiting = [*self.tree.body] if b"global" in self._data or not self._data.isascii() else []
-        for node in waiting:
-            if not isinstance(node, Function | ast.ClassDef):
-                waiting += (inner for block in blocks_of(node) for inner in block)
-        return any(isinstance(node, ast.Global) for node in waiting)
-
-    def _keep(self, code: types.CodeType, body: Iterable[ast.stmt]) -> None:
-        """Note what functions and classes were compiled to."""
-        codes = {(each.co_name, each.co_firstlineno): each for each in functions_of(code)}
-        for node in body:
-            if isinstance(node, Function | ast.ClassDef) and (node.name, begin(node)[0]) in codes:
-                self._contents.codes[self.lines.of(node)] = codes[node.name, begin(node)[0]]
-
-    @cached_property
-    def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
-        """Imports that run when the file is loaded: not those for type checkers."""
-        return list(imports_in(self.tree.body, inside_functions=False, for_types=False))
-
-    @cached_property
-    def units(self) -> dict[str, Unit]:
-        """Its units by their names."""
-        units = units_of(self.path, self.tree, self.binders, self.lines, self._contents)
-        return {unit.qualname: unit for unit in units}
-
-    @cached_property
-    def imported(self) -> dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]]:
-        """Import statements by the name that they bind."""
-        found: dict[str, list[tuple[ast.Import | ast.ImportFrom, ast.alias]]] = {}
-        for node in self.imports:
-            for alias in node.names:
-                found.setdefault(alias.asname or alias.name.partition(".")[0], []).append((node, alias))
-        return found
-
-    @cached_property
-    def attributes(self) -> Chains:
-        """Chains of attributes that it reads from names."""
-        return attributes_in(self.tree)
-
-    @cached_property
-    def lines(self) -> Lines:
-        """The texts of its statements."""
-        return Lines(self._data)
-
-    def read_by(self, statement: ast.stmt) -> tuple[str, ...]:
-        """Names that a statement of it reads when it runs, and does not bind."""
-        key = (self.lines.of(statement), self.lazy_annotations)
-        if key not in self._contents.read:
-            self._contents.read[key] = read_by(statement, self.lazy_annotations)
-        return self._contents.read[key]
-
-    def written(self, statement: ast.stmt) -> str:
-        """A statement of it in the one form in which statements are compared."""
-        text = self.lines.of(statement)
-        if text not in self._contents.written:
-            self._contents.written[text] = written(normalised(statement))
-        return self._contents.written[text]
-
-    def bindings(self, name: str) -> tuple[str, ...]:
-        """What binds a name, as texts."""
-        if name not in self._bindings:
-            self._bindings[name] = tuple(map(written, self.binders[name]))
-        return self._bindings[name]
-
-    def binding_in_order(self, name: str) -> tuple[str, ...]:
-        """What may bind a name, star imports too: imports as texts."""
-        nodes = {id(node) for each in ("*", name) for node in self.binders.get(each, ())}
-        found = (node for node in self.tree.body if id(node) in nodes)
-        return tuple("" if isinstance(node, Function | ast.ClassDef) else written(node) for node in found)
-
-    @cached_property
-    def conditions_for_types(self) -> list[ast.If]:
-        """Blocks that are taken for what type checkers alone read."""
-        if b"TYPE_CHECKING" not in self._data and self._data.isascii():
-            return []
-        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.If))
-        return [node for node in nodes if is_type_checking(node.test)]
-
-    @cached_property
-    def typed(self) -> frozenset[str]:
-        """Names that are bound for type checkers only."""
-        return frozenset(name for name, nodes in self.binders.items() if all(map(for_types, nodes)))
-
-    @cached_property
-    def bound_again(self) -> frozenset[str]:
-        """Names that several statements of the module bind, or a function, or that are builtins before."""
-        several = frozenset(name for name, nodes in self.binders.items() if len(nodes) > 1)
-        return several | self.rebound | self.shadowing
-
-    @cached_property
-    def shadowing(self) -> frozenset[str]:
-        """Names that it binds, and that are builtins until then."""
-        return frozenset(name for name in self.bound if hasattr(builtins, name)) - OF_A_MODULE - self.typed
-
-    @cached_property
-    def rebound(self) -> frozenset[str]:
-        """Names of the module that functions bind."""
-        if b"global" not in self._data and self._data.isascii():
-            return frozenset()
-        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.Global))
-        return frozenset(name for node in nodes for name in node.names)
-
-    @cached_property
-    def exported(self) -> frozenset[str]:
-        """Names that a star import of it may bring."""
-        values = [n.value for n in self.tree.body if isinstance(n, ast.Assign) and "__all__" in bound_by(n)]
-        if (
-            len(values) == 1
-            and "__all__" not in self.bound_again
-            and isinstance(values[0], ast.List | ast.Tuple)
-        ):
-            items = values[0].elts
-            if all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in items):
-                return frozenset(ast.literal_eval(values[0]))
-        return frozenset(name for name in self.bound if not name.startswith("_") or "__all__" in self.bound)
-
-    @cached_property
-    def lazy_annotations(self) -> bool:
-        """Are annotations not worked out when functions are defined?"""
-        return sys.version_info >= (3, 14) or any(
-            alias.name == "annotations"
-            for node in self.imports
-            for alias in node.names
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        )
-
-    def only_imports(self, name: str) -> bool:
-        """Is an import at the top level all that binds a name?"""
-        binding = self.binders.get(name, ())
-        return all(isinstance(node, ast.Import | ast.ImportFrom) or for_types(node) for node in binding)
-
-
-def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__" and not node.level
-
-
 class Side:
     """The files of one tree that differ from the other's; those that names lead to are read when needed."""
 
@@ -268,8 +75,45 @@ class Side:
         """What a name means in a module: it is followed through imports."""
         key = (path, name)
         if key not in self._meanings:
-            self._meanings[key] = self._meaning(path, name, 0)
+            self._meanings[key] = self._read_in(path, self._meaning(path, name, 0))
         return self._meanings[key]
+
+    def _read_in(self, path: str, meaning: Meaning) -> Meaning:
+        """What something means where it is read: `eval` and its like answer for the module that calls them,
+        whoever they were imported from.
+        """
+        if isinstance(meaning, Outside):
+            *module, name = meaning.what
+            if name in PLACED and module == ["module", "builtins"]:
+                return Outside((name, path))
+            if len(module) == 1 and meaning.what[0] in PLACED:
+                return Outside((meaning.what[0], path))
+        where, value = self._value(meaning)
+        chain: list[str] = []
+        while isinstance(value, ast.Attribute):
+            chain.append(value.attr)
+            value = value.value
+        last = chain[0] if chain else value.id if isinstance(value, ast.Name) else ""
+        if not isinstance(value, ast.Name) or last not in PLACED:
+            return meaning
+        found = self._meaning(where, value.id, 1)
+        for attribute in reversed(chain):
+            found = self.attribute(found, attribute, path)
+        placed = isinstance(found, Outside) and found.what[0] in PLACED
+        return Outside((found.what[0], path)) if placed and isinstance(found, Outside) else meaning
+
+    def _value(self, meaning: Meaning) -> tuple[str, ast.expr | None]:
+        """The expression that a name is bound to, where that is all that binds it, and its file."""
+        nodes: Iterable[ast.stmt] = ()
+        path = ""
+        if isinstance(meaning, Unit) and meaning.kind == "binding":
+            path, nodes = meaning.path, meaning.original
+        elif isinstance(meaning, Outside) and len(meaning.what) == 2 and meaning.what[0].endswith(".py"):
+            path = meaning.what[0]
+            file = self.file(path)
+            nodes = file.binders.get(meaning.what[1], ()) if file is not None else ()
+        values = [node.value for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign)]
+        return path, values[0] if len(values) == 1 else None
 
     def _meaning(self, path: str, name: str, depth: int) -> Meaning:
         file = self.file(path)
@@ -298,24 +142,27 @@ class Side:
         if not found or not file.only_imports(name) or (len(found) > 1 and not plain):
             return self._alternatives(file, name)
         node, alias = found[0]
-        return self.imported(path, node, alias, depth)
+        return self._imported(path, node, alias, depth)
 
     def _for_types(self, file: File, name: str, depth: int) -> Unit | Outside | Unknown:
         found = file.imported.get(name, ())
         if len(found) != 1:
             return Outside((file.path, name, *file.bindings(name)))
         [(node, alias)] = found
-        meaning = self.imported(file.path, node, alias, depth)
+        meaning = self._imported(file.path, node, alias, depth)
         return meaning.what if isinstance(meaning, Typed) else meaning
 
     def _alternatives(self, file: File, name: str) -> Meaning:
         """A name that several statements bind: they must be the same ones, in a file of the same path."""
         return Outside((file.path, name, *file.bindings(name)))
 
-    def imported(
-        self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias, depth: int = 0
-    ) -> Meaning:
+    def imported(self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Meaning:
         """What one name of an import statement brings."""
+        return self._read_in(path, self._imported(path, node, alias, 0))
+
+    def _imported(
+        self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias, depth: int
+    ) -> Meaning:
         if alias.name == "*":
             return Unknown(f"{path} has a star import in a function or class")
         if isinstance(node, ast.Import):
@@ -374,31 +221,33 @@ class Side:
         """Does importing one file of the change run another one, too?"""
         seen, waiting = {path}, [path]
         while waiting:
-            fresh = self.changed.keys() & self._run_by(waiting.pop()) - seen
+            fresh = self.changed.keys() & self.loaded_by(waiting.pop()) - seen
             seen |= fresh
             waiting += fresh
         return other in seen
 
-    def _run_by(self, path: str) -> set[str | None]:
+    def loaded_by(self, path: str) -> set[str]:
         """Files of modules that one imports, with the packages around them."""
-        dotted: list[str] = []
-        for node in self.changed[path].run_imports:
-            if isinstance(node, ast.ImportFrom):
-                where = self.source_of(path, node) or ""
-                dotted += [where, *(below(where, alias.name) for alias in node.names)]
-            else:
-                dotted += [alias.name for alias in node.names]
-        parts = [name.split(".") for name in dotted]
-        return {self.tree.module(".".join(part[:end])) for part in parts for end in range(1, len(part) + 1)}
+        file, dotted = self.file(path), dict[str, None]()
+        for node in file.run_imports if file is not None else ():
+            where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                dotted.update(dict.fromkeys(around(below(where or "", alias.name))))
+        return {found for name in dotted if (found := self.tree.module(name)) is not None}
 
     def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
         where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
         return where is not None and not getattr(node, "level", 0) and not self.tree.has_package(where)
 
-    def attribute(self, meaning: Meaning, name: str) -> Meaning:
-        """What an attribute of a module means; anything else's attributes are its own affair."""
+    def attribute(self, meaning: Meaning, name: str, read_in: str) -> Meaning:
+        """What an attribute of a module means in a file; anything else's attributes are its own affair."""
         if not isinstance(meaning, Outside) or meaning.what[0] != "module":
             return Outside(("attribute",))
+        if name in PLACED and meaning.what == ("module", "builtins"):
+            return Outside((name, read_in))
+        return self._read_in(read_in, self._attribute(meaning, name))
+
+    def _attribute(self, meaning: Outside, name: str) -> Meaning:
         path = meaning.what[1]
         file = self.file(path) if path.endswith(".py") else None
         if file is None or name in file.bound:
@@ -423,28 +272,42 @@ class Side:
         parts = folders[: len(folders) - (node.level - 1)]
         return ".".join([*parts, *([node.module] if node.module else [])])
 
+    def sources(self, file: File) -> Iterator[tuple[ast.ImportFrom, str]]:
+        """The `from` imports that run when a file is loaded, and the dotted names of their modules."""
+        for node in file.run_imports:
+            where = self.source_of(file.path, node) if isinstance(node, ast.ImportFrom) else None
+            if isinstance(node, ast.ImportFrom) and where is not None:
+                yield node, where
+
     def names_used(self, path: str) -> set[tuple[str, str]]:
-        """What a file takes from modules of the tree, by import or as an attribute: paths and names."""
+        """What a file takes from modules of the tree, by import at any depth or as an attribute: paths and
+        names, modules themselves as `<module>`.
+        """
         file = self.file(path)
         if file is None:
             return set()
         found: set[tuple[str, str]] = set()
-        for bound, imports in file.imported.items():
-            for node, alias in imports:
-                where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
-                module = self.tree.module(where) if where else None
-                if module:
+        for node in imports_in(file.tree.body):
+            where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else ""
+            module = self.tree.module(where) if where is not None else None
+            for alias in node.names:
+                if module and isinstance(node, ast.ImportFrom):
                     found.add((module, alias.name))
+                for dotted in around(below(where or "", alias.name)):
+                    if there := self.tree.module(dotted):
+                        found.add((there, MODULE))
                 meaning: Meaning = self.imported(path, node, alias)
+                bound = alias.asname or alias.name.partition(".")[0]
                 for chain in file.attributes.get(bound, ()):
-                    found.update(self._along(meaning, chain))
+                    found.update(self.along(path, meaning, chain))
         return found
 
-    def _along(self, meaning: Meaning, chain: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def along(self, path: str, meaning: Meaning, chain: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Names of modules of the tree through which a file reads a chain of attributes."""
         for attribute in chain:
             if isinstance(meaning, Outside) and meaning.what[0] == "module":
                 yield meaning.what[1], attribute
-            meaning = self.attribute(meaning, attribute)
+            meaning = self.attribute(meaning, attribute, path)
 
     def file(self, path: str) -> File | None:
         """A file of the tree, if it is there and parses."""

@@ -71,6 +71,12 @@ def below(package: str, name: str) -> str:
     return f"{package}.{name}" if package else name
 
 
+def around(dotted: str) -> list[str]:
+    """A module, and the packages that it is in, the outermost first."""
+    parts = dotted.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
 def differing(base: Tree, head: Tree) -> tuple[str, ...]:
     """Paths that are on one side only, or whose content differs."""
     paths = {*base.identities, *head.identities}
@@ -114,7 +120,10 @@ def working_tree(root: Path) -> Tree:
     Raises:
         SourceError: if the folder is in no repository.
     """
-    git = Git(root, _WITHOUT_GIT).top()
+    git = Git(root, _WITHOUT_GIT)
+    if git.run("rev-parse", "--is-inside-work-tree").strip() == b"false":
+        raise SourceError(f"{root.resolve()}: there is no working tree here; give the side after, --head REF")
+    git = git.top()
     top, staged = git.folder, git.index()
     others = git.run("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
     names = {*(os.fsdecode(name) for name in others if name), *(entry.path for entry in staged)}
@@ -161,11 +170,10 @@ def _commit(reference: str, root: Path) -> Tree:
     commit = git.commit(reference)
     if commit is None:
         raise SourceError(f"{reference}: no such commit or folder")
-    top = git.top()
-    entries = top.tree(commit)
+    entries = git.tree(commit)
     kinds = {"file": "", "link": "link ", "submodule": "submodule "}
     blobs = {entry.path: entry.blob for entry in entries}
-    read = functools.cache(Objects(top).read)
+    read = functools.cache(Objects(git).read)
     return Tree(
         {entry.path: kinds[entry.kind] + entry.blob for entry in entries},
         lambda path: read(blobs[path]),

@@ -141,6 +141,21 @@ def test_an_empty_repository_has_no_base(
     assert capsys.readouterr().err == "codemods review: HEAD: no such commit or folder\n"
 
 
+def test_a_bare_repository_has_two_commits_and_no_working_tree(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "good.py").write_text(GOOD.replace("1", "2"))
+    git("commit", "-qam", "after")
+    git("clone", "-q", "--bare", ".", "bare")
+    monkeypatch.chdir(repository / "bare")
+    assert main(["--base", "HEAD~1"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"codemods review: {repository / 'bare'}: there is no working tree here; give")
+    assert len(told.splitlines()) == 1
+    assert main(["--base", "HEAD~1", "--head", "HEAD"]) == 1
+    assert "changed  good.py:1 step" in capsys.readouterr().out
+
+
 def test_a_file_for_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.py").write_text(GOOD)
     assert main(["--base", str(tmp_path / "a.py"), "--head", str(tmp_path)]) == 2

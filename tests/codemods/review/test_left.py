@@ -50,6 +50,13 @@ LOOKS = "from p import m\ndef f():\n    return m.g()\n"
 REPLACES = "import b\nb.K = 2\nimport a\n"
 BESIDE = LOOKS.replace(" p ", " . ")
 TWO = {"q.py": "def g():\n    return 1\n", "r.py": "def g():\n    return 2\n"}
+PLACED = "import builtins\ny = 1\ndef f(): return builtins.eval('y')\n"
+ALIASED = "from c import ev\ny = 1\ndef f(): return ev('y')\n"
+LOCALLY = "y = 1\ndef f():\n    import builtins as b\n    c = b\n    return c.eval('y')\n"
+INSIDE = "def f():\n    from p import m\n    return m.g()\n"
+COMPARED = "def g():\n    return f() is A\n"
+LAZY = "def g():\n    import m\n    return m.f()\n"
+ATTRIBUTE = "def g():\n    return p.m.x\n"
 KINDS = "from p import KINDS\nKINDS.append('sgd')\n"
 
 CASES: dict[str, tuple[Files, Files]] = {
@@ -337,6 +344,95 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a name that is read before it is there, beside a file that runs nothing": (
         {"e.py": "x = 1\n", "a.py": "x = 1\ny = x\n"},
         {"e.py": "", "a.py": "import e\ny = x\nx = 1\n"},
+    ),
+    "eval of the module of builtins, in another file": (
+        {"a.py": PLACED, "b.py": "y = 2\n"},
+        {"a.py": "y = 1\nfrom b import f\n", "b.py": PLACED.replace("1", "2")},
+    ),
+    "eval imported under another name, through another file": (
+        {"a.py": ALIASED, "b.py": "y = 2\n", "c.py": "from builtins import eval as ev\n"},
+        {
+            "a.py": "y = 1\nfrom b import f\n",
+            "b.py": ALIASED.replace("1", "2"),
+            "c.py": "from builtins import eval as ev\n",
+        },
+    ),
+    "eval that another file has a name for": (
+        {"a.py": ALIASED, "b.py": "y = 2\n", "c.py": "ev = eval\n"},
+        {"a.py": "y = 1\nfrom b import f\n", "b.py": ALIASED.replace("1", "2"), "c.py": "ev = eval\n"},
+    ),
+    "eval of builtins under a local name": (
+        {"a.py": LOCALLY, "b.py": "y = 2\n"},
+        {"a.py": "y = 1\nfrom b import f\n", "b.py": LOCALLY.replace("= 1", "= 2")},
+    ),
+    "a name of a module that a function imports": (
+        {"a.py": INSIDE, "p/m.py": "from q import g\nfrom r import g as h\n", **TWO},
+        {"a.py": INSIDE + "#\n", "p/m.py": "from q import g as h\nfrom r import g\n", **TWO},
+    ),
+    "a tuple that is copied, and compared by is": (
+        {"a.py": "A = (1, 2)\ndef f(): return A\n", "b.py": "from a import A, f\n" + COMPARED},
+        {"a.py": "A = (1, 2)\ndef f(): return A\n#\n", "b.py": "from a import f\nA = (1, 2)\n" + COMPARED},
+    ),
+    "a tuple that is copied, and compared by a file outside the change": (
+        {"a.py": "A = (1, 2)\ndef f(): return A\n", "u.py": "from a import A, f\n" + COMPARED},
+        {
+            "a.py": "A = (1, 2)\nfrom c import f\n",
+            "c.py": "A = (1, 2)\ndef f(): return A\n",
+            "u.py": "from a import A, f\n" + COMPARED,
+        },
+    ),
+    "a text that is copied, and compared by is": (
+        {"a.py": "A = 'a b'\ndef f(): return A\n", "b.py": "from a import A, f\n" + COMPARED},
+        {"a.py": "A = 'a b'\ndef f(): return A\n#\n", "b.py": "from a import f\nA = 'a b'\n" + COMPARED},
+    ),
+    "an empty file of a package that goes": (
+        {"p/__init__.py": "", "p/m.py": "x = 1\n"},
+        {"p/m.py": "x = 1\n"},
+    ),
+    "an empty file that makes a package": (
+        {"p/m.py": "x = 1\n"},
+        {"p/__init__.py": "", "p/m.py": "x = 1\n"},
+    ),
+    "a package's file whose definitions moved": (
+        {"p/__init__.py": "def f():\n    return 1\n", "p/m.py": "x = 1\n"},
+        {"p/m.py": "x = 1\n", "q.py": "def f():\n    return 1\n"},
+    ),
+    "a module that moved, imported by a file outside the change": (
+        {"m.py": "def f():\n    return 1\n", "u.py": "import m\n"},
+        {"n.py": "def f():\n    return 1\n", "u.py": "import m\n"},
+    ),
+    "a module that moved, imported in a function outside the change": (
+        {"m.py": "def f():\n    return 1\n", "u.py": LAZY},
+        {"n.py": "def f():\n    return 1\n", "u.py": LAZY},
+    ),
+    "a module of a package that moved, imported by a file of the change": (
+        {"p/__init__.py": "", "p/m.py": "def f():\n    return 1\n", "u.py": "from p import m\n"},
+        {"p/__init__.py": "", "p/n.py": "def f():\n    return 1\n", "u.py": "from p import m\n#\n"},
+    ),
+    "a name that a file of the change imports still": (
+        {"m.py": "def f():\n    return 1\n", "u.py": "from m import f\n"},
+        {"m.py": "", "n.py": "def f():\n    return 1\n", "u.py": "from m import f\n#\n"},
+    ),
+    "a name of a package, which a file in it imports": (
+        {"p/__init__.py": "def f():\n    return 1\n", "p/u.py": "from . import f\n"},
+        {"p/__init__.py": "", "q.py": "def f():\n    return 1\n", "p/u.py": "from . import f\n"},
+    ),
+    "an empty module that is gone": ({"m.py": "", "u.py": "import m\n"}, {"u.py": "import m\n"}),
+    "a new module that hides another one": (
+        {"u.py": "import json\nx = json.dumps(1)\n"},
+        {"u.py": "import json\nx = json.dumps(1)\n", "json.py": ""},
+    ),
+    "a module of a package that is no longer imported, and read": (
+        {"p/__init__.py": "", "p/m.py": "x = 1\n", "u.py": "import p\nimport p.m\n" + ATTRIBUTE},
+        {"p/__init__.py": "", "p/m.py": "x = 1\n", "u.py": "import p\n" + ATTRIBUTE},
+    ),
+    "a name that a file outside the change reads too early, in a circle": (
+        {"a.py": "X = 1\nfrom b import f\n", "b.py": "from a import X\ndef f(): return X\n"},
+        {"a.py": "from b import f\nX = 1\n", "b.py": "from a import X\ndef f(): return X\n"},
+    ),
+    "a name that a file outside the change reads of a module too early": (
+        {"a.py": "X = 1\nfrom c import f\n", "b.py": "import a\nY = a.X\n", "c.py": "import b\nf = b.Y\n"},
+        {"a.py": "from c import f\nX = 1\n", "b.py": "import a\nY = a.X\n", "c.py": "import b\nf = b.Y\n"},
     ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),

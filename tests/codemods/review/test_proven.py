@@ -71,6 +71,21 @@ CASES: dict[str, tuple[Files, Files]] = {
             "b.py": "EPS = 1e-8\ndef g(x):\n    return x - EPS\n",
         },
     ),
+    "a tuple said twice, compared with None alone": (
+        {"a.py": "A = (1, 2)\ndef f(x):\n    return A if x is None else x\ndef g():\n    return A\n"},
+        {
+            "a.py": "from b import g\nA = (1, 2)\ndef f(x):\n    return A if x is None else x\n",
+            "b.py": "A = (1, 2)\ndef g():\n    return A\n",
+        },
+    ),
+    "a module that is a package now, imported by a file outside the change": (
+        {"a.py": "def f():\n    return 1\n", "user.py": "import a\na.f()\n"},
+        {
+            "a/__init__.py": "from .b import f\n",
+            "a/b.py": "def f():\n    return 1\n",
+            "user.py": "import a\na.f()\n",
+        },
+    ),
     "names for type checkers": (
         {
             "a.py": TYPED + "    from x import T\n    from y import open\n"

@@ -1,0 +1,174 @@
+"""What files miss or meet that import from the change: names, modules, and folders that are packages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from codemods.review.content import imports_in
+from codemods.review.file import OF_A_MODULE, File
+from codemods.review.match import Matching
+from codemods.review.namespace import StarImports
+from codemods.review.report import Lost, Met
+from codemods.review.side import Side
+from codemods.review.statements import identity
+from codemods.review.trees import Tree, below
+from codemods.review.units import MODULE
+
+_INITIAL = "__init__.py"
+# A module that binds one of these answers for names that it does not bind.
+_ANSWERS = ("__getattr__", "*")
+
+
+def lost(base: Side, head: Side, matching: Matching) -> list[Lost]:
+    """Names, and modules as `<module>`, that files import from the change and that are not there any more as
+    they were.
+    """
+    gone = {path: _gone(base, head, matching, path, file) for path, file in base.changed.items()}
+    users: dict[tuple[str, str], list[str]] = {}
+    for path in _asking(base, head, gone):
+        for found in base.names_used(path):
+            if found[1] in gone.get(found[0], ()):
+                users.setdefault(found, []).append(path)
+    stars = StarImports(base.tree)
+    for path, names in gone.items():
+        exported = names & base.changed[path].exported
+        for user in stars.of(path) if exported else ():
+            if base.tree.identities[user] == head.tree.identities.get(user):
+                # All of them at once: which of them such a file uses is not told by it.
+                users.setdefault((path, ", ".join(sorted(exported))), []).append(user)
+    for path, file in head.changed.items():
+        for found in _dead(head, file) - _dead(base, base.changed.get(path)):
+            users.setdefault(found, []).append(path)
+    return [
+        Lost(path, name, files, identity("lost", path, name, *files))
+        for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
+    ]
+
+
+def _gone(base: Side, head: Side, matching: Matching, path: str, file: File) -> set[str]:
+    """Names of a file of the base that are gone or mean something else, itself among them."""
+    if path in head.unreadable:
+        return set()
+    now = path if path in head.tree.identities else _under_its_name(path)
+    there = head.changed.get(now)
+    if there is None:
+        kept = path.endswith(_INITIAL) and head.tree.has(path.removesuffix(f"/{_INITIAL}"))
+        return {*file.bound, *([] if kept or path in head.tree.identities else [MODULE])}
+    return {
+        name
+        for name in file.bound
+        if name not in there.bound or not matching.same(base.meaning(path, name), head.meaning(now, name))
+    }
+
+
+def _under_its_name(path: str) -> str:
+    """Where a module may be that was a file and is a package, or was one."""
+    if path.endswith(f"/{_INITIAL}"):
+        return path.removesuffix(f"/{_INITIAL}") + ".py"
+    return path.removesuffix(".py") + f"/{_INITIAL}"
+
+
+def _asking(base: Side, head: Side, gone: dict[str, set[str]]) -> Iterator[str]:
+    """Files that are the same on both sides and may import some names."""
+    wanted = []
+    for path, names in gone.items():
+        spelled = [b"" if name == MODULE else name.encode() for name in names]
+        stem = PurePosixPath(path.removesuffix(f"/{_INITIAL}")).stem.encode()
+        # A file that imports a name from a module says both; that of a package around it need not be said.
+        around = path.removesuffix(_INITIAL) if path.endswith(_INITIAL) else None
+        if spelled:
+            wanted.append((stem, around, spelled))
+    for path in _untouched(base.tree, head.tree) if wanted else ():
+        text = base.tree.read(path)
+        if any(
+            (stem in text or (around is not None and path.startswith(around)))
+            and any(name in text for name in names)
+            for stem, around, names in wanted
+        ):
+            yield path
+
+
+def _untouched(base: Tree, head: Tree) -> Iterator[str]:
+    """Python files that are the same on both sides."""
+    for path, blob in base.identities.items():
+        if blob == head.identities.get(path) and " " not in blob and path.endswith(".py"):
+            yield path
+
+
+def _dead(side: Side, file: File | None) -> set[tuple[str, str]]:
+    """Names that a file imports from modules of the tree which do not have them."""
+    found: set[tuple[str, str]] = set()
+    for node, where in side.sources(file) if file is not None else ():
+        path = side.tree.module(where)
+        inner = side.file(path) if path is not None else None
+        if path is None or inner is None or any(name in inner.bound for name in _ANSWERS):
+            continue
+        known = inner.bound | inner.rebound | OF_A_MODULE | {"*"}
+        for name in (alias.name for alias in node.names if alias.name not in known):
+            inside = path.endswith(_INITIAL) and side.tree.has(path.removesuffix(_INITIAL) + name)
+            if side.tree.module(below(where, name)) is None and not inside:
+                found.add((path, name))
+    return found
+
+
+def met(base: Side, head: Side) -> Iterator[Met]:
+    """Names that a module did not have, and that other files get by a star import of it; new modules, as
+    `<module>`, that other files get where they imported another one by that name.
+    """
+    stars = StarImports(head.tree)
+    for path in sorted(base.changed.keys() & head.changed.keys()):
+        there = head.changed[path]
+        fresh = there.exported - base.changed[path].exported
+        users = stars.of(path) if fresh else []
+        for name in sorted(fresh) if users else ():
+            yield Met(path, name, tuple(users), identity("met", path, name, *users))
+    hiding = {name: path for path in sorted(head.changed) if (name := _may_hide(base, head, path))}
+    found: dict[str, list[str]] = {}
+    for other in _untouched(base.tree, head.tree) if hiding else ():
+        data = base.tree.read(other)
+        for name in hiding:
+            if name.encode() in data and _imports(base, other, data, name):
+                found.setdefault(name, []).append(other)
+    for name, users in found.items():
+        yield Met(hiding[name], MODULE, tuple(users), identity("met", hiding[name], MODULE, *users))
+
+
+def _may_hide(base: Side, head: Side, path: str) -> str:
+    """The name by which a file that is new is imported in place of a module that is not of the tree."""
+    *folders, name = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    if path in base.tree.identities or name == "__init__" or base.tree.module(name) is not None:
+        return ""
+    # In a package it is imported by a longer name.
+    return "" if folders and "/".join([*folders, _INITIAL]) in head.tree.identities else name
+
+
+def _imports(side: Side, path: str, data: bytes, name: str) -> bool:
+    """Does a file import a module of that name, or something of it?"""
+    if not re.search(rb"\b(from|import)\b[^\n]*(\\\r?\n[^\n]*)*\b%s\b" % name.encode(), data):
+        return False
+    file = side.file(path)
+    for node in imports_in(file.tree.body) if file is not None else ():
+        names = [alias.name for alias in node.names]
+        if not isinstance(node, ast.Import):
+            names = [node.module or ""] if not node.level else []
+        if any(dotted.partition(".")[0] == name for dotted in names):
+            return True
+    return False
+
+
+def other_package(path: str, base: Tree, head: Tree) -> str:
+    """What becomes of a folder whose modules stay when its own file goes, or comes; empty if nothing does."""
+    folder, name = path.removesuffix(_INITIAL), PurePosixPath(path).name
+    if name != _INITIAL or not folder or (path in base.identities) == (path in head.identities):
+        return ""
+    for tree in (base, head):
+        if not any(p.startswith(folder) and p.endswith(".py") and p != path for p in tree.identities):
+            return ""
+    if path in base.identities:
+        return (
+            "gone: the folder is no package of its own any more, for imports, installers and loaders of tests"
+        )
+    return "new: the folder was no package of its own before, for imports, installers and loaders of tests"
