@@ -16,28 +16,22 @@ replace. A *fence* is a call after which the device has done everything that was
 
 def render_markdown(report: Report) -> str:
     """The whole document; the same report always gives the same text."""
-    lines: list[str] = [
+    blocks: list[str] = [
         f"# Preflight report: `{report.path}`",
-        "",
         f"Made by `{_command(report)}`; run it again instead of editing this file.",
-        "",
         _WORDS,
-        "",
-        *_overview(report),
+        _overview(report),
     ]
     for function in report.functions:
-        lines += _function(function)
-    lines += _module(report)
-    return "\n".join(lines).rstrip("\n") + "\n"
+        blocks += _function(function)
+    return "\n\n".join([*blocks, *_module(report)]) + "\n"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table and the blank line after it; nothing at all without rows."""
+    """A Markdown table as a block; none without rows."""
     cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    if not cells:
-        return []
     lines = [list(header), ["---"] * len(header), *cells]
-    return [*(f"| {' | '.join(row)} |" for row in lines), ""]
+    return ["\n".join(f"| {' | '.join(row)} |" for row in lines)] if cells else []
 
 
 def _headed(
@@ -45,10 +39,8 @@ def _headed(
 ) -> Iterator[str]:
     """A table under its heading; what stands there instead without rows, or where none were looked for."""
     yield heading
-    yield ""
     if not rows:
         yield nothing if rows is not None else "Not searched."
-        yield ""
     yield from table(header, rows or ())
 
 
@@ -71,41 +63,27 @@ def _command(report: Report) -> str:
     return " ".join([*parts, "--output-format markdown"])
 
 
-def _overview(report: Report) -> Iterator[str]:
+def _overview(report: Report) -> str:
     functions = wording.count(len(report.functions), "function")
     helpers = wording.count(len(report.helpers), "helper")
     liftable = len(report.helpers) - len(report.refused)
-    yield (
+    return (
         f"{wording.count(report.lines, 'line')} in the file; {functions} with {helpers}, "
         f"{liftable} of which can be lifted within the file. "
         f"Read: {wording.searched(report)}."
     )
-    yield ""
 
 
 def _function(function: FunctionReport) -> Iterator[str]:
     yield f"## `{function.qualname}`"
-    yield ""
-    yield from _signature("def " + function.name + wording.signature(function.inputs), function.decorators)
+    yield _signature("def " + function.name + wording.signature(function.inputs), function.decorators)
     yield (
         f"Lines {function.line}-{function.end_line}: {wording.count(function.lines, 'line')}, "
         f"{function.own_lines} of them outside its helpers."
     )
-    yield ""
-    yield from table(
-        (
-            "helper",
-            "lines",
-            "captures",
-            "rebound",
-            "changes",
-            "calls",
-            "as a value",
-            "within the file",
-            "to another",
-        ),
-        [_row(helper, function) for helper in function.helpers],
-    )
+    counts = ("captures", "rebound", "changes", "calls", "as a value")
+    header = ("helper", "lines", *counts, "within the file", "to another")
+    yield from table(header, [_row(helper, function) for helper in function.helpers])
     yield from _references(function)
     yield from _seams("### Seams", function.seams)
     yield from _lazy_imports(function)
@@ -115,12 +93,8 @@ def _function(function: FunctionReport) -> Iterator[str]:
         yield from _helper(helper, function)
 
 
-def _signature(text: str, decorators: Sequence[str]) -> Iterator[str]:
-    yield "```python"
-    yield from (f"@{decorator}" for decorator in decorators)
-    yield text
-    yield "```"
-    yield ""
+def _signature(text: str, decorators: Sequence[str]) -> str:
+    return "\n".join(["```python", *(f"@{decorator}" for decorator in decorators), text, "```"])
 
 
 def _row(helper: HelperReport, function: FunctionReport) -> tuple[str, ...]:
@@ -139,20 +113,9 @@ def _row(helper: HelperReport, function: FunctionReport) -> tuple[str, ...]:
 
 def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
     yield f"### `{wording.short_name(helper.qualname, function)}`"
-    yield ""
-    yield from _signature(wording.definition(helper), helper.decorators)
+    yield _signature(wording.definition(helper), helper.decorators)
     yield f"Lines {helper.line}-{helper.end_line} ({wording.count(helper.lines, 'line')}), a {helper.kind}."
-    yield ""
-    if isinstance(helper.strategy, Refused):
-        refused = helper.strategy
-        yield f"**Refused** ({code(refused.code)}, line {refused.line}): {refused.reason}."
-        yield f"Way out: {refused.way_out}."
-    else:
-        yield f"**Lift**, passing {_names(helper.strategy.passed)}."
-    yield f"Into another file: {wording.moved(helper)}."
-    if helper.context:
-        yield f"Proposed: {wording.context(helper)}."
-    yield ""
+    yield "\n".join(_verdicts(helper))
     yield from table(
         ("capture", "how it is bound", "type", "rebound", "bound at every use", "read in lines"),
         [
@@ -178,15 +141,25 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
     builtins = [name.name for name in helper.globals if name.kind == "builtin"]
     if builtins:
         yield f"Builtins: {_names(builtins)}."
-        yield ""
     places = [("called", place) for place in helper.calls] + [("used as a value", v) for v in helper.values]
     if not places:
         yield "It is used nowhere."
-        yield ""
     yield from table(
         ("use", "in", "line"),
         [(kind, wording.where(place.function, function), str(place.line)) for kind, place in places],
     )
+
+
+def _verdicts(helper: HelperReport) -> Iterator[str]:
+    if isinstance(helper.strategy, Refused):
+        refused = helper.strategy
+        yield f"**Refused** ({code(refused.code)}, line {refused.line}): {refused.reason}."
+        yield f"Way out: {refused.way_out}."
+    else:
+        yield f"**Lift**, passing {_names(helper.strategy.passed)}."
+    yield f"Into another file: {wording.moved(helper)}."
+    if helper.context:
+        yield f"Proposed: {wording.context(helper)}."
 
 
 def _references(function: FunctionReport) -> Iterator[str]:
@@ -230,19 +203,13 @@ def _loop(function: FunctionReport) -> Iterator[str]:
     if function.loop is None or not function.loop.groups:
         return
     yield "### The loop's state"
-    yield ""
-    text = wording.loop(function)
-    yield f"For a plan, {text}:"
-    yield ""
-    yield from ("```toml", *wording.state(function), "```")
-    yield ""
+    yield f"For a plan, {wording.loop(function)}:"
+    yield "\n".join(["```toml", *wording.state(function), "```"])
 
 
 def _syncs(function: FunctionReport) -> Iterator[str]:
     yield "### Device syncs"
-    yield ""
     yield "Calls that make the host wait for the device, by their names alone."
-    yield ""
     yield from table(
         ("line", "call", "in", "innermost loop", "last fence before it"),
         [
@@ -257,9 +224,7 @@ def _syncs(function: FunctionReport) -> Iterator[str]:
         ],
     )
     yield "### Fenced regions"
-    yield ""
     yield "The order in which each loop waits; a refactoring must keep it."
-    yield ""
     yield from table(
         ("loop", "in", "waits", "order"),
         [
@@ -276,29 +241,23 @@ def _syncs(function: FunctionReport) -> Iterator[str]:
 
 def _module(report: Report) -> Iterator[str]:
     yield "## The module"
-    yield ""
     yield from _seams("### Seams that the functions above don't read", report.other_seams)
     yield "### What importing it imports"
-    yield ""
     if report.pulled is None:
         yield "Not searched."
-        yield ""
     else:
         yield (
             f"{wording.count(len(report.pulled.modules), 'module')} of the repository, and "
             f"{wording.count(len(report.pulled.heavy), 'distribution')} whose import takes long."
         )
-        yield ""
         yield from table(
             ("heavy import", "by way of"),
             [(code(chain[-1]), " → ".join(chain[:-1])) for chain in report.pulled.heavy],
         )
         if report.pulled.third_party:
             yield f"Further distributions: {_names(report.pulled.third_party)}."
-            yield ""
     for path in report.unread or ():
         yield f"Not read, because it is not valid Python: {code(path)}."
-        yield ""
     rows = None
     if report.taken is not None:
         rows = [(code(name), ", ".join(found)) for name, found in wording.taken(report).items()]

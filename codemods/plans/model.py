@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from codemods.decide.annotate import Style
 from codemods.facts.source import Unusable
@@ -32,6 +32,32 @@ def _below(value: str) -> str:
     return value
 
 
+def _plain_name(value: str) -> str:
+    if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
+        raise ValueError(f"{value!r} is not a name for a class or a method")
+    return value
+
+
+def _identifiers(value: dict[str, str]) -> dict[str, str]:
+    for name in value.values():
+        if not name.isidentifier():
+            raise ValueError(f"{name!r} is not a Python name")
+    return value
+
+
+def _groups(value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    for name in value:
+        _plain_name(name)
+    return value
+
+
+# Of TOML's lists tuples are made.
+_Texts = Annotated[tuple[str, ...], Field(strict=False)]
+_SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+_File = Annotated[str, AfterValidator(_below)]
+_Name = Annotated[str, AfterValidator(_plain_name)]
+
+
 class Move(_Strict):
     """Helpers, which are lifted, and module-level names, which are moved, that go to one file.
 
@@ -48,28 +74,15 @@ class Move(_Strict):
         except: helpers that ``*`` leaves where they are.
     """
 
-    to: str
-    names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+    to: _File
+    names: _SomeTexts
     docstring: str | None = None
     captures: Captures = "params"
-    rename: dict[str, str] = {}
-    residual: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    box: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    rename: Annotated[dict[str, str], AfterValidator(_identifiers)] = {}
+    residual: _Texts = ()
+    box: _Texts = ()
     reexport: bool = False
-    except_: Annotated[tuple[str, ...], Field(alias="except", strict=False)] = ()
-
-    @field_validator("to")
-    @classmethod
-    def _relative(cls, value: str) -> str:
-        return _below(value)
-
-    @field_validator("rename")
-    @classmethod
-    def _identifiers(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in value.values():
-            if not name.isidentifier():
-                raise ValueError(f"{name!r} is not a Python name")
-        return value
+    except_: Annotated[_Texts, Field(alias="except")] = ()
 
 
 class Loop(_Strict):
@@ -85,35 +98,12 @@ class Loop(_Strict):
         state: names that travel together, by the small class that holds them.
     """
 
-    class_: Annotated[str, Field(alias="class")]
-    to: str
-    method: str = "run"
+    class_: Annotated[_Name, Field(alias="class")]
+    to: _File
+    method: _Name = "run"
     docstring: str | None = None
     at: Annotated[int, Field(ge=1)] | None = None
-    state: dict[str, Annotated[tuple[str, ...], Field(min_length=1, strict=False)]] = {}
-
-    @field_validator("to")
-    @classmethod
-    def _relative(cls, value: str) -> str:
-        return _below(value)
-
-    @field_validator("class_", "method")
-    @classmethod
-    def _identifier(cls, value: str) -> str:
-        return _plain_name(value)
-
-    @field_validator("state")
-    @classmethod
-    def _groups(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        for name in value:
-            _plain_name(name)
-        return value
-
-
-def _plain_name(value: str) -> str:
-    if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
-        raise ValueError(f"{value!r} is not a name for a class or a method")
-    return value
+    state: Annotated[dict[str, _SomeTexts], AfterValidator(_groups)] = {}
 
 
 class Seams(_Strict):
@@ -124,8 +114,8 @@ class Seams(_Strict):
         tests: folders of tests to search.
     """
 
-    keep: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    tests: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    keep: _Texts = ()
+    tests: _Texts = ()
 
 
 class Plan(_Strict):
@@ -149,17 +139,12 @@ class Plan(_Strict):
     source: str
     function: str | None = None
     root: str = "."
-    rest: str | None = None
-    after: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    rest: _File | None = None
+    after: _Texts = ()
     annotations: Style = "inferred"
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()
-
-    @field_validator("rest")
-    @classmethod
-    def _rest_relative(cls, value: str | None) -> str | None:
-        return None if value is None else _below(value)
 
     @model_validator(mode="after")
     def _something(self) -> Plan:

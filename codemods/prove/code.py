@@ -189,7 +189,7 @@ def prove_helper(
         raise NotProven(f"{helper.name}: the annotation of an added parameter is evaluated", helper)
     del new.args.kwonlyargs[start:], new.args.kw_defaults[start:]
     for part in ("args", "decorator_list", "returns"):
-        if _dumped(getattr(old, part)) != _dumped(getattr(new, part)):
+        if not alike(getattr(old, part), getattr(new, part)):
             raise NotProven(f"{helper.name}: its {part} changed", helper)
     if _docstring_lines(old) != _docstring_lines(new):
         raise NotProven(f"{helper.name}: its docstring changed", helper)
@@ -254,12 +254,6 @@ def _docstring_lines(node: FunctionNode) -> list[str]:
     return [line.strip() for line in (ast.get_docstring(node, clean=False) or "").splitlines()]
 
 
-def _dumped(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(map(_dumped, value))
-    return ast.dump(value) if isinstance(value, ast.AST) else repr(value)
-
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -269,11 +263,7 @@ def drop_statements(tree: ast.AST, gone: Callable[[ast.stmt], bool]) -> None:
         for block in blocks_of(node):
             kept = [statement for statement in block if not gone(statement)]
             if len(kept) != len(block):
-                block[:] = kept or [_nothing(block[0])]
-
-
-def _nothing(place: ast.stmt) -> ast.stmt:
-    return ast.copy_location(ast.Pass(), place)
+                block[:] = kept or [ast.copy_location(ast.Pass(), block[0])]
 
 
 def absolute(tree: ast.AST, package: str | None) -> None:

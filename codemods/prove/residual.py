@@ -6,11 +6,10 @@ import ast
 from collections import Counter
 from collections.abc import Mapping
 
-from codemods.decide.splits import body_arguments
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.scopes import FunctionNode
 from codemods.facts.source import Source, blocks_of
-from codemods.prove.code import FUNCTIONS, NotProven, drop_statements
+from codemods.prove.code import FUNCTIONS, NotProven, copied, drop_statements
 
 
 def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
@@ -66,7 +65,7 @@ def _forwarding(node: FunctionNode, name: str) -> str:
 def _prove_pair(helper: Helper, source: Source, body: ast.stmt, residual: ast.stmt) -> None:
     """Check one function with a body against the helper; the residual is compared with all that is left."""
     assert isinstance(body, FUNCTIONS)
-    wanted = body_arguments(helper.node, annotated="annotations" in source.future_flags)
+    wanted = _body_arguments(helper.node, annotated="annotations" in source.future_flags)
     if type(body) is not type(helper.node) or body.decorator_list:
         raise NotProven(f"{helper.name}: the kind of its body's function differs", helper)
     if ast.dump(body.args) != ast.dump(wanted):
@@ -75,3 +74,20 @@ def _prove_pair(helper: Helper, source: Source, body: ast.stmt, residual: ast.st
         raise NotProven(f"{helper.name}: its residual does not follow its body", helper)
     if [ast.dump(s) for s in body.body] != [ast.dump(s) for s in helper.node.body]:
         raise NotProven(f"{helper.name}: its body changed", helper)
+
+
+def _body_arguments(node: FunctionNode, *, annotated: bool) -> ast.arguments:
+    """The body's parameters: the helper's without defaults; ``**keywords`` handed over as a plain dict."""
+    arguments = copied(node.args)
+    arguments.defaults = []
+    arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
+    if arguments.kwarg is not None:
+        keywords, arguments.kwarg = arguments.kwarg, None
+        keywords.annotation = None
+        arguments.kwonlyargs.append(keywords)
+        arguments.kw_defaults.append(None)
+    if not annotated:
+        for argument in ast.walk(arguments):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+    return arguments
