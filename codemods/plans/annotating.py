@@ -21,7 +21,7 @@ def annotations_of(analysis: Analysis, request: Request) -> Annotations:
     None gets an annotation where the project checks annotations when it runs.
     """
     style = request.annotations
-    if style != "none" and request.surroundings.checks_annotations:
+    if style != "none" and request.site.surroundings.checks_annotations:
         style = "none"
     return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, request, style))
 
@@ -30,7 +30,7 @@ def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
     layout = request.layout
     names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    project = Project(found_below(layout.folders, request.overlay.found), own, names[1:])
+    project = Project(found_below(layout.folders, request.site.overlay.found), own, names[1:])
     return Annotations(analysis, Stated(project), style)
 
 

@@ -42,7 +42,7 @@ def compose(analysis: Analysis, request: Request) -> Composed:
 
     def seen(helper: Helper) -> Iterable[Refusal]:
         moves = helper in request.targets
-        return seen_from_outside(request.surroundings, analysis.tree, helper, moves=moves)
+        return seen_from_outside(request.site.surroundings, analysis.tree, helper, moves=moves)
 
     refused = refused_by(request.wanted, seen)
     while True:
@@ -83,7 +83,7 @@ def not_preserved(
 def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Composed:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
-    chosen = FileNames(analysis, request.surroundings)
+    chosen = FileNames(analysis, request.site.surroundings)
     names = {}
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
@@ -155,12 +155,13 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> C
     stated = {key: node for target in targets for key, node in target.stated.items()}
     lift = Lift(decision, names, stated, package, whole=layout.rest != layout.source)
     if decision.lifted:
-        lift.program.insert(*source_imports(analysis, layout, decision, targets))
+        lift.program.insert(*source_imports(request.site, decision, targets))
     text = lift.text()
     files = {layout.rest: text}
     trees = {}
     for target in targets:
-        files[target.path] = target.render(lift)
+        names_there = [names[helper].definition for helper in target.helpers]
+        files[target.path] = target.text([lift.function(h) for h in target.helpers], names_there)
         made = parse_source(files[target.path], layout.shown(target.path))
         must_compile(made)
         trees[target.path] = made.tree

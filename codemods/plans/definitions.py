@@ -11,13 +11,12 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import module_name
 from codemods.facts.seams import Seam, find_seams
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.chain import Loaded
 from codemods.plans.model import Move, Plan, PlanError
 from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest
-from codemods.plans.overlay import Overlay
 from codemods.plans.report import HelperReport
+from codemods.plans.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +90,7 @@ def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
 
 
 def move_definitions(
-    loaded: Loaded,
-    moves: Sequence[tuple[Move, Path]],
-    analysis: Analysis,
-    layout: Layout,
-    overlay: Overlay,
-    surroundings: Surroundings,
+    loaded: Loaded, moves: Sequence[tuple[Move, Path]], analysis: Analysis, site: Site
 ) -> MovedRows:
     """Move what a plan names of the module's own definitions, into the overlay.
 
@@ -116,9 +110,9 @@ def move_definitions(
             renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
         return MovedRows()
-    _, seams = seams_of(loaded, layout)
+    _, seams = seams_of(loaded, site.layout)
     request = MoveRequest(targets, renames, docstrings_of(moves), frozenset(reexport), seams)
-    mover = Mover(analysis, layout, overlay, request, surroundings)
+    mover = Mover(analysis, site, request)
     refused = mover.check()
     if not refused:
         mover.run()
@@ -135,7 +129,7 @@ def move_definitions(
                 status="refused" if refusal else "moved",
                 refusal=refusal,
                 captures=(),
-                target=None if refused else layout.shown(target),
+                target=None if refused else site.layout.shown(target),
                 call_sites=sum(
                     u.call is not None for u in analysis.tree.uses.get((analysis.tree.module, name), [])
                 ),

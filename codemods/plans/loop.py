@@ -19,16 +19,14 @@ from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
 from codemods.facts.source import Source, SourceError, parse_source
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.compose import must_compile, reread
 from codemods.plans.model import Loop
-from codemods.plans.modules import Layout
-from codemods.plans.targets import layout_section, module_of, not_hidden
+from codemods.plans.site import Site
+from codemods.plans.targets import Target, not_hidden, target_at
 from codemods.prove.code import NotProven
 from codemods.prove.loop import Made, prove_loop
-from codemods.rewrite.append import TargetError, docstring_text, made_module
-from codemods.rewrite.imports import ImportSection
-from codemods.rewrite.layout import annotation_text, line_limit
+from codemods.rewrite.append import TargetError, docstring_text
+from codemods.rewrite.layout import annotation_text
 from codemods.rewrite.loop import Loop as Taken
 from codemods.rewrite.program import TextNotPreserved
 
@@ -49,27 +47,26 @@ class LoopMade:
 
 def compose_loop(
     source: Source,
-    layout: Layout,
+    site: Site,
     target: Path,
     function: str,
     loop: Loop,
     seams: frozenset[str],
     line: Callable[[int], int],
     annotate: Callable[[Analysis], Annotations],
-    around: Surroundings,
 ) -> LoopMade:
-    """Decide, rewrite and prove. ``source`` is the text of ``layout.rest`` as earlier moves left it.
+    """Decide, rewrite and prove. ``source`` is the text of the site's rest as earlier moves left it.
 
     ``line`` gives the line of the user's file for one of that text, ``annotate`` what is known of variables.
 
     Raises:
         TargetError: if the plan asks for something that can't be made.
     """
-    module = module_of(layout, target)
-    analysis = Analysis(source)
-    not_hidden(analysis, layout, target, module)
+    title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
+    made, analysis = target_at(site, source, target, title, [site.home]), Analysis(source)
+    not_hidden(analysis, site.layout, target, made.module)
     parts = _parts(analysis, function, loop, line)
-    return _Writer(analysis, layout, parts, loop, target, annotate(analysis)).made(seams, around)
+    return _Writer(site, parts, loop, made, annotate(analysis)).made(seams)
 
 
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
@@ -88,38 +85,26 @@ class _Writer:
     """Writes both files for one loop."""
 
     def __init__(
-        self,
-        analysis: Analysis,
-        layout: Layout,
-        parts: Parts,
-        loop: Loop,
-        target: Path,
-        annotations: Annotations,
+        self, site: Site, parts: Parts, loop: Loop, target: Target, annotations: Annotations
     ) -> None:
+        self.site = site
         self.annotations = annotations
-        self.analysis = analysis
-        self.source = analysis.source
-        self.layout = layout
+        self.analysis = parts.analysis
+        self.source = parts.analysis.source
         self.parts = parts
         self.loop = loop
         self.target = target
-        self.known = globals_of(analysis)
-        self.width = line_limit(self.source)
+        self.section = target.imports
+        self.known = globals_of(parts.analysis)
         self.newline = self.source.newline
-        self.package = _package(layout)
+        self.package = site.home.rpartition(".")[0] or None
         self.classes = (*loop.state, loop.class_)
-        self.section = ImportSection(
-            layout.folders,
-            self.source.future_flags,
-            manner=layout.manner(self.source, target),
-            made=[layout.dotted(layout.rest)],
-        )
 
-    def made(self, seams: frozenset[str], around: Surroundings) -> LoopMade:
+    def made(self, seams: frozenset[str]) -> LoopMade:
         """Decide, write, prove."""
         self._check_names()
         line = self.parts.loop.lineno
-        decision = decide_loop(self.parts, seams, self._reserved(), around)
+        decision = decide_loop(self.parts, seams, self._reserved(), self.site.surroundings)
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)
@@ -129,8 +114,8 @@ class _Writer:
             target = self._target(taken, decision)
             made = Made(
                 rest=reread(self.source, rest),
-                target=parse_source(target, self.layout.shown(self.target)),
-                module=self.layout.dotted(self.target),
+                target=parse_source(target, self.site.layout.shown(self.target.path)),
+                module=self.target.module,
                 class_name=self.loop.class_,
                 method=self.loop.method,
                 groups=self.loop.state,
@@ -143,7 +128,7 @@ class _Writer:
         except TextNotPreserved as failure:
             reason = "this line would be written differently"
             return LoopMade(line, refuse("text-not-preserved", failure.line, reason), (), {})
-        return LoopMade(line, None, decision.fields, {self.layout.rest: rest, self.target: target})
+        return LoopMade(line, None, decision.fields, {self.site.layout.rest: rest, self.target.path: target})
 
     def _check_names(self) -> None:
         """The new classes' names mean nothing else in the source."""
@@ -201,9 +186,8 @@ class _Writer:
             call = f"{', '.join(decision.returned)} = {call}"
         elif decision.returns:
             call = f"return {call}"
-        module = self.layout.dotted(self.target)
-        section = layout_section(self.layout, self.source, [module])
-        section.runtime.update(Import(module, name) for name in self.classes)
+        section = self.site.imports(self.source, [self.target.module])
+        section.runtime.update(Import(self.target.module, name) for name in self.classes)
         return taken.rest(call, section)
 
     def _build(self, decision: LoopDecision) -> str:
@@ -239,9 +223,7 @@ class _Writer:
         method = self._class(self.loop.class_, title, own) + newline + head
         last = [f"return {', '.join(decision.returned)}"] if decision.returned else []
         classes.append(taken.method(method, apart=bool(decision.fields), last=last))
-        where = self.layout.dotted(self.layout.rest)
-        head = f"The loop of `{self.parts.node.name}` in {where}."
-        return made_module(head, self.section, classes, newline, self.width)
+        return self.target.text(classes, ())
 
     def _class(self, name: str, title: str, fields: Mapping[str, str]) -> str:
         newline = self.newline
@@ -273,7 +255,7 @@ class _Writer:
         hidden = {"ClassVar", "InitVar", "KW_ONLY", *self._reserved(), *fields} - {"Any"}
         if not annotation.names.isdisjoint(hidden):
             return False
-        self.section.typing.update(self.annotations.imports(annotation, self.layout.dotted(self.layout.rest)))
+        self.section.typing.update(self.annotations.imports(annotation, self.site.home))
         return True
 
     def _annotates(self, annotations: list[ast.expr]) -> None:
@@ -284,7 +266,7 @@ class _Writer:
         for name in names:
             found = self.known.look_up(name)
             if found.origin == "own":
-                self.section.typing.add(Import(self.layout.dotted(self.layout.rest), name))
+                self.section.typing.add(Import(self.site.home, name))
             else:
                 self.section.typing.update(self._imports(name))
 
@@ -338,8 +320,3 @@ class _Writer:
         used.update(self.parts.names, self.parts.globals)
         names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
         return next(name for name in names if name not in used)
-
-
-def _package(layout: Layout) -> str | None:
-    package = layout.dotted(layout.rest).rpartition(".")[0]
-    return package or None

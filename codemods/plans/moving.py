@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -16,10 +16,6 @@ from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, parse_source
-from codemods.facts.surroundings import Surroundings
-from codemods.plans.met import met_by_names
-from codemods.plans.modules import Layout
-from codemods.plans.overlay import Overlay
 from codemods.plans.references import (
     Moved,
     follow_references,
@@ -27,12 +23,12 @@ from codemods.plans.references import (
     referenced_elsewhere,
     renamed_by_text,
 )
-from codemods.plans.targets import layout_section, met_by_target, no_cycle, not_hidden
+from codemods.plans.site import Site
+from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
 from codemods.prove.code import NotProven, absolute
 from codemods.prove.move import RenameBack
-from codemods.rewrite.append import TargetError, extended_module, made_module
-from codemods.rewrite.imports import ImportSection, imports_among
-from codemods.rewrite.layout import line_limit
+from codemods.rewrite.append import TargetError
+from codemods.rewrite.imports import imports_among
 from codemods.rewrite.move import Moved as Taken
 
 
@@ -47,37 +43,20 @@ class MoveRequest:
     seams: frozenset[str]
 
 
-@dataclass
-class _File:
-    """One target: what it gets."""
-
-    path: Path
-    module: str
-    imports: ImportSection
-    definitions: list[Definition] = field(default_factory=list)
-
-
 class Mover:
     """Carries out one request on an overlay."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        layout: Layout,
-        overlay: Overlay,
-        request: MoveRequest,
-        surroundings: Surroundings,
-    ) -> None:
+    def __init__(self, analysis: Analysis, site: Site, request: MoveRequest) -> None:
         self.analysis = analysis
-        self.surroundings = surroundings
+        self.site = site
         self.source = analysis.source
-        self.layout = layout
-        self.overlay = overlay
+        self.layout = site.layout
+        self.overlay = site.overlay
         self.request = request
         self.lookup = Definitions(analysis)
         self.definitions: dict[str, Definition] = {}
         self.refused: dict[str, Refusal] = {}
-        self.files: dict[Path, _File] = {}
+        self.files: dict[Path, Target] = {}
         self.exported: set[str] = set()
         # A new name is written at every use if it is free in the file; else it is imported under the old one.
         self.local = {
@@ -94,8 +73,8 @@ class Mover:
                 self.refused[name] = found
                 continue
             refusals = self.lookup.check(found, moved, self.request.seams)
-            again = executed_again(self.surroundings, found)
-            alike = moved_alike(self.surroundings, self.analysis, found, moved)
+            again = executed_again(self.site.surroundings, found)
+            alike = moved_alike(self.site.surroundings, self.analysis, found, moved)
             if (refusal := first(chain(refusals, again, alike))) is not None:
                 self.refused[name] = refusal
             else:
@@ -111,43 +90,38 @@ class Mover:
         for name, definition in sorted(self.definitions.items(), key=lambda item: item[1].node.lineno):
             path = self.request.targets[name]
             if path not in self.files:
-                manner = self.layout.manner(self.source, path)
-                home = self.layout.dotted(self.layout.rest)
-                section = ImportSection(
-                    self.layout.folders, self.source.future_flags, manner=manner, made=[home]
-                )
-                self.files[path] = _File(path, self.layout.dotted(path), section)
+                title = self.request.docstrings.get(path) or f"Definitions of {self.site.home}."
+                self.files[path] = target_at(self.site, self.source, path, title, [self.site.home])
             self.files[path].definitions.append(definition)
-        for target in self.files.values():
-            self._imports(target)
         files = self.files.values()
+        for target in files:
+            self._imports(target)
         no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
-        for target in self.files.values():
+        for target in files:
             self._free_of_meanings(target)
         moved = [
             Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
             for name in self.definitions
         ]
-        rest_module = self.layout.dotted(self.layout.rest)
+        rest_module = self.site.home
         skip = {self.layout.source, self.layout.rest, *self.files}
         named = renamed_by_text(self.overlay, self.layout.root, rest_module, moved, skip)
         if named is not None:
             raise TargetError(f"{named}, which would not follow its new name; leave out the rename")
         kept = referenced_elsewhere(self.overlay, self.layout.root, rest_module, moved, skip)
-        kept |= still_asked(self.surroundings, frozenset(self.definitions))
+        kept |= still_asked(self.site.surroundings, frozenset(self.definitions))
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())
         taken = Taken(self.analysis, chosen, names, self.local, package, whole=whole)
         rest = self._rest_text(taken, frozenset(kept))
-        texts = {path: self._target_text(taken, target) for path, target in self.files.items()}
+        texts = {
+            path: target.text([taken.definition(d) for d in target.definitions], self._names(target))
+            for path, target in self.files.items()
+        }
         self._prove(texts, rest)
         for path, text in texts.items():
-            there = self._start(path)
-            if there is not None:
-                self.overlay.put(path, there, text)
-            else:
-                self.overlay.put_utf8(path, text)
+            self.overlay.put(path, self.files[path].start, text)
         self.overlay.put(self.layout.rest, self.source, rest)
         follow_references(self.overlay, self.layout.root, rest_module, moved, skip)
 
@@ -155,7 +129,7 @@ class Mover:
         """What a definition is called in its new place."""
         return self.request.renames.get(name, name)
 
-    def _imports(self, target: _File) -> None:
+    def _imports(self, target: Target) -> None:
         """Imports that a target's definitions need."""
         package = self.layout.source_package or ""
         for definition in target.definitions:
@@ -166,7 +140,7 @@ class Mover:
                 section.update(self.lookup.known.imports(name, package))
                 if known.origin != "own":
                     continue
-                evaluated = self.surroundings.marked("annotations") is not None
+                evaluated = self.site.surroundings.marked("annotations") is not None
                 at_run_time = name in definition.reads or evaluated
                 section = target.imports.runtime if at_run_time else target.imports.typing
                 if name in self.definitions:
@@ -174,46 +148,28 @@ class Mover:
                     if other is not target:
                         section.add(self._imported(name, other))
                 else:
-                    section.add(Import(self.layout.dotted(self.layout.rest), name))
+                    section.add(Import(self.site.home, name))
 
-    def _imported(self, name: str, target: _File) -> Import:
+    def _imported(self, name: str, target: Target) -> Import:
         """The import of a moved name, under the name by which this source's code calls it."""
         return Import.under(target.module, self.new_name(name), self.local.get(name, name))
 
-    def _free_of_meanings(self, target: _File) -> None:
+    def _names(self, target: Target) -> list[str]:
+        """What the definitions that go to a target are called there."""
+        return [self.new_name(definition.name) for definition in target.definitions]
+
+    def _free_of_meanings(self, target: Target) -> None:
         """Nobody means anything else by the target, if it is new, or by the names that it gains."""
-        path, start = target.path, self._start(target.path)
-        not_hidden(self.analysis, self.layout, path, target.module)
-        names = [self.new_name(definition.name) for definition in target.definitions]
-        why: str | None = None
-        if start is not None:
-            why = met_by_names(start, names, target.imports.runtime | target.imports.typing)
-        if why is None:
-            there = met_by_target(self.layout, path, start, self.overlay, self.surroundings)
-            asked = (name for name in names if there is not None and there.asked(name))
-            why = next((f"other code asks it for {name}" for name in asked), None)
-        if why is not None:
-            raise TargetError(f"{self.layout.shown(path)}: {why}")
-
-    def _target_text(self, taken: Taken, target: _File) -> str:
-        texts = [taken.definition(definition) for definition in target.definitions]
-        width, newline = line_limit(self.source), self.source.newline
-        there = self._start(target.path)
-        if there is not None:
-            return extended_module(
-                there, target.imports, texts, [self.new_name(d.name) for d in target.definitions]
-            )
-        title = (
-            self.request.docstrings.get(target.path)
-            or f"Definitions of {self.layout.dotted(self.layout.rest)}."
-        )
-        return made_module(title, target.imports, texts, newline, width)
-
-    def _start(self, path: Path) -> Source | None:
-        return self.overlay.start_of(path, self.layout.shown(path), fresh=self.layout.frozen)
+        names = self._names(target)
+        not_hidden(self.analysis, self.layout, target.path, target.module)
+        target.not_met(names)
+        there = met_by_target(target)
+        for name in names:
+            if there is not None and there.asked(name):
+                raise TargetError(f"{self.layout.shown(target.path)}: other code asks it for {name}")
 
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
-        section = layout_section(self.layout, self.source, [file.module for file in self.files.values()])
+        section = self.site.imports(self.source, [file.module for file in self.files.values()])
         for name in self.definitions:
             made = self._imported(name, self.files[self.request.targets[name]])
             used = self._used(name)

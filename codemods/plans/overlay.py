@@ -60,12 +60,7 @@ class Overlay:
             return decode_source(self.made[path], shown)
         return None if fresh or not self.exists(path) else read_source(path, shown)
 
-    def put(self, path: Path, source: Source, text: str) -> None:
-        """Make or replace a file, in a source's encoding."""
-        self.made[path] = source.encode(text)
-        self.followers.discard(path)
-
-    def put_utf8(self, path: Path, text: str) -> None:
-        """Make or replace a file."""
-        self.made[path] = text.encode("utf-8")
+    def put(self, path: Path, source: Source | None, text: str) -> None:
+        """Make or replace a file, in a source's encoding; in UTF-8 without one."""
+        self.made[path] = text.encode("utf-8") if source is None else source.encode(text)
         self.followers.discard(path)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from codemods.decide.annotate import Style
 from codemods.facts.helpers import Helper
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.modules import Layout
-from codemods.plans.overlay import Overlay
+from codemods.plans.site import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +20,7 @@ class Request:
     ``star_imported``, it gets no new public names.
     """
 
-    layout: Layout
+    site: Site
     wanted: Collection[Helper]
     targets: Mapping[Helper, Path]
     renames: Mapping[Helper, str] = field(default_factory=dict)
@@ -29,6 +28,9 @@ class Request:
     seams: frozenset[str]
     strict: bool
     star_imported: bool
-    overlay: Overlay
     annotations: Style
-    surroundings: Surroundings
+
+    @property
+    def layout(self) -> Layout:
+        """The places of the source and of what is left of it."""
+        return self.site.layout

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from codemods.decide.annotate import Style
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.repository import python_files
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.annotating import annotations_of
 from codemods.plans.before import line_before
 from codemods.plans.chain import Loaded, plans_before
@@ -34,6 +32,7 @@ from codemods.plans.overlay import Overlay
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
 from codemods.plans.request import Request
+from codemods.plans.site import Site, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
 from codemods.rewrite.absolute import absolute_text
@@ -76,8 +75,7 @@ def extract_source(
     modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
-    overlay = Overlay()
-    surroundings = around(source, layout, overlay)
+    site = site_of(source, layout, Overlay())
     if to is not None:
         target = to.resolve()
         if target == layout.source:
@@ -85,15 +83,13 @@ def extract_source(
         targets = dict.fromkeys(wanted, target)
         seams = rebound_in([root], layout)
     request = Request(
-        layout=layout,
+        site=site,
         wanted=wanted,
         targets=targets,
-        seams=read_at_calls(seams, surroundings),
+        seams=read_at_calls(seams, site),
         strict=False,
         star_imported=not _has_all(analysis),
-        overlay=overlay,
         annotations=annotations,
-        surroundings=surroundings,
     )
     try:
         composed = compose_with(analysis, request, modes)
@@ -102,7 +98,7 @@ def extract_source(
         raise
     report = _report(analysis, layout, scope, composed, seams)
     if to is not None:
-        report = Tidy(layout, request.overlay, surroundings, request.seams).tidied(source, report)
+        report = Tidy(site, request.seams).tidied(source, report)
     return replace(report, sources=frozenset([layout.source, layout.rest]))
 
 
@@ -200,16 +196,17 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     analysis = Analysis(source)
     try:
         moves = find_targets(loaded, layout)
-        moved = move_definitions(loaded, moves, analysis, layout, overlay, around(source, layout, overlay))
+        moved = move_definitions(loaded, moves, analysis, site_of(source, layout, overlay))
         if moved.refused:
             return Report(moved.rows, ())
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
         scope = _of_function(analysis, plan.function, loaded)
-        request, seams = _request(loaded, moves, analysis, scope, layout, overlay, moved.names)
+        site = site_of(analysis.source, layout, overlay)
+        request, seams = _request(loaded, moves, analysis, scope, site, moved.names)
         modes = _modes(loaded, request)
-        tidy = Tidy(layout, overlay, request.surroundings, request.seams, moved.exported)
+        tidy = Tidy(site, request.seams, moved.exported)
         composed = compose_with(analysis, request, modes)
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
@@ -229,7 +226,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
 
 def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report: Report) -> Report:
     """Carry out a plan's loop on what the moves left, and add it to the report."""
-    layout, overlay = request.layout, request.overlay
+    layout, overlay = request.layout, request.site.overlay
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
     if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
@@ -241,16 +238,17 @@ def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report:
     assert plan.function is not None
     left = _left(source, layout, made)
     line = line_before(source, left)
+    as_made = replace(overlay, made=overlay.made | {path: change.after for path, change in made.items()})
+    then = replace(request, site=replace(request.site, overlay=as_made))
     composed = compose_loop(
         left,
-        layout,
+        request.site,
         target,
         plan.function,
         loop,
         request.seams,
         line,
-        lambda analysis: annotations_of(analysis, replace(request, overlay=_as_made(overlay, made))),
-        request.surroundings,
+        lambda analysis: annotations_of(analysis, then),
     )
     row = HelperReport(
         name=loop.class_,
@@ -266,12 +264,6 @@ def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report:
     for path, text in composed.files.items():
         made[path] = _change(left, layout, path, text)
     return Report((*report.helpers, row), tuple(made.values()), report.seams)
-
-
-def _as_made(overlay: Overlay, made: Mapping[Path, FileChange]) -> Overlay:
-    """The project's files with those that the moves of the plan have made."""
-    texts = {path: change.after for path, change in made.items()}
-    return replace(overlay, made={**overlay.made, **texts})
 
 
 def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:
@@ -297,8 +289,7 @@ def _request(
     moves: Sequence[tuple[Move, Path]],
     analysis: Analysis,
     scope: list[Helper],
-    layout: Layout,
-    overlay: Overlay,
+    site: Site,
     elsewhere: frozenset[str],
 ) -> tuple[Request, list[Seam]]:
     """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
@@ -324,40 +315,26 @@ def _request(
                 raise PlanError(f"{loaded.place(name, index)}: {what}")
             if name in by_name:
                 renames[by_name[name]] = new
-    seams, kept = seams_of(loaded, layout)
-    surroundings = around(analysis.source, layout, overlay)
-    kept |= read_at_calls(seams, surroundings)
-    star = not _has_all(analysis) and is_star_imported(layout.root, layout.rest)
+    seams, kept = seams_of(loaded, site.layout)
+    star = not _has_all(analysis) and is_star_imported(site.layout.root, site.layout.rest)
     request = Request(
-        layout=layout,
+        site=site,
         wanted=list(targets),
         targets=targets,
         renames=renames,
         docstrings=docstrings_of(moves),
-        seams=kept,
+        seams=kept | read_at_calls(seams, site),
         strict=True,
         star_imported=star,
-        overlay=overlay,
         annotations=plan.annotations,
-        surroundings=surroundings,
     )
     return request, seams
 
 
-def around(source: Source, layout: Layout, overlay: Overlay) -> Surroundings:
-    """What the rest of the project does with the names of what is left of the source."""
-    folder = layout.root if (layout.root in layout.rest.parents) else layout.base
-
-    def files() -> Iterator[tuple[Path, bytes]]:
-        return ((path, overlay.data(path)) for path in python_files(folder) if overlay.counts(path))
-
-    return Surroundings(source, layout.rest, folder, files)
-
-
-def read_at_calls(seams: list[Seam], surroundings: Surroundings) -> frozenset[str]:
+def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
     """Names that may mean something else at each call; all, if the module may be loaded again."""
     names = frozenset(seam.name for seam in seams)
-    return names | {ANY_NAME} if surroundings.reloaded else names
+    return names | {ANY_NAME} if site.surroundings.reloaded else names
 
 
 def _modes(loaded: Loaded, request: Request) -> Modes:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.decision import Decision
+from codemods.decide.definitions import Definition
 from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
 from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.globals import globals_of
@@ -30,50 +31,71 @@ from codemods.plans.met import (
     name_met,
 )
 from codemods.plans.modules import Layout, cycle_in
-from codemods.plans.overlay import Overlay
 from codemods.plans.request import Request
+from codemods.plans.site import Site
 from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
-from codemods.rewrite.lift import Lift
 
 
 @dataclass(eq=False)
 class Target:
-    """One file to be made."""
+    """One file that gets lifted helpers, or definitions of a source; what is in it already, and who knows."""
 
+    site: Site
+    source: Source
     path: Path
+    title: str
     module: str
-    docstring: str
-    helpers: list[Helper]
     imports: ImportSection
-    newline: str
-    width: int
     start: Source | None
     there: Surroundings | None = None
+    helpers: list[Helper] = field(default_factory=list)
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
     stated: dict[tuple[Helper, Need], ast.expr] = field(default_factory=dict)
+    definitions: list[Definition] = field(default_factory=list)
 
     def imported(self, helper: Helper, caller: Helper | None) -> Import:
         """How a caller in another file (None: the source) imports a lifted helper."""
         names = self.names[helper]
         return Import.under(self.module, names.definition, names.calls[caller])
 
-    def render(self, lift: Lift) -> str:
-        """The file's text.
+    def not_met(self, names: Sequence[str]) -> None:
+        """Nobody means anything else by the names that it gains.
 
         Raises:
-            TargetError: if the file that is there can't take the functions.
+            TargetError: if the text that is there does.
         """
-        texts = [lift.function(helper) for helper in self.helpers]
-        if self.start is None:
-            return made_module(self.docstring, self.imports, texts, self.newline, self.width)
-        names = [self.names[helper].definition for helper in self.helpers]
-        why = met_by_names(self.start, names, self.imports.runtime | self.imports.typing)
+        gained = self.imports.runtime | self.imports.typing
+        why = met_by_names(self.start, names, gained) if self.start is not None else None
         if why is not None:
-            raise TargetError(f"{self.start.path}: {why}")
+            raise TargetError(f"{self.site.layout.shown(self.path)}: {why}")
+
+    def text(self, texts: Sequence[str], names: Sequence[str]) -> str:
+        """The file's text, with those of what it gets under some names.
+
+        Raises:
+            TargetError: if the file that is there can't take them.
+        """
+        if self.start is None:
+            source = self.source
+            return made_module(self.title, self.imports, texts, source.newline, line_limit(source))
+        self.not_met(names)
         return extended_module(self.start, self.imports, texts, names)
+
+
+def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence[str]) -> Target:
+    """A file with nothing added yet; ``made`` are modules of the project that need not be there yet.
+
+    Raises:
+        TargetError: if what is left of the source can't import it.
+    """
+    module, layout = module_of(site.layout, path), site.layout
+    section = ImportSection(
+        layout.folders, source.future_flags, manner=layout.manner(source, path), made=made
+    )
+    return Target(site, source, path, title, module, section, site.start_of(path))
 
 
 def build_targets(analysis: Analysis, decision: Decision, request: Request) -> list[Target]:
@@ -82,37 +104,30 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
     Raises:
         TargetError: if names collide or the files would have to import each other.
     """
-    source, layout = analysis.source, request.layout
-    homes = [layout.dotted(layout.rest)]
+    site = request.site
+    homes = [site.home]
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
         path = request.targets[helper]
         if path not in targets:
-            module = module_of(layout, path)
-            not_hidden(analysis, layout, path, module)
-            title = request.docstrings.get(path) or f"Functions lifted out of {layout.dotted(layout.rest)}."
-            homes.append(module)
-            section = ImportSection(
-                layout.folders, source.future_flags, manner=layout.manner(source, path), made=homes
-            )
-            start = request.overlay.start_of(path, layout.shown(path), fresh=layout.frozen)
-            there = met_by_target(layout, path, start, request.overlay, request.surroundings)
-            targets[path] = Target(
-                path, module, title, [], section, source.newline, line_limit(source), start, there
-            )
+            title = request.docstrings.get(path) or f"Functions lifted out of {site.home}."
+            target = targets[path] = target_at(site, analysis.source, path, title, homes)
+            not_hidden(analysis, site.layout, path, target.module)
+            homes.append(target.module)
+            target.there = met_by_target(target)
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
     _name(analysis, decision, made, request)
     for target in made:
         for helper in target.helpers:
-            _import_globals(analysis, layout, decision, target, helper)
+            _import_globals(analysis, decision, target, helper)
             for callee, _ in decision.lifting.calls_in(helper):
                 other = of[callee]
                 if other is not target:
                     target.imports.runtime.add(other.imported(callee, helper))
                     target.needs.add(other.module)
-        _annotate(annotations_of(analysis, request), layout, decision, target)
+        _annotate(annotations_of(analysis, request), decision, target)
     no_cycle({target.module: target.needs for target in made}, "helpers")
     return made
 
@@ -137,25 +152,23 @@ def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
         raise TargetError(f"{' and '.join(cycle)} would import each other; move their {what} to one file")
 
 
-def met_by_target(
-    layout: Layout, path: Path, start: Source | None, overlay: Overlay, surroundings: Surroundings
-) -> Surroundings | None:
+def met_by_target(target: Target) -> Surroundings | None:
     """What the project does with the names of a target that is there already.
 
     Raises:
         TargetError: if the file or its new names would be met by something.
     """
+    layout, overlay, surroundings = target.site.layout, target.site.overlay, target.site.surroundings
+    path, module = target.path, target.module
     if path in overlay.made:
         return None
     why, there = None, None
-    if start is not None:
-        why, there = met_in_file(start, path, surroundings)
+    if target.start is not None:
+        why, there = met_in_file(target.start, path, surroundings)
         loading = Loading(found_below(layout.folders, overlay.found))
-        home, module = layout.dotted(layout.rest), layout.dotted(path)
-        why = why or met_by_loading(start, module, home, surroundings, loading)
+        why = why or met_by_loading(target.start, module, target.site.home, surroundings, loading)
     elif not layout.frozen:
-        why = met_by_new_file(path, layout.dotted(path), surroundings)
-        why = why or loaded_on_the_way(path, surroundings)
+        why = met_by_new_file(path, module, surroundings) or loaded_on_the_way(path, surroundings)
     if why is not None:
         raise TargetError(f"{layout.shown(path)}: {why}")
     return there
@@ -203,7 +216,7 @@ def _definition(target: Target, helper: Helper, request: Request, taken: set[str
 
 def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], request: Request) -> None:
     """Choose definition names, and the names under which callers know them."""
-    in_source = FileNames(analysis, request.surroundings)
+    in_source = FileNames(analysis, request.site.surroundings)
     for target in targets:
         taken = known_names(target.start) if target.start is not None else set[str]()
         for helper in target.helpers:
@@ -227,12 +240,10 @@ def _name_in(decision: Decision, target: Target, caller: Helper, callee: Helper,
     raise TargetError(f"{target.module}: {definition} means something else inside {caller.name}; rename it")
 
 
-def _import_globals(
-    analysis: Analysis, layout: Layout, decision: Decision, target: Target, helper: Helper
-) -> None:
+def _import_globals(analysis: Analysis, decision: Decision, target: Target, helper: Helper) -> None:
     """Imports for what a helper reads from its module: at run time, and for its annotations only."""
     known, passed = globals_of(analysis), decision.lifting.foreign[helper]
-    package = layout.source_package or ""
+    package = target.site.layout.source_package or ""
     runtime = (set(known.read_in(helper.scope)) - passed) | set(known.defining(helper))
     typing = annotation_names(annotations_in(helper.node))
     for name in runtime | typing:
@@ -240,12 +251,11 @@ def _import_globals(
         section = target.imports.typing if found.origin == "typing" else target.imports.runtime
         section.update(known.imports(name, package))
         if found.origin == "own" and name not in runtime and name in typing:
-            target.imports.typing.add(Import(layout.dotted(layout.rest), name))
+            target.imports.typing.add(Import(target.site.home, name))
 
 
-def _annotate(known: Annotations, layout: Layout, decision: Decision, target: Target) -> None:
+def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
     """Choose the annotations of the new parameters, and import what they mention for type checkers."""
-    rest = layout.dotted(layout.rest)
     taken = {target.names[helper].definition for helper in target.helpers}
     loaded = {made.module for made in target.imports.runtime}
     for helper in target.helpers:
@@ -253,7 +263,7 @@ def _annotate(known: Annotations, layout: Layout, decision: Decision, target: Ta
             for found in (known.of_helper(helper, need), known.fallback):
                 if found is None:
                     continue
-                imports = known.imports(found, rest)
+                imports = known.imports(found, target.site.home)
                 if _can_have(target, found, imports, taken):
                     _mention(target, imports - found.imports, loaded)
                     target.imports.typing.update(found.imports)
@@ -284,27 +294,20 @@ def _can_have(target: Target, found: Annotation, imports: Collection[Import], ta
     ) and not found.names & defined_names(target.start.tree)
 
 
-def layout_section(layout: Layout, source: Source, made: Sequence[str]) -> ImportSection:
-    """An empty section for what is left of a source, which imports from modules that are made."""
-    return ImportSection(layout.folders, manner=layout.manner(source, layout.rest), made=made)
-
-
-def source_imports(
-    analysis: Analysis, layout: Layout, decision: Decision, targets: Sequence[Target]
-) -> tuple[int, str, int]:
+def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) -> tuple[int, str, int]:
     """Where what is left imports the lifted functions that it calls, the text, how many statements it is.
 
     It stands after the last import before the outer function: the new files import the same modules, and so
     find them loaded as the source did.
     """
-    source = analysis.source
+    source = decision.lifting.tree.source
     called = {
         helper
         for helper in decision.lifted
         for use in decision.lifting.analysis.uses(helper)
         if decision.lifting.enclosing(use.scope) is None
     }
-    section = layout_section(layout, source, [target.module for target in targets])
+    section = site.imports(source, [target.module for target in targets])
     for target in targets:
         for helper in target.helpers:
             if helper in called:

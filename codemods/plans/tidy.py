@@ -12,12 +12,10 @@ from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
 from codemods.facts.loading import Loading, Run, found_below
 from codemods.facts.repository import package_of
 from codemods.facts.source import Source, decode_source
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.compose import reread
-from codemods.plans.modules import Layout
-from codemods.plans.overlay import Overlay
 from codemods.plans.references import spreads
 from codemods.plans.report import Report, StayedImport
+from codemods.plans.site import Site
 from codemods.prove.code import NotProven
 from codemods.prove.unimport import prove_dropped, prove_reordered
 from codemods.rewrite.program import TextNotPreserved
@@ -32,33 +30,31 @@ _ROUNDS = 5
 class Tidy:
     """What is known of a file that code has left, besides its text."""
 
-    layout: Layout
-    overlay: Overlay
-    around: Surroundings
+    site: Site
     seams: Collection[str]
     exported: frozenset[str] = frozenset()
 
     def tidied(self, before: Source, report: Report) -> Report:
         """A report whose rest has no imports that only what moved needed."""
         made = {change.path: change for change in report.files}
-        rest = made.get(self.layout.rest)
+        rest = made.get(self.site.layout.rest)
         if rest is None:
             return report
         now = decode_source(rest.after, before.path)
         kept: tuple[KeptImport, ...] = ()
         texts = {path: change.after for path, change in made.items()}
-        loading = Loading(found_below(self.layout.folders, lambda path: self._data(path, texts)))
-        needed = functools.cache(lambda: names_needed(before, self.around.module.name))
+        loading = Loading(found_below(self.site.layout.folders, lambda path: self._data(path, texts)))
+        needed = functools.cache(lambda: names_needed(before, self.site.surroundings.module.name))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
             left = Left(
                 before,
                 now,
-                self.around,
+                self.site.surroundings,
                 self.seams,
                 self.exported,
-                lambda: spreads(self.layout.root, self.layout.rest, before.tree),
-                initial=self.layout.rest.name == "__init__.py",
+                lambda: spreads(self.site.layout.root, self.site.layout.rest, before.tree),
+                initial=self.site.layout.rest.name == "__init__.py",
                 needed=needed,
             )
             found = left.unneeded(lambda tree: self._run(tree, loading))
@@ -73,9 +69,9 @@ class Tidy:
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
                 break
         now = self._without_headings(before, now)
-        now = self._in_order(now, self.layout.rest, loading, texts)
+        now = self._in_order(now, self.site.layout.rest, loading, texts)
         made[rest.path] = replace(rest, after=before.encode(now.text))
-        for path in self.overlay.followers & made.keys():
+        for path in self.site.overlay.followers & made.keys():
             follower = decode_source(made[path].after, made[path].shown)
             text = self._in_order(follower, path, loading, texts).text
             made[path] = replace(made[path], after=follower.encode(text))
@@ -98,8 +94,8 @@ class Tidy:
     def _in_order(self, now: Source, path: Path, loading: Loading, texts: Collection[Path]) -> Source:
         """The text with its imports of new modules sorted in, if loading it does the same then."""
         try:
-            module = self.layout.dotted(path)
-            others = {self.layout.dotted(p) for p in (*texts, *self.overlay.made) if p != path}
+            module = self.site.layout.dotted(path)
+            others = {self.site.layout.dotted(p) for p in (*texts, *self.site.overlay.made) if p != path}
             package = package_of(path, module)
             text, moved = imports_in_order(now, others, package)
             if not moved:
@@ -112,11 +108,11 @@ class Tidy:
         return made if before.events == after.events and not before.back else now
 
     def _run(self, tree: ast.Module, loading: Loading) -> Run:
-        module = self.layout.dotted(self.layout.rest)
-        return loading.of(module, loading.text(tree, package_of(self.layout.rest, module)))
+        module = self.site.home
+        return loading.of(module, loading.text(tree, package_of(self.site.layout.rest, module)))
 
     def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
-        return texts[path] if path in texts else self.overlay.found(path)
+        return texts[path] if path in texts else self.site.overlay.found(path)
 
 
 def _proven(now: Source, text: str, gone: Collection[Alias] = ()) -> Source:
