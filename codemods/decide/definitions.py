@@ -38,13 +38,7 @@ def report():
     return limit
 print(report())
 """,
-    lifted="""
-#% move report limit
-limit = 2
-def report():
-    return limit
-print(report())
-""",
+    lifted={"#% move report": "#% move report limit", "limit = max(1, 2)": "limit = 2"},
 )
 rule(
     "definition-evaluated",

@@ -29,14 +29,7 @@ def label(kind):
     return f'{kind.__module__}.{kind.__name__}'
 print(label(Report))
 """,
-    lifted="""
-#% move Report
-class Report:
-    rows = 2
-def label(kind):
-    return f'report.{kind.__name__}'
-print(label(Report))
-""",
+    lifted={"return f'{kind.__module__}.{kind.__name__}'": "return f'report.{kind.__name__}'"},
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -51,9 +51,14 @@ class Rule:
 RULES: dict[str, Rule] = {}
 
 
-def rule(code: str, summary: str, way_out: str, *, refused: str, lifted: str) -> None:
-    """Add a rule to the registry."""
+def rule(code: str, summary: str, way_out: str, *, refused: str, lifted: str | Mapping[str, str]) -> None:
+    """Add a rule; where its examples differ in a line or two, ``lifted`` says what these become."""
     assert code not in RULES, code
+    if not isinstance(lifted, str):
+        changes, lifted = lifted, refused
+        for before, after in changes.items():
+            assert lifted.count(before) == 1, (code, before)
+            lifted = lifted.replace(before, after)
     RULES[code] = Rule(code, summary, way_out, refused.lstrip("\n"), lifted.lstrip("\n"))
 
 

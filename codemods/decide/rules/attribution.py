@@ -34,14 +34,7 @@ def outer(n):
         logging.warning('%d', x + n)
     h(1)
 """,
-    lifted="""
-import logging
-logging.basicConfig(format='%(levelname)s: %(message)s')
-def outer(n):
-    def h(x):
-        logging.warning('%d', x + n)
-    h(1)
-""",
+    lifted={"%(funcName)s": "%(levelname)s"},
 )
 
 

@@ -77,14 +77,5 @@ def outer():
         return f'{abs(n)=}'
     return h()
 """,
-    lifted="""
-#% box h
-def outer():
-    n = 0
-    def h():
-        nonlocal n
-        n += 1
-        return f'n={abs(n)}'
-    return h()
-""",
+    lifted={"return f'{abs(n)=}'": "return f'n={abs(n)}'"},
 )

@@ -16,12 +16,7 @@ def outer(n, opts):
         return x + n
     return h(**opts)
 """,
-    lifted="""
-def outer(n, opts):
-    def h(x=0):
-        return x + n
-    return h(x=opts['x'])
-""",
+    lifted={"return h(**opts)": "return h(x=opts['x'])"},
 )
 
 

@@ -72,11 +72,5 @@ def outer(n):
         return f'{n + 1=}'
     return h()
 """,
-    lifted="""
-#% captures context
-def outer(n):
-    def h():
-        return f'n + 1={n + 1}'
-    return h()
-""",
+    lifted={"return f'{n + 1=}'": "return f'n + 1={n + 1}'"},
 )

@@ -32,13 +32,7 @@ def outer(n):
         return eval('x + 1') + k
     return h(1)
 """,
-    lifted="""
-def outer(n):
-    k = n + 1
-    def h(x):
-        return eval('x + 1', {'x': x}) + k
-    return h(1)
-""",
+    lifted={"return eval('x + 1') + k": "return eval('x + 1', {'x': x}) + k"},
 )
 rule(
     "compiled-outer",
@@ -77,16 +71,7 @@ class B(A):
             return super(B, self).f() + __class__.__name__
         return h()
 """,
-    lifted="""
-class A:
-    def f(self):
-        return 'A'
-class B(A):
-    def f(self):
-        def h():
-            return super(B, self).f()
-        return h()
-""",
+    lifted={"return super(B, self).f() + __class__.__name__": "return super(B, self).f()"},
 )
 rule(
     "mangled",
@@ -101,14 +86,7 @@ class C:
             return self.__k
         return h()
 """,
-    lifted="""
-class C:
-    _k = 2
-    def f(self):
-        def h():
-            return self._k
-        return h()
-""",
+    lifted={"__k = 2": "_k = 2", "return self.__k": "return self._k"},
 )
 rule(
     "not-understood",
@@ -121,13 +99,7 @@ def outer():
         return x
     return h(1) + n
 """,
-    lifted="""
-def outer():
-    n: int = 1
-    def h(x):
-        return x
-    return h(1) + n
-""",
+    lifted={"n: h = 1": "n: int = 1"},
 )
 
 

@@ -22,12 +22,7 @@ def outer(n):
         return x + n
     return f'{abs(h(1))=}'
 """,
-    lifted="""
-def outer(n):
-    def h(x):
-        return x + n
-    return f'{abs(h(1))}'
-""",
+    lifted={"return f'{abs(h(1))=}'": "return f'{abs(h(1))}'"},
 )
 
 

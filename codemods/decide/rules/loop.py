@@ -214,13 +214,5 @@ def train(n):
             del warm
         print(i)
 """,
-    lifted="""
-#% loop
-def train(n):
-    warm = [0] * n
-    for i in range(n):
-        if i == 1:
-            warm.clear()
-        print(i)
-""",
+    lifted={"del warm": "warm.clear()"},
 )

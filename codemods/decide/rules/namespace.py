@@ -55,16 +55,7 @@ try:
 except ImportError:
     pass
 """,
-    lifted="""
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
-try:
-    from posixpath import *
-except ImportError:
-    pass
-""",
+    lifted={"from no_such_module import *": "from posixpath import *"},
 )
 
 

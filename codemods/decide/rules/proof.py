@@ -25,12 +25,5 @@ def outer(n):
 \\
     return first
 """,
-    lifted="""
-def outer(n):
-    def h(x):
-        return x + n
-    first = h(1)
-
-    return first
-""",
+    lifted={"\\": ""},
 )

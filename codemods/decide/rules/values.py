@@ -39,12 +39,7 @@ def outer(n):
         return x + n
     return list(map(h, [1, 2]))
 """,
-    lifted="""
-def outer(n):
-    def h(x):
-        return x + n
-    return [h(x) for x in [1, 2]]
-""",
+    lifted={"return list(map(h, [1, 2]))": "return [h(x) for x in [1, 2]]"},
 )
 
 
