@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.facts.nodes import children
+from codemods.facts.nodes import children, root_of
 from codemods.facts.scopes import Scope, ScopeTree
 from codemods.facts.words import words
 
@@ -48,11 +48,9 @@ def mutations(tree: ScopeTree, function: Scope) -> tuple[Mutation, ...]:
     found = set(_rebound(tree, function))
     for node, scope in _nodes(tree, function.node, function):
         for target, via in _changed(node):
-            root = _root(target)
-            if root is None:
-                continue
-            of = _owner(tree, scope, root.id, function)
-            if of is not None:
+            root = root_of(target)
+            of = _owner(tree, scope, root.id, function) if isinstance(root, ast.Name) else None
+            if isinstance(root, ast.Name) and of is not None:
                 found.add(Mutation(target.lineno, _spelled(target), via, root.id, of))
     return tuple(sorted(found))
 
@@ -86,12 +84,6 @@ def _changed(node: ast.AST) -> Iterator[tuple[ast.expr, Via]]:
         name = node.func.attr
         if name in MUTATORS or (name.endswith("_") and not name.startswith("_")):
             yield node.func, "method"
-
-
-def _root(node: ast.expr) -> ast.Name | None:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None
 
 
 def _spelled(node: ast.expr) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from codemods.facts.globals import is_type_checking
 from codemods.facts.origins import imported
 from codemods.facts.repository import module_files, package_of
-from codemods.facts.source import SourceError, read_source, statements_in
+from codemods.facts.source import SourceError, all_blocks, read_source, statements_in
 from codemods.facts.words import words
 
 HEAVY = words("""
@@ -135,12 +135,8 @@ def eager_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]
         elif isinstance(node, ast.If) and (is_type_checking(node.test) or _is_main(node.test)):
             yield from eager_imports(node.orelse)
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for field in ("body", "orelse", "finalbody"):
-                yield from eager_imports(getattr(node, field, []))
-            for handler in getattr(node, "handlers", []):
-                yield from eager_imports(handler.body)
-            for case in getattr(node, "cases", []):
-                yield from eager_imports(case.body)
+            for block in all_blocks(node):
+                yield from eager_imports(block)
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.decide.refusals import Refusal, Refusals, not_followed, refused_by
 from codemods.decide.rules import CHECKS
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
@@ -65,6 +65,4 @@ def _check(lifting: Lifting, helper: Helper) -> Refusals:
         for check in CHECKS:
             yield from check(lifting, helper)
     except NotUnderstood as unknown:
-        line = getattr(unknown.node, "lineno", helper.node.lineno)
-        kind = type(unknown.node).__name__
-        yield refuse("not-understood", line, f"a construct of kind {kind} is not understood")
+        yield not_followed(unknown, helper.node)

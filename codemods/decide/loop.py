@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import codemods.decide.rules.loop  # noqa: F401  (registers its codes)
-from codemods.decide.refusals import Refusal, Refusals, refuse
+from codemods.decide.refusals import Refusal, Refusals, not_followed, refuse
 from codemods.decide.rules import dynamic, frames, moving
 from codemods.decide.rules.attribution import attributed, logging_line
 from codemods.facts import nodes
@@ -59,8 +59,7 @@ def decide_loop(
     try:
         flow = LoopFlow(parts)
     except NotUnderstood as unknown:
-        kind, line = type(unknown.node).__name__, getattr(unknown.node, "lineno", parts.loop.lineno)
-        return refuse("not-understood", line, f"a construct of kind {kind} is not understood")
+        return not_followed(unknown, parts.loop)
     for found in chain(_cells(parts), _bindings(parts, flow)):
         return found
     variables = tuple(n for n in parts.names if flow.bound_before(n) and flow.read_in_loop(n))

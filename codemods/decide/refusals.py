@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from codemods.facts.events import NotUnderstood
+
 T = TypeVar("T")
 
 
@@ -66,6 +68,12 @@ def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:
     """A refusal under a registered code, at a line or at the node that forbids the lift."""
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
     return Refusal(code, line, reason, RULES[code].way_out)
+
+
+def not_followed(unknown: NotUnderstood, around: ast.AST) -> Refusal:
+    """The refusal for a construct whose flow of control is not known, somewhere in a node."""
+    at = unknown.node if hasattr(unknown.node, "lineno") else around
+    return refuse("not-understood", at, f"a construct of kind {unknown} is not understood")
 
 
 def first(found: Iterable[Refusal]) -> Refusal | None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.globals import is_type_checking
-from codemods.facts.nodes import all_defaults, called, first_of, is_accessor
+from codemods.facts.nodes import all_defaults, called, first_of, is_accessor, root_of
 from codemods.facts.origins import imported
 from codemods.facts.quiet import calls_back, is_plain, makes
+from codemods.facts.source import all_blocks
 
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
 _CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")
@@ -107,10 +108,7 @@ class Reader:
             for part in asked if isinstance(asked, list) else [asked]:
                 if isinstance(part, ast.AST) and not self._quiet(part):
                     self.steps.append(Acts(statement.lineno, label_of(statement)))
-        blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
-        blocks += [handler.body for handler in getattr(statement, "handlers", [])]
-        blocks += [case.body for case in getattr(statement, "cases", [])]
-        for block in blocks:
+        for block in all_blocks(statement):
             self.block(block, maybe=True)
 
     def _import(self, node: ast.Import | ast.ImportFrom, maybe: bool) -> None:
@@ -171,9 +169,7 @@ class Reader:
 
     def _maker(self, node: ast.expr) -> bool:
         """Whether calling something makes a value of its arguments and does nothing else."""
-        root = node
-        while isinstance(root, (ast.Attribute, ast.Subscript)):
-            root = root.value
+        root = root_of(node)
         if isinstance(root, ast.Constant):
             return True
         if not isinstance(root, ast.Name):

@@ -6,7 +6,7 @@ Nothing of the analysed program is imported or run. Lines and columns are those 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.live import Live
+from codemods.facts.loops import read_by_stores
 from codemods.facts.names import is_quiet
 from codemods.facts.readers import SeamReaders, seam_readers
 from codemods.facts.repository import project_root
@@ -129,7 +130,7 @@ def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment,
         raise NotFollowed(f"{path}:{line}: {failure} is a statement that is not followed") from None
     flow, live = Flow(graph), Live(graph, scope.private)
     for statement in graph.ends:
-        for name in _stored_reads(statement):
+        for name in () if blocks_of(statement) else read_by_stores(statement):
             live.reads(name, statement)
     always = _read_elsewhere(tree, scope)
     binders = {b.node: name for name in names for b in tree.binders.get((scope, name), ())}
@@ -164,14 +165,6 @@ class _Statements(Graph):
                 end = ast.Pass()
                 self.ends[statement] = end
                 self._mark(end)
-
-
-def _stored_reads(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement reads though it stores or deletes them."""
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-        yield statement.target.id
-    elif isinstance(statement, ast.Delete):
-        yield from (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
 
 
 def _read_elsewhere(tree: ScopeTree, scope: Scope) -> frozenset[str]:

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from codemods.facts.events import NotUnderstood
 from codemods.facts.graph import Graph
+
+
+def backward(before: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
+    """What events have of their ``own``, and what comes to them from later ones of what ``stays`` of it, as
+    bit masks.
+    """
+    found = list(own)
+    work = [index for index, mask in enumerate(found) if mask]
+    while work:
+        index = work.pop()
+        for predecessor in before[index]:
+            reached = found[predecessor] | (found[index] & stays[predecessor])
+            if reached != found[predecessor]:
+                found[predecessor] = reached
+                work.append(predecessor)
+    return found
 
 
 class Flow:
@@ -46,19 +63,9 @@ class Flow:
         return state
 
     def _backward(self) -> list[int]:
-        """Mask of names that an event after this one may bind or unbind."""
-        events, before = self.graph.events, self.graph.before
-        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in events]
-        later = [0] * len(events)
-        work = list(range(len(events)))
-        while work:
-            index = work.pop()
-            mask = later[index] | own[index]
-            for predecessor in before[index]:
-                if later[predecessor] | mask != later[predecessor]:
-                    later[predecessor] |= mask
-                    work.append(predecessor)
-        return later
+        """Mask of names that an event, or one after it, may bind or unbind; those of places do neither."""
+        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in self.graph.events]
+        return backward(self.graph.before, own, [-1] * len(own))
 
     def knows(self, node: ast.AST) -> bool:
         """Whether the node is a place in this frame."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from codemods.facts.flow import backward
 from codemods.facts.graph import Graph
 from codemods.facts.scopes import mangle
 
@@ -43,12 +44,4 @@ class Live:
         for name, reads in self._reads.items():
             for index in reads:
                 live[index] |= self._bits[name]
-        work = [index for index, names in enumerate(live) if names]
-        while work:
-            index = work.pop()
-            for predecessor in before[index]:
-                reached = live[predecessor] | (live[index] & stays[predecessor])
-                if reached != live[predecessor]:
-                    live[predecessor] = reached
-                    work.append(predecessor)
-        return live
+        return backward(before, live, stays)

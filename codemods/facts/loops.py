@@ -198,12 +198,12 @@ class LoopFlow:
         """Names that augmented assignments and deletions of each part read."""
         parts: dict[Region, list[ast.stmt]] = {"loop": [self.parts.loop], "tail": self.parts.tail}
         return {
-            region: frozenset(name for each in statements for name in _read_by_stores(each))
+            region: frozenset(name for each in statements for name in read_by_stores(each))
             for region, statements in parts.items()
         }
 
 
-def _read_by_stores(statement: ast.stmt) -> Iterator[str]:
+def read_by_stores(statement: ast.stmt) -> Iterator[str]:
     """Names in a statement that augmented assignments and deletions read."""
     for node in nodes.walk(statement):
         match node:

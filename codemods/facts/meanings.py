@@ -42,7 +42,6 @@ KNOWN_CLASSES = words("""
     torch.utils.data.Dataset
 """)
 _TYPING = {"typing": typing, "collections.abc": collections.abc, "typing_extensions": typing}
-_GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 
 
 class NotEvaluated(Exception):

@@ -84,6 +84,13 @@ def first_of(node: ast.expr) -> ast.expr:
     return node
 
 
+def root_of(node: ast.expr) -> ast.expr:
+    """What a chain of attributes and elements begins with."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node
+
+
 def first_line(node: ast.stmt) -> int:
     """The line on which a statement begins, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])

@@ -117,12 +117,10 @@ def setting_files(folder: Path) -> Iterator[bytes]:
     """The contents of files below a folder that may name a program's functions and classes; long ones are
     data.
     """
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
-        for name in sorted(files):
-            path = Path(where, name)
-            if path.suffix in _SETTINGS and no_file(path) is None and path.stat().st_size <= _LONGEST_SETTING:
-                yield path.read_bytes()
+    for name in files_below(folder):
+        path = Path(name)
+        if path.suffix in _SETTINGS and no_file(path) is None and path.stat().st_size <= _LONGEST_SETTING:
+            yield path.read_bytes()
 
 
 def unreadable_files(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -134,12 +132,16 @@ def _named_python(folder: Path) -> Iterator[tuple[Path, str | None]]:
     if folder.is_file():
         yield folder, None
         return
+    for path in files_below(folder):
+        if path.endswith(".py"):
+            yield Path(path), no_file(path)
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Paths of all files in a project's own folders."""
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if is_project_folder(where, name))
-        for name in sorted(files):
-            if name.endswith(".py"):
-                path = os.path.join(where, name)  # noqa: PTH118 (speed)
-                yield Path(path), no_file(path)
+        yield from (os.path.join(where, name) for name in sorted(files))  # noqa: PTH118 (speed)
 
 
 def no_file(path: str | Path) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
@@ -19,7 +18,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.annotating import annotations_of
-from codemods.plans.request import Request
+from codemods.plans.request import Outcome, Request
 from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
 from codemods.prove.lift import prove_all
@@ -27,17 +26,11 @@ from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.lift import Lift
 from codemods.rewrite.program import TextNotPreserved
 
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """New texts by path, what was decided, and where each lifted helper went."""
-
-    decision: Decision
-    files: Mapping[Path, str]
-    targets: Mapping[Helper, Path]
+Written = tuple[Mapping[Path, str], Mapping[Helper, Path]]
+"""New texts by path, and where each lifted helper went."""
 
 
-def compose(analysis: Analysis, request: Request) -> Composed:
+def compose(analysis: Analysis, request: Request) -> Outcome:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
 
     def seen(helper: Helper) -> Iterable[Refusal]:
@@ -50,25 +43,25 @@ def compose(analysis: Analysis, request: Request) -> Composed:
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
         decision = decide(analysis, request.wanted, foreign, request.seams, refused)
         try:
-            if request.targets:
-                return _into_modules(analysis, request, decision)
-            return _in_place(analysis, request, decision)
-        except NotProven as failure:
-            culprits = [failure.helper] if failure.helper is not None else decision.lifted
+            write = _into_modules if request.targets else _in_place
+            files, targets = write(analysis, request, decision)
+        except (NotProven, TextNotPreserved) as failure:
             if not decision.lifted:
                 raise
-            for helper in culprits:
-                refused[helper] = refuse("not-proven", helper.node, failure.what)
-        except TextNotPreserved as failure:
-            if not decision.lifted:
-                raise
-            refused |= not_preserved(analysis, decision.lifted, failure)
+            refused |= refusals_for(analysis, decision.lifted, failure)
+            continue
+        needs = decision.lifting.needs
+        passed = {h: frozenset(n for n, owner in needs[h] if owner.kind != "module") for h in decision.lifted}
+        return Outcome(files, targets, passed, decision.refused)
 
 
-def not_preserved(
-    analysis: Analysis, helpers: Collection[Helper], failure: TextNotPreserved
+def refusals_for(
+    analysis: Analysis, helpers: Collection[Helper], failure: NotProven | TextNotPreserved
 ) -> dict[Helper, Refusal]:
-    """Refusals of the helpers whose text can't be preserved; all, if it is that of none."""
+    """Refusals of those whose proof fails, or whose text can't be preserved; of all, if that is none's."""
+    if isinstance(failure, NotProven):
+        culprits = [helper for helper in helpers if helper is failure.helper] or helpers
+        return {helper: refuse("not-proven", helper.node, failure.what) for helper in culprits}
     around = next(
         (s for s in analysis.source.tree.body if (s.end_lineno or 0) >= failure.line),
         analysis.source.tree.body[-1],
@@ -80,7 +73,7 @@ def not_preserved(
     }
 
 
-def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Composed:
+def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Written:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
     chosen = FileNames(analysis, request.site.surroundings)
@@ -95,7 +88,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Compo
     lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
     prove_all(decision, names, reread(source, text), {}, None, missing)
-    return Composed(decision, {request.layout.rest: text} if decision.lifted else {}, {})
+    return {request.layout.rest: text} if decision.lifted else {}, {}
 
 
 def _stated(
@@ -146,7 +139,7 @@ def must_compile(source: Source) -> None:
         raise NotProven(f"{source.path}:{error.lineno}: does not compile: {error.msg}") from None
 
 
-def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> Composed:
+def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> Written:
     """Write lifted helpers to their files; what is left imports them."""
     source, layout = analysis.source, request.layout
     package = layout.source_package
@@ -168,4 +161,4 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> C
     prove_all(decision, names, reread(source, text), {t: trees[t.path] for t in targets}, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
-    return Composed(decision, files, {h: t.path for t in targets for h in t.helpers})
+    return files, {h: t.path for t in targets for h in t.helpers}

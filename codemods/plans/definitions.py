@@ -118,21 +118,19 @@ def move_definitions(
         mover.run()
     rows = []
     for name, target in targets.items():
-        refusal = refused.get(name)
-        found = mover.definitions.get(name)
+        refusal, found = refused.get(name), mover.definitions.get(name)
+        line = found.node.lineno if found else refusal.line if refusal else 1
+        uses = analysis.tree.uses.get((analysis.tree.module, name), ())
         rows.append(
             HelperReport(
-                name=name,
-                qualname=name,
-                path=analysis.source.path,
-                line=found.node.lineno if found else refusal.line if refusal else 1,
-                status="refused" if refusal else "moved",
-                refusal=refusal,
-                captures=(),
+                name,
+                name,
+                analysis.source.path,
+                line,
+                "refused" if refusal else "moved",
+                refusal,
                 target=None if refused else site.layout.shown(target),
-                call_sites=sum(
-                    u.call is not None for u in analysis.tree.uses.get((analysis.tree.module, name), [])
-                ),
+                call_sites=sum(use.call is not None for use in uses),
             )
         )
     return MovedRows(tuple(rows), frozenset(mover.exported))

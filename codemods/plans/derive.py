@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from codemods.facts.git import Git
-from codemods.facts.repository import is_project_folder
+from codemods.facts.repository import files_below
 from codemods.facts.source import SourceError
 from codemods.plans.chain import plans_before
 from codemods.plans.model import PlanError
@@ -99,6 +99,5 @@ def project_files(root: Path) -> Iterator[Path]:
         file = root / os.fsdecode(name)
         if name and (file.is_symlink() or file.is_file()):
             yield file
-    for where, folders, names in os.walk(root) if listed is None else ():
-        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
-        yield from (Path(where, name) for name in sorted(names))
+    if listed is None:
+        yield from map(Path, files_below(root))

@@ -9,8 +9,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.plans.compose import compose
 from codemods.plans.objects import with_boxes, with_contexts
-from codemods.plans.prepared import Lift, Outcome, outcome_of
-from codemods.plans.request import Request
+from codemods.plans.request import Lift, Outcome, Request
 from codemods.plans.residuals import with_residuals
 
 Rewrite = Callable[[Analysis, Request, frozenset[Helper], Lift], Outcome]
@@ -31,17 +30,13 @@ def compose_with(analysis: Analysis, request: Request, modes: Modes) -> Outcome:
     A residual reads the captures late; they are passed to its body as parameters, never collected.
     """
 
-    lift: Lift = _plain
+    lift: Lift = compose
     # The last one first: each is given what comes after it.
     asked = (with_residuals, modes.residual), (with_contexts, modes.context - modes.residual)
     for rewrite, helpers in (*asked, (with_boxes, modes.box)):
         if helpers:
             lift = _after(analysis, rewrite, helpers, lift)
     return lift(analysis, request)
-
-
-def _plain(analysis: Analysis, request: Request) -> Outcome:
-    return outcome_of(compose(analysis, request))
 
 
 def _after(analysis: Analysis, rewrite: Rewrite, helpers: Collection[Helper], lift: Lift) -> Lift:

@@ -6,34 +6,17 @@ import ast
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from codemods.decide.refusals import Refusal, refuse
+from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
 from codemods.facts.source import SourceError, parse_source
-from codemods.plans.compose import Composed, not_preserved
-from codemods.plans.request import Request
+from codemods.plans.compose import refusals_for
+from codemods.plans.request import Lift, Outcome, Request
 from codemods.prove.code import FUNCTIONS, NotProven
 from codemods.rewrite.program import Program, TextNotPreserved
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a file's helpers: new texts by path, where lifted ones went, why others were refused.
-
-    ``lifted`` has for each lifted helper the names of the outer functions' variables that it is passed.
-    """
-
-    files: Mapping[Path, str]
-    targets: Mapping[Helper, Path]
-    lifted: Mapping[Helper, frozenset[str]]
-    refused: Mapping[Helper, Refusal]
-
-
-Lift = Callable[[Analysis, Request], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +71,6 @@ def translated(request: Request, wanted: Collection[Helper], made: Rewritten) ->
     renames.update({now[helper]: name for helper, name in request.renames.items()})
     targets = {now[helper]: path for helper, path in request.targets.items()}
     return replace(request, wanted=[now[helper] for helper in wanted], targets=targets, renames=renames)
-
-
-def outcome_of(composed: Composed) -> Outcome:
-    """The outcome of a plain lift."""
-    decision = composed.decision
-    lifted = {
-        helper: frozenset(name for name, owner in decision.lifting.needs[helper] if owner.kind != "module")
-        for helper in decision.lifted
-    }
-    return Outcome(composed.files, composed.targets, lifted, decision.refused)
 
 
 def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]) -> Outcome:
@@ -174,8 +147,5 @@ def lift_rewritten(
                 before = {h: r for h, r in found.before.items() if now[h] in outcome.refused}
                 return back(outcome, made.prepared, {**before, **refused})
             refused.update({h: made.explain(h, r.with_lines(made.prepared.line)) for h, r in failed.items()})
-        except NotProven as failure:
-            culprits = [failure.helper] if failure.helper in members else members
-            refused.update({h: refuse("not-proven", h.node, failure.what) for h in culprits})
-        except TextNotPreserved as failure:
-            refused.update(not_preserved(analysis, members, failure))
+        except (NotProven, TextNotPreserved) as failure:
+            refused.update(refusals_for(analysis, members, failure))

@@ -19,9 +19,9 @@ class HelperReport:
     line: int
     status: str
     refusal: Refusal | None
-    captures: tuple[str, ...]
-    target: str | None
-    call_sites: int
+    captures: tuple[str, ...] = ()
+    target: str | None = None
+    call_sites: int = 0
 
 
 @dataclass(frozen=True, slots=True)

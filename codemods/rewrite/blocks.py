@@ -11,6 +11,7 @@ import libcst as cst
 
 from codemods.facts.nodes import first_line
 from codemods.facts.source import Source
+from codemods.rewrite.deep import Plain
 from codemods.rewrite.layout import blank_lines, blanks_at_end, blanks_at_start, is_docstring, own_comments
 from codemods.rewrite.todo import Todo
 
@@ -53,7 +54,7 @@ class _Gap:
         return found
 
 
-class Pass(cst.CSTTransformer):
+class Pass(Plain, cst.CSTTransformer):
     """Carries out all changes of one chunk."""
 
     def __init__(self, todo: Todo, source: Source, first: int) -> None:
@@ -67,12 +68,6 @@ class Pass(cst.CSTTransformer):
         return not isinstance(
             node, (cst.BaseParenthesizableWhitespace, cst.EmptyLine, cst.TrailingWhitespace)
         )
-
-    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
-        """Nothing hangs on it."""
-
-    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
-        """Nothing hangs on it."""
 
     def on_leave(self, original_node: cst.CSTNodeT, updated_node: Any) -> Any:
         """Change a node, or the statements of a block."""

@@ -7,7 +7,21 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+import libcst as cst
+
 T = TypeVar("T")
+
+
+class Plain:
+    """A visitor that is told of nodes and not of their attributes, which takes half the time."""
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing hangs on it."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing hangs on it."""
+
+
 _STACK = 256 * 1024 * 1024
 _LEVELS = 60_000
 

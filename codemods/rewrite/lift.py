@@ -84,8 +84,7 @@ class Lift:
 
     def function(self, helper: Helper) -> str:
         """The lifted helper's text at the top of a file, once the rest has been written."""
-        text = self.program.code(self._moved(helper, ""), helper.node)
-        return text if text.endswith(("\n", "\r")) else text + self.source.newline
+        return self.program.code(self._moved(helper, ""), helper.node)
 
     def _moved(self, helper: Helper, indent: str) -> cst.FunctionDef:
         node, rows = self.program.taken[helper.node], self.source.lines

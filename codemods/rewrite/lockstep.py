@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from codemods.facts.nodes import all_arguments
+from codemods.rewrite.deep import Plain
 
 Block = tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]
 """Statements, their nodes, and the nodes on the way there from the statement that has the block."""
@@ -113,7 +114,7 @@ class Paired:
         self.strings |= other.strings
 
 
-class _Marks(cst.CSTVisitor):
+class _Marks(Plain, cst.CSTVisitor):
     """Names, attributes and strings in a statement's own text, in order, and calls by what is called."""
 
     def __init__(self, top: cst.CSTNode) -> None:
@@ -157,12 +158,6 @@ class _Marks(cst.CSTVisitor):
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
         """Nothing is left to do."""
-
-    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
-        """Nothing hangs on it."""
-
-    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
-        """Nothing hangs on it."""
 
 
 def paired(statement: ast.stmt, node: cst.CSTNode) -> Paired:

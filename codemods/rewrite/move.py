@@ -39,7 +39,6 @@ class Moved:
         trees: list[ast.AST] = [analysis.source.tree] if whole else list(nodes)
         imports = relative_imports(trees, package)
         renamed = renamed_uses(analysis, local)
-        self.newline = analysis.source.newline
         self.program = Program(analysis.source, [*nodes, *imports, *renamed])
         make_absolute(self.program, imports)
         rename(self.program, renamed)
@@ -66,8 +65,7 @@ class Moved:
 
     def definition(self, definition: Definition) -> str:
         """A definition's text, once the rest has been written."""
-        text = self.program.code(self.program.taken[definition.node], definition.node)
-        return text if text.endswith(("\n", "\r")) else text + self.newline
+        return self.program.code(self.program.taken[definition.node], definition.node)
 
 
 def renamed_uses(

@@ -231,7 +231,7 @@ class Program:
         return next(chunk for chunk in self.chunks if chunk.first < row <= chunk.end)
 
     def code(self, node: cst.CSTNode, statement: ast.stmt) -> str:
-        """The text of a node that was touched as a whole, in the manner of where a statement was.
+        """The text of a statement that was touched as a whole, in the manner of where a statement was.
 
         Raises:
             TextNotPreserved: if it was not.
@@ -240,7 +240,8 @@ class Program:
         text = deep(lambda: chunk.module.code_for_node(node))
         if chunk.spared.holds(text):
             raise TextNotPreserved(statement.lineno)
-        return self.outside(text)
+        text = self.outside(text)
+        return text if text.endswith(("\n", "\r")) else text + self.source.newline
 
     def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
         """Statements of the new text, with those that they come from."""

@@ -35,42 +35,28 @@ CLASSES |= {
 }
 
 TENSOR = Type("torch.Tensor")
-_TENSORS = words("""
-    arange as_tensor cat empty empty_like eye from_numpy full full_like linspace ones ones_like rand rand_like
-    randint randn randn_like randperm stack tensor zeros zeros_like
-    abs cos exp log matmul relu sigmoid sin sqrt tanh
-""")
-RESULTS: dict[str, Type] = {
-    "builtins.callable": BOOL,
-    "builtins.hasattr": BOOL,
-    "builtins.hash": INT,
-    "builtins.id": INT,
-    "builtins.isinstance": BOOL,
-    "builtins.issubclass": BOOL,
-    "builtins.len": INT,
-    "builtins.ord": INT,
-    "builtins.repr": STR,
-    "builtins.chr": STR,
-    "datetime.datetime.now": Type("datetime.datetime"),
-    "logging.getLogger": Type("logging.Logger"),
-    "os.getcwd": STR,
-    "os.getpid": INT,
-    "os.path.exists": BOOL,
-    "os.path.isdir": BOOL,
-    "os.path.isfile": BOOL,
-    "random.random": FLOAT,
-    "time.monotonic": FLOAT,
-    "time.perf_counter": FLOAT,
-    "time.perf_counter_ns": INT,
-    "time.process_time": FLOAT,
-    "time.strftime": STR,
-    "time.time": FLOAT,
-    "time.time_ns": INT,
-    "torch.cuda.device_count": INT,
-    "torch.cuda.is_available": BOOL,
-    "torch.distributed.get_rank": INT,
-    "torch.distributed.get_world_size": INT,
-} | {f"torch.{name}": TENSOR for name in _TENSORS}
+_GIVE: dict[Type, str] = {
+    BOOL: """
+    builtins.callable builtins.hasattr builtins.isinstance builtins.issubclass os.path.exists os.path.isdir
+    os.path.isfile torch.cuda.is_available
+    """,
+    INT: """
+    builtins.hash builtins.id builtins.len builtins.ord os.getpid time.perf_counter_ns time.time_ns
+    torch.cuda.device_count torch.distributed.get_rank torch.distributed.get_world_size
+    """,
+    FLOAT: "random.random time.monotonic time.perf_counter time.process_time time.time",
+    STR: "builtins.chr builtins.repr os.getcwd time.strftime",
+    Type("datetime.datetime"): "datetime.datetime.now",
+    Type("logging.Logger"): "logging.getLogger",
+    TENSOR: """
+    torch.abs torch.arange torch.as_tensor torch.cat torch.cos torch.empty torch.empty_like torch.exp
+    torch.eye torch.from_numpy torch.full torch.full_like torch.linspace torch.log torch.matmul torch.ones
+    torch.ones_like torch.rand torch.rand_like torch.randint torch.randn torch.randn_like torch.randperm
+    torch.relu torch.sigmoid torch.sin torch.sqrt torch.stack torch.tanh torch.tensor torch.zeros
+    torch.zeros_like
+    """,
+}
+RESULTS = {name: kind for kind, names in _GIVE.items() for name in words(names)}
 
 # Methods, by class, of which the result is known.
 METHODS: dict[tuple[str, str], Type] = {

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
@@ -281,13 +282,14 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     """What one attribute looks at, or None if no lift shows there."""
     name, parent = node.attr, tree.parents[node]
     above = parent.attr if isinstance(parent, ast.Attribute) else None
-    sight = Sight(node.lineno, f"{name} is used", "all")
+    at = partial(Sight, node.lineno, f"{name} is used")
+    sight = at("all")
     if not isinstance(node.ctx, ast.Load):
         return None if is_read_only(tree, node) else sight
     if name in ("setprofile", "settrace") and restores(tree, node, scope):
         return None
     if name == "co_name" and (names := names_compared(tree, node)) is not None:
-        return Sight(sight.line, sight.what, "named", names=names)
+        return at("named", names=names)
     if name == "__code__" and (above in _OF_FUNCTION or is_signature(tree, parent)):
         return None
     if is_code(node.value) and (name == "co_name" or is_signature(tree, node)):
@@ -296,29 +298,28 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     if asked is tree.module:
         return None
     if name == "__closure__":
-        return Sight(sight.line, sight.what, "closure")
+        return at("closure")
     if asked is not None:
-        return Sight(sight.line, sight.what, "inside", asked)
+        return at("inside", asked)
     if name in _ASKS_FUNCTION:
-        return Sight(sight.line, sight.what, _reach(name))
+        return at(_reach(name))
     if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
-        return Sight(sight.line, sight.what, "function")
+        return at("function")
     if name == "f_code":
         if above == "co_name" and isinstance(parent, ast.Attribute):
             names = names_compared(tree, parent)
-            return sight if names is None else Sight(sight.line, sight.what, "named", names=names)
+            return sight if names is None else at("named", names=names)
         if is_code_of_function(tree, node):
             return None
-        moved = Sight(sight.line, sight.what, "moved")
-        return (moved if above == "co_filename" else None) if above in _OF_FRAME else sight
+        return (at("moved") if above == "co_filename" else None) if above in _OF_FRAME else sight
     if name == "f_globals":
-        return Sight(sight.line, sight.what, "moved") if is_lookup(tree, node) else sight
+        return at("moved") if is_lookup(tree, node) else sight
     if name == "f_builtins":
         return None
     if name in _ENTRIES:
         return _judged_entries(tree, node, scope, sight)
     if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:
-        return Sight(sight.line, sight.what, "moved") if is_place(tree, parent, scope) else sight
+        return at("moved") if is_place(tree, parent, scope) else sight
     if name in _FRAMES and stays(tree, node, scope, frozenset()):
         return None
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
@@ -338,7 +339,7 @@ def _judged_entries(tree: ScopeTree, node: ast.Attribute, scope: Scope, sight: S
         if isinstance(around, ast.Call) and dotted(tree, scope, around.func) in _PRINTS_ENTRIES:
             return None
         if _is_place_of_entry(tree, node, scope):
-            return Sight(sight.line, sight.what, "moved")
+            return replace(sight, reach="moved")
     return sight
 
 
