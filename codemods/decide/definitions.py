@@ -31,80 +31,65 @@ rule(
     "needs-source",
     "A definition that a plan moves reads a global that stays in the source, which can't be imported back.",
     "move that name too, before or together with this one",
-    refused="""
-#% move report
-limit = max(1, 2)
-def report():
-    return limit
-print(report())
+    """
+-#% move report
+-limit = max(1, 2)
++#% move report limit
++limit = 2
+ def report():
+     return limit
+ print(report())
 """,
-    lifted={"#% move report": "#% move report limit", "limit = max(1, 2)": "limit = 2"},
 )
 rule(
     "definition-evaluated",
     "Executing the definition runs code (a decorator, a default, a class body, a computed value), which "
     "would run earlier and in another module.",
     "leave the definition where it is, or make it at the place of use",
-    refused="""
-#% move report
-def register(f):
-    print(f.__name__)
-    return f
-@register
-def report():
-    return 1
-print(report())
-""",
-    lifted="""
-#% move report
-from functools import lru_cache
-@lru_cache(maxsize=None)
-def report(n=1):
-    return n
-print(report())
+    """
+ #% move report
+-def register(f):
+-    print(f.__name__)
+-    return f
+-@register
+-def report():
+-    return 1
++from functools import lru_cache
++@lru_cache(maxsize=None)
++def report(n=1):
++    return n
+ print(report())
 """,
 )
 rule(
     "definition-rebound",
     "The name is bound more than once in its module, or by a function: a copy of it would go stale.",
     "bind it once",
-    refused="""
-#% move limit
-limit = 1
-def change():
-    global limit
-    limit = 2
-change()
-print(limit)
-""",
-    lifted="""
-#% move limit
-limit = 1
-def change():
-    return limit + 1
-change()
-print(limit)
+    """
+ #% move limit
+ limit = 1
+ def change():
+-    global limit
+-    limit = 2
++    return limit + 1
+ change()
+ print(limit)
 """,
 )
 rule(
     "moved-seam",
     "Tests replace the name in the source module, and code that leaves the module with the plan reads it.",
     "let the code that reads it stay, or hand it in",
-    refused="""
-#% move report
-#% keep clock
-from time import time as clock
-def report():
-    return clock() > 0
-print(report())
-""",
-    lifted="""
-#% move report
-#% keep clock
-from time import time as clock
-def report(now):
-    return now > 0
-print(report(clock()))
+    """
+ #% move report
+ #% keep clock
+ from time import time as clock
+-def report():
+-    return clock() > 0
+-print(report())
++def report(now):
++    return now > 0
++print(report(clock()))
 """,
 )
 

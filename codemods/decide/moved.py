@@ -21,15 +21,15 @@ rule(
     "A file asks functions or classes for the module that they are defined in, or runs the examples of their "
     "docstrings where they are; a plan gives them another module.",
     "leave the definition where it is, or name the module by what does not move",
-    refused="""
-#% move Report
-class Report:
-    rows = 2
-def label(kind):
-    return f'{kind.__module__}.{kind.__name__}'
-print(label(Report))
+    """
+ #% move Report
+ class Report:
+     rows = 2
+ def label(kind):
+-    return f'{kind.__module__}.{kind.__name__}'
++    return f'report.{kind.__name__}'
+ print(label(Report))
 """,
-    lifted={"return f'{kind.__module__}.{kind.__name__}'": "return f'report.{kind.__name__}'"},
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -53,15 +53,19 @@ class Rule:
 RULES: dict[str, Rule] = {}
 
 
-def rule(code: str, summary: str, way_out: str, *, refused: str, lifted: str | Mapping[str, str]) -> None:
-    """Add a rule; where its examples differ in a line or two, ``lifted`` says what these become."""
+def rule(code: str, summary: str, way_out: str, example: str) -> None:
+    """Add a rule to the registry.
+
+    Its example is a program in which lines with a minus are those that are refused, and lines with a plus
+    those that are lifted.
+    """
     assert code not in RULES, code
-    if not isinstance(lifted, str):
-        changes, lifted = lifted, refused
-        for before, after in changes.items():
-            assert lifted.count(before) == 1, (code, before)
-            lifted = lifted.replace(before, after)
-    RULES[code] = Rule(code, summary, way_out, refused.lstrip("\n"), lifted.lstrip("\n"))
+    RULES[code] = Rule(code, summary, way_out, _side(example, "-"), _side(example, "+"))
+
+
+def _side(example: str, mark: str) -> str:
+    rows = example.strip("\n").split("\n") if example else []
+    return "".join(row[1:] + "\n" for row in rows if row[:1] in ("", " ", mark))
 
 
 def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:

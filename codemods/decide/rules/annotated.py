@@ -21,23 +21,19 @@ rule(
     "Without the future import, annotations are evaluated where the function is defined; at module level "
     "that may fail: a name may be unbound there, an attribute missing, an operand of | no class.",
     "add `from __future__ import annotations` to the file",
-    refused="""
-import sys
-def outer():
-    def h(x: sys.Sequence | None) -> 'int':
-        return x
-    return h(1)
-""",
-    lifted="""
-import typing as t
-from collections.abc import Sequence
-import numpy as np
-class C:
-    pass
-def outer():
-    def h(x: np.ndarray | None, y: Sequence[C] = ()) -> t.Optional[C]:
-        return x
-    return h(None)
+    """
+-import sys
++import typing as t
++from collections.abc import Sequence
++import numpy as np
++class C:
++    pass
+ def outer():
+-    def h(x: sys.Sequence | None) -> 'int':
++    def h(x: np.ndarray | None, y: Sequence[C] = ()) -> t.Optional[C]:
+         return x
+-    return h(1)
++    return h(None)
 """,
 )
 

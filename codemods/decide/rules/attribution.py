@@ -26,15 +26,15 @@ rule(
     "The helper, or the loop, logs, and some file of the project shows of log records which function, or "
     "file, they come from.",
     "log in the outer function, or leave %(funcName)s and %(module)s out of the format",
-    refused="""
-import logging
-logging.basicConfig(format='%(funcName)s: %(message)s')
-def outer(n):
-    def h(x):
-        logging.warning('%d', x + n)
-    h(1)
+    """
+ import logging
+-logging.basicConfig(format='%(funcName)s: %(message)s')
++logging.basicConfig(format='%(levelname)s: %(message)s')
+ def outer(n):
+     def h(x):
+         logging.warning('%d', x + n)
+     h(1)
 """,
-    lifted={"%(funcName)s": "%(levelname)s"},
 )
 
 

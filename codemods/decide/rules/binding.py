@@ -10,65 +10,46 @@ rule(
     "helper-rebound",
     "The helper's name is bound more than once, or deleted, so a call may mean something else.",
     "give the other binding another name",
-    refused="""
-def outer(wrap):
-    def h(x):
-        return x + 1
-    if wrap:
-        h = wrap(h)
-    return h(1)
-""",
-    lifted="""
-def outer(wrap):
-    def h(x):
-        return x + 1
-    wrapped = h(1)
-    return wrapped
+    """
+ def outer(wrap):
+     def h(x):
+         return x + 1
+-    if wrap:
+-        h = wrap(h)
+-    return h(1)
++    wrapped = h(1)
++    return wrapped
 """,
 )
 rule(
     "conditional-def",
     "The definition stands in a branch, and a call can be reached without passing through it.",
     "define the helper at the top level of the function",
-    refused="""
-def outer(flag):
-    if flag:
-        def h(x):
-            return x + 1
-    return h(1)
-""",
-    lifted="""
-def outer(flag):
-    if flag:
-        def h(x):
-            return x + 1
-        return h(1)
-    return 0
+    """
+ def outer(flag):
+     if flag:
+         def h(x):
+             return x + 1
+-    return h(1)
++        return h(1)
++    return 0
 """,
 )
 rule(
     "use-before-def",
     "A call can be reached before the definition; there the name is unbound, which the program may rely on.",
     "move the definition above the first call",
-    refused="""
-def outer():
-    try:
-        v = h()
-    except UnboundLocalError:
-        v = 'not yet'
-    def h():
-        return 'defined'
-    return v
-""",
-    lifted="""
-def outer():
-    def h():
-        return 'defined'
-    try:
-        v = h()
-    except UnboundLocalError:
-        v = 'not yet'
-    return v
+    """
+ def outer():
++    def h():
++        return 'defined'
+     try:
+         v = h()
+     except UnboundLocalError:
+         v = 'not yet'
+-    def h():
+-        return 'defined'
+     return v
 """,
 )
 

@@ -9,28 +9,18 @@ rule(
     "The variable may be unbound where it is read, or is unbound somewhere; an attribute that is not there "
     "fails in another way.",
     "bind the variable first thing in the outer function, and don't delete it",
-    refused="""
-#% box h
-def outer(flag):
-    if flag:
-        n = 0
-    def h():
-        nonlocal n
-        n += 1
-    h()
-    return n
-""",
-    lifted="""
-#% box h
-def outer(flag):
-    n = 0
-    if flag:
-        n = 1
-    def h():
-        nonlocal n
-        n += 1
-    h()
-    return n
+    """
+ #% box h
+ def outer(flag):
++    n = 0
+     if flag:
+-        n = 0
++        n = 1
+     def h():
+         nonlocal n
+         n += 1
+     h()
+     return n
 """,
 )
 rule(
@@ -38,28 +28,18 @@ rule(
     "The variable is bound in a way in which an attribute can't be: by :=, an import, a def or class, a "
     "pattern, or an annotation alone; or it is used in a class body.",
     "bind it by an assignment",
-    refused="""
-#% box h
-def outer():
-    n = 0
-    def h():
-        nonlocal n
-        n += 1
-    while (n := n + 1) < 5:
-        h()
-    return n
-""",
-    lifted="""
-#% box h
-def outer():
-    n = 0
-    def h():
-        nonlocal n
-        n += 1
-    while n < 5:
-        n = n + 1
-        h()
-    return n
+    """
+ #% box h
+ def outer():
+     n = 0
+     def h():
+         nonlocal n
+         n += 1
+-    while (n := n + 1) < 5:
++    while n < 5:
++        n = n + 1
+         h()
+     return n
 """,
 )
 rule(
@@ -67,15 +47,15 @@ rule(
     "A use of the variable can't be rewritten as an attribute: an f-string prints its text, or its name "
     "would be changed inside a class.",
     "write the name out in the f-string",
-    refused="""
-#% box h
-def outer():
-    n = 0
-    def h():
-        nonlocal n
-        n += 1
-        return f'{abs(n)=}'
-    return h()
+    """
+ #% box h
+ def outer():
+     n = 0
+     def h():
+         nonlocal n
+         n += 1
+-        return f'{abs(n)=}'
++        return f'n={abs(n)}'
+     return h()
 """,
-    lifted={"return f'{abs(n)=}'": "return f'n={abs(n)}'"},
 )

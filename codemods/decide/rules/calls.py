@@ -10,13 +10,13 @@ rule(
     "kwargs-at-call",
     "A call passes **kwargs, or a keyword of the same name as a capture, to the helper.",
     "write the keywords out at the call",
-    refused="""
-def outer(n, opts):
-    def h(x=0):
-        return x + n
-    return h(**opts)
+    """
+ def outer(n, opts):
+     def h(x=0):
+         return x + n
+-    return h(**opts)
++    return h(x=opts['x'])
 """,
-    lifted={"return h(**opts)": "return h(x=opts['x'])"},
 )
 
 

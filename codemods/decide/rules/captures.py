@@ -15,38 +15,31 @@ rule(
     "capture-shadowed-at-call",
     "Where the helper is called, the capture's name means another variable.",
     "rename the variable at the call",
-    refused="""
-def outer(n):
-    def h(x):
-        return x + n
-    return [h(n) for n in (10, 20)]
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+-    return [h(n) for n in (10, 20)]
++    return [h(k) for k in (10, 20)]
 """,
-    lifted={"return [h(n) for n in (10, 20)]": "return [h(k) for k in (10, 20)]"},
 )
 rule(
     "maybe-unbound",
     "The capture may be unbound at a call; inside the helper that is an error in another place, or none "
     "at all.",
     "bind the variable on every path to the call",
-    refused="""
-def outer(flag):
-    if flag:
-        n = 1
-    def h():
-        try:
-            return n
-        except NameError:
-            return 'unbound'
-    return h()
-""",
-    lifted="""
-def outer(flag):
-    n = None
-    if flag:
-        n = 1
-    def h():
-        return n
-    return h()
+    """
+ def outer(flag):
++    n = None
+     if flag:
+         n = 1
+     def h():
+-        try:
+-            return n
+-        except NameError:
+-            return 'unbound'
++        return n
+     return h()
 """,
 )
 rule(
@@ -54,22 +47,15 @@ rule(
     "The call is made by a function that may run at any time, and the capture may be rebound before it does.",
     "keep the variable in an object that both functions share (--box NAME), or bind it once, before that "
     "function is made",
-    refused="""
-def outer():
-    n = 1
-    def h(x):
-        return x + n
-    late = lambda: h(1)
-    n = 10
-    return late()
-""",
-    lifted="""
-def outer():
-    n = 10
-    def h(x):
-        return x + n
-    late = lambda: h(1)
-    return late()
+    """
+ def outer():
+-    n = 1
++    n = 10
+     def h(x):
+         return x + n
+     late = lambda: h(1)
+-    n = 10
+     return late()
 """,
 )
 rule(
@@ -79,18 +65,19 @@ rule(
     "by then the capture may have been rebound.",
     "keep the variable in an object that both functions share (--box NAME); where the helper must not see "
     "the later value, give that another name",
-    refused="""
-def outer():
-    n = 1
-    def h():
-        yield n
-        yield n
-    g = h()
-    first = next(g)
-    n = 2
-    return first, next(g)
+    """
+ def outer():
+     n = 1
+     def h():
+         yield n
+         yield n
+     g = h()
+     first = next(g)
+-    n = 2
+-    return first, next(g)
++    m = 2
++    return first, next(g), m
 """,
-    lifted={"n = 2": "m = 2", "return first, next(g)": "return first, next(g), m"},
 )
 
 

@@ -34,43 +34,34 @@ rule(
     "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
     " wrap.",
     "drop the decorator, or apply it in the outer function",
-    refused="""
-import functools
-def outer(n):
-    @functools.lru_cache
-    def h(x):
-        return x
-    return h(n)
-""",
-    lifted="""
-import contextlib
-def outer(n):
-    @contextlib.contextmanager
-    def h(x):
-        yield x + n
-    with h(1) as got:
-        return got
+    """
+-import functools
++import contextlib
+ def outer(n):
+-    @functools.lru_cache
++    @contextlib.contextmanager
+     def h(x):
+-        return x
+-    return h(n)
++        yield x + n
++    with h(1) as got:
++        return got
 """,
 )
 rule(
     "default-not-constant",
     "A default value is evaluated at every call of the outer function; after the lift once, and shared.",
     "use None as the default and make the value inside the helper",
-    refused="""
-def outer():
-    def h(x, acc=[]):
-        acc.append(x)
-        return list(acc)
-    h(1)
-    return h(2)
-""",
-    lifted="""
-import math
-def outer():
-    def h(x, acc=(), scale=-1.5, limit=math.inf, kind=float):
-        return [*acc, kind(min(x * scale, limit))]
-    h(1)
-    return h(2)
+    """
++import math
+ def outer():
+-    def h(x, acc=[]):
+-        acc.append(x)
+-        return list(acc)
++    def h(x, acc=(), scale=-1.5, limit=math.inf, kind=float):
++        return [*acc, kind(min(x * scale, limit))]
+     h(1)
+     return h(2)
 """,
 )
 rule(
@@ -78,41 +69,30 @@ rule(
     "The helper or a function around it has type parameters, which belong to it, or a type alias or "
     "a bound near it reads a variable, which is done when it is asked for and not before.",
     "use a TypeVar of the module",
-    refused="""
-def outer[T](x: T):
-    def h(y):
-        return T, y
-    return h(x)
-""",
-    lifted="""
-from typing import TypeVar
-T = TypeVar('T')
-def outer(x):
-    def h(y):
-        return T, y
-    return h(x)
+    """
+-def outer[T](x: T):
++from typing import TypeVar
++T = TypeVar('T')
++def outer(x):
+     def h(y):
+         return T, y
+     return h(x)
 """,
 )
 rule(
     "doctest",
     "The helper's docstring has examples (>>>), which doctest would collect once it is at module level.",
     "write the examples without >>>",
-    refused='''
-def outer(n):
-    def h(x):
-        """
-        >>> 1 + 1
-        3
-        """
-        return x + n
-    return h(1)
-''',
-    lifted='''
-def outer(n):
-    def h(x):
-        """One more than x."""
-        return x + n
-    return h(1)
+    '''
+ def outer(n):
+     def h(x):
+-        """
+-        >>> 1 + 1
+-        3
+-        """
++        """One more than x."""
+         return x + n
+     return h(1)
 ''',
 )
 

@@ -25,81 +25,76 @@ rule(
     "dynamic-scope",
     "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
     "pass an explicit dict to eval or exec, or name the variables",
-    refused="""
-def outer(n):
-    k = n + 1
-    def h(x):
-        return eval('x + 1') + k
-    return h(1)
+    """
+ def outer(n):
+     k = n + 1
+     def h(x):
+-        return eval('x + 1') + k
++        return eval('x + 1', {'x': x}) + k
+     return h(1)
 """,
-    lifted={"return eval('x + 1') + k": "return eval('x + 1', {'x': x}) + k"},
 )
 rule(
     "compiled-outer",
     "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
     "which can't call an ordinary function with keyword-only parameters.",
     "write the helper at module level with the compiler's own decorator",
-    refused="""
-import numba
-@numba.njit
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
-""",
-    lifted="""
-def njit(f):
-    return f
-@njit
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
+    """
+-import numba
+-@numba.njit
++def njit(f):
++    return f
++@njit
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
 """,
 )
 rule(
     "class-cell",
     "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
     "write super(Class, self)",
-    refused="""
-class A:
-    def f(self):
-        return 'A'
-class B(A):
-    def f(self):
-        def h():
-            return super(B, self).f() + __class__.__name__
-        return h()
+    """
+ class A:
+     def f(self):
+         return 'A'
+ class B(A):
+     def f(self):
+         def h():
+-            return super(B, self).f() + __class__.__name__
++            return super(B, self).f()
+         return h()
 """,
-    lifted={"return super(B, self).f() + __class__.__name__": "return super(B, self).f()"},
 )
 rule(
     "mangled",
     "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
     "there.",
     "use a single underscore",
-    refused="""
-class C:
-    __k = 2
-    def f(self):
-        def h():
-            return self.__k
-        return h()
+    """
+ class C:
+-    __k = 2
++    _k = 2
+     def f(self):
+         def h():
+-            return self.__k
++            return self._k
+         return h()
 """,
-    lifted={"__k = 2": "_k = 2", "return self.__k": "return self._k"},
 )
 rule(
     "not-understood",
     "The program uses a construct here whose flow of control or scope this tool does not know.",
     "write it with plainer statements, or lift by hand",
-    refused="""
-def outer():
-    n: h = 1
-    def h(x):
-        return x
-    return h(1) + n
+    """
+ def outer():
+-    n: h = 1
++    n: int = 1
+     def h(x):
+         return x
+     return h(1) + n
 """,
-    lifted={"n: h = 1": "n: int = 1"},
 )
 
 

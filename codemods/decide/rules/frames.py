@@ -75,25 +75,18 @@ rule(
     "The file looks at local variables, names or code of frames, at code objects, closures or source text, "
     "in which a lifted function looks different.",
     "keep the inspection in another module",
-    refused="""
-import sys
-def caller():
-    return sys._getframe(1).f_code.co_name
-def outer():
-    def h():
-        return caller()
-    return h()
-""",
-    lifted="""
-import sys
-def caller():
-    return sys._getframe(1).f_globals['__name__']
-def arity(f):
-    return f.__code__.co_argcount
-def outer():
-    def h():
-        return caller(), arity(outer)
-    return h()
+    """
+ import sys
+ def caller():
+-    return sys._getframe(1).f_code.co_name
++    return sys._getframe(1).f_globals['__name__']
++def arity(f):
++    return f.__code__.co_argcount
+ def outer():
+     def h():
+-        return caller()
++        return caller(), arity(outer)
+     return h()
 """,
 )
 

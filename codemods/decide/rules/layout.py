@@ -16,13 +16,13 @@ rule(
     "an f-string "
     "prints, a definition after a backslash or a form feed).",
     "write the call, or the definition, on a line of its own",
-    refused="""
-def outer(n):
-    def h(x):
-        return x + n
-    return f'{abs(h(1))=}'
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+-    return f'{abs(h(1))=}'
++    return f'{abs(h(1))}'
 """,
-    lifted={"return f'{abs(h(1))=}'": "return f'{abs(h(1))}'"},
 )
 
 

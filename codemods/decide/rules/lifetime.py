@@ -12,23 +12,18 @@ rule(
     "references-counted",
     "The file counts references, or lists them: a call holds what it is passed, one reference more.",
     "keep what counts references in another file",
-    refused="""
-import sys
-def outer():
-    n = object()
-    def h():
-        return sys.getrefcount(n)
-    return h()
-""",
-    lifted="""
-import weakref
-class C:
-    pass
-def outer():
-    n = C()
-    def h():
-        return weakref.ref(n)() is n
-    return h()
+    """
+-import sys
++import weakref
++class C:
++    pass
+ def outer():
+-    n = object()
++    n = C()
+     def h():
+-        return sys.getrefcount(n)
++        return weakref.ref(n)() is n
+     return h()
 """,
 )
 

@@ -20,92 +20,73 @@ rule(
     "outer-in-loop",
     "The outer function is defined in a loop or a match statement of the module.",
     "define it at the module's top level",
-    refused="""
-for k in (1, 2):
-    def outer():
-        def h(x):
-            return x
-        return h(1)
+    """
+-for k in (1, 2):
++if True:
+     def outer():
+         def h(x):
+             return x
+         return h(1)
 """,
-    lifted={"for k in (1, 2):": "if True:"},
 )
 rule(
     "module-identity",
     "The helper uses globals(), __name__ or another name that may differ from module to module.",
     "pass the value to the helper",
-    refused="""
-#% to
-def outer():
-    def h():
-        return __name__
-    return h()
-""",
-    lifted="""
-#% to
-def outer():
-    here = __name__
-    def h():
-        return here
-    return h()
+    """
+ #% to
+ def outer():
++    here = __name__
+     def h():
+-        return __name__
++        return here
+     return h()
 """,
 )
 rule(
     "global-write",
     "The helper assigns a global of its module.",
     "return the value, or keep the state in an object",
-    refused="""
-#% to
-count = 0
-def outer():
-    def h():
-        global count
-        count += 1
-    h()
-    return count
-""",
-    lifted="""
-#% to
-counts = {'n': 0}
-def outer():
-    def h():
-        counts['n'] += 1
-    h()
-    return counts['n']
+    """
+ #% to
+-count = 0
++counts = {'n': 0}
+ def outer():
+     def h():
+-        global count
+-        count += 1
++        counts['n'] += 1
+     h()
+-    return count
++    return counts['n']
 """,
 )
 rule(
     "star-import",
     "A name that the helper reads may come from a star import.",
     "import the name explicitly",
-    refused="""
-#% to
-from posixpath import *
-def outer():
-    def h():
-        return join('a', 'b')
-    return h()
+    """
+ #% to
+-from posixpath import *
++from posixpath import join
+ def outer():
+     def h():
+         return join('a', 'b')
+     return h()
 """,
-    lifted={"from posixpath import *": "from posixpath import join"},
 )
 rule(
     "unresolved-global",
     "A name that the helper reads is bound nowhere in the file, or its definition reads one that no plain "
     "import brings.",
     "import the name at the top level of the file, or define it there",
-    refused="""
-#% to
-def outer():
-    def h():
-        return injected
-    return h()
-""",
-    lifted="""
-#% to
-injected = 1
-def outer():
-    def h():
-        return injected
-    return h()
+    """
+ #% to
++injected = 1
+ def outer():
+     def h():
+         return injected
+     return h()
 """,
 )
 rule(
@@ -113,26 +94,18 @@ rule(
     "A global that the helper reads may be rebound while it runs; in another module it would keep the old"
     " value.",
     "keep the state in an object",
-    refused="""
-#% to
-limit = 3
-def change():
-    global limit
-    limit = 5
-def outer():
-    def h():
-        change()
-        return limit
-    return h()
-""",
-    lifted="""
-#% to
-limit = 3
-limit = 4
-def outer():
-    def h():
-        return limit
-    return h()
+    """
+ #% to
+ limit = 3
+-def change():
+-    global limit
+-    limit = 5
++limit = 4
+ def outer():
+     def h():
+-        change()
+         return limit
+     return h()
 """,
 )
 rule(
@@ -140,21 +113,15 @@ rule(
     "What moves calls warnings.warn, or a function of the file that warns or logs at a stack level: that is "
     "filtered and shown by the module and line of the call.",
     "warn in the outer function, or without a stack level",
-    refused="""
-#% to
-import warnings
-def outer():
-    def h():
-        warnings.warn('careful')
-    h()
-""",
-    lifted="""
-#% to
-import warnings
-def outer():
-    def h():
-        return 'careful'
-    warnings.warn(h())
+    """
+ #% to
+ import warnings
+ def outer():
+     def h():
+-        warnings.warn('careful')
+-    h()
++        return 'careful'
++    warnings.warn(h())
 """,
 )
 rule(
@@ -163,16 +130,17 @@ rule(
     "call it would be "
     "read too early.",
     "read the seam in the outer function and let the helper capture the result",
-    refused="""
-#% to
-#% keep clock
-from time import time as clock
-def outer():
-    def h():
-        return lambda: clock()
-    return h()()
+    """
+ #% to
+ #% keep clock
+ from time import time as clock
+ def outer():
+     def h():
+-        return lambda: clock()
+-    return h()()
++        return clock()
++    return h()
 """,
-    lifted={"return lambda: clock()": "return clock()", "return h()()": "return h()"},
 )
 
 

@@ -21,41 +21,32 @@ rule(
     "The names of the module are listed, asked for by names that only a run tells, or deleted at its end; a "
     "lifted function is a name more.",
     "name the names that are meant",
-    refused="""
-def tool():
-    return 2
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
-two = tool()
-del tool
-""",
-    lifted="""
-def tool():
-    return 2
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
-two = tool()
+    """
+ def tool():
+     return 2
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
+ two = tool()
+-del tool
 """,
 )
 rule(
     "late-star",
     "A star import after the function may bring any names, the lifted function's among them.",
     "name what is imported, or import it before the function",
-    refused="""
-def outer(n):
-    def h(x):
-        return x + n
-    return h(1)
-try:
-    from no_such_module import *
-except ImportError:
-    pass
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
+ try:
+-    from no_such_module import *
++    from posixpath import *
+ except ImportError:
+     pass
 """,
-    lifted={"from no_such_module import *": "from posixpath import *"},
 )
 
 

@@ -24,50 +24,42 @@ rule(
     "A residual stands as one more frame between the helper's caller and its code, and the program can see "
     "that: by a stack level, a traceback that it takes apart, the recursion limit, or by recursing.",
     "lift the helper plainly: let it only be called",
-    refused="""
-#% residual h
-import warnings
-def outer(n):
-    def h(x):
-        warnings.warn('careful', stacklevel=2)
-        return x + n
-    return list(map(h, [1, 2]))
+    """
+ #% residual h
+ import warnings
+ def outer(n):
+     def h(x):
+-        warnings.warn('careful', stacklevel=2)
++        warnings.warn('careful')
+         return x + n
+     return list(map(h, [1, 2]))
 """,
-    lifted={"warnings.warn('careful', stacklevel=2)": "warnings.warn('careful')"},
 )
 rule(
     "residual-async-generator",
     "An asynchronous generator can't hand over to another: what is sent or thrown into it would be lost.",
     "let the helper only be called",
-    refused="""
-#% residual h
-def outer(n):
-    async def h(x):
-        yield x + n
-    return h
+    """
+ #% residual h
+ def outer(n):
+     async def h(x):
+-        yield x + n
++        return x + n
+     return h
 """,
-    lifted={"yield x + n": "return x + n"},
 )
 rule(
     "residual-lifetime",
     "The helper deletes a parameter, and a residual's frame would keep the object alive.",
     "drop the del, or let the helper only be called",
-    refused="""
-#% residual h
-def outer(n):
-    def h(x):
-        y = x + n
-        del x
-        return y
-    return list(map(h, [1, 2]))
-""",
-    lifted="""
-#% residual h
-def outer(n):
-    def h(x):
-        y = x + n
-        return y
-    return list(map(h, [1, 2]))
+    """
+ #% residual h
+ def outer(n):
+     def h(x):
+         y = x + n
+-        del x
+         return y
+     return list(map(h, [1, 2]))
 """,
 )
 rule(
@@ -75,26 +67,17 @@ rule(
     "The helper is handed to something that reads its code (a compiler, a pickler), and would find a "
     "residual's.",
     "write the helper at module level",
-    refused="""
-#% residual h
-import pickle
-def outer(n):
-    def h(x):
-        return x + n
-    try:
-        return pickle.dumps(h)
-    except Exception as error:
-        return type(error)
-""",
-    lifted="""
-#% residual h
-def outer(n):
-    def h(x):
-        return x + n
-    try:
-        return sorted([2, 1], key=h)
-    except Exception as error:
-        return type(error)
+    """
+ #% residual h
+-import pickle
+ def outer(n):
+     def h(x):
+         return x + n
+     try:
+-        return pickle.dumps(h)
++        return sorted([2, 1], key=h)
+     except Exception as error:
+         return type(error)
 """,
 )
 

@@ -11,20 +11,15 @@ rule(
     "An attribute of the helper is read or set; the lifted function is one object for all calls of the "
     "outer one.",
     "keep the state in a variable of the outer function",
-    refused="""
-def outer():
-    def h():
-        h.calls = getattr(h, 'calls', 0) + 1
-        return h.calls
-    return h()
-""",
-    lifted="""
-def outer():
-    state = {'calls': 0}
-    def h():
-        state['calls'] += 1
-        return state['calls']
-    return h()
+    """
+ def outer():
++    state = {'calls': 0}
+     def h():
+-        h.calls = getattr(h, 'calls', 0) + 1
+-        return h.calls
++        state['calls'] += 1
++        return state['calls']
+     return h()
 """,
 )
 rule(
@@ -33,13 +28,13 @@ rule(
     "its identity, its "
     "signature and the time at which it reads its captures would change.",
     "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function",
-    refused="""
-def outer(n):
-    def h(x):
-        return x + n
-    return list(map(h, [1, 2]))
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+-    return list(map(h, [1, 2]))
++    return [h(x) for x in [1, 2]]
 """,
-    lifted={"return list(map(h, [1, 2]))": "return [h(x) for x in [1, 2]]"},
 )
 
 

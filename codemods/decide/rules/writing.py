@@ -10,22 +10,17 @@ rule(
     "nonlocal-write",
     "The helper assigns a variable of the outer function.",
     "return the value and assign it in the outer function, or keep it in an object (--box NAME)",
-    refused="""
-def outer():
-    n = 0
-    def h(k):
-        nonlocal n
-        n += k
-    h(2)
-    return n
-""",
-    lifted="""
-def outer():
-    state = {'n': 0}
-    def h(k):
-        state['n'] += k
-    h(2)
-    return state['n']
+    """
+ def outer():
+-    n = 0
++    state = {'n': 0}
+     def h(k):
+-        nonlocal n
+-        n += k
++        state['n'] += k
+     h(2)
+-    return n
++    return state['n']
 """,
 )
 rule(
@@ -33,26 +28,19 @@ rule(
     "Another nested function or generator assigns a variable that the helper captures, perhaps while the "
     "helper runs.",
     "keep the variable in an object (box) that both functions share",
-    refused="""
-def outer():
-    n = 1
-    def bump():
-        nonlocal n
-        n += 1
-    def h(act):
-        act()
-        return n
-    return h(lambda: bump())
-""",
-    lifted="""
-def outer():
-    state = {'n': 1}
-    def bump():
-        state['n'] += 1
-    def h(act):
-        act()
-        return state['n']
-    return h(lambda: bump())
+    """
+ def outer():
+-    n = 1
++    state = {'n': 1}
+     def bump():
+-        nonlocal n
+-        n += 1
++        state['n'] += 1
+     def h(act):
+         act()
+-        return n
++        return state['n']
+     return h(lambda: bump())
 """,
 )
 
