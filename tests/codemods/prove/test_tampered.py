@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from codemods.extract import main
-from codemods.plans import loop
+from codemods.plans import loop, targets
 from codemods.rewrite.program import Program
 
 PLAIN = """
@@ -168,7 +168,7 @@ TAMPERED_LOOPS = [
 def test_what_else_is_written_of_a_loop_is_found_out(
     where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place: Any = loop.Taken if where == "rest" else loop
+    place: Any = loop.Taken if where == "rest" else targets
     name = "rest" if where == "rest" else "made_module"
     written = getattr(place, name)
 
