@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from ci.base import Base, prefix_of
-from ci.checks import Check, Context, checks, needing_base
-from ci.config import ConfigError, GateConfig, find_gate, has_gate, load_config
-from ci.execute import execute
-from ci.report import Told, as_junit, as_markdown, as_sarif, as_table
-from ci.report.words import headline
-from ci.verdicts import Passed
-from golden.check.fixtures import check_writable, write_whole
+from ci.config import ConfigError
 from golden.trace.errors import GoldenError
 
 _file = click.Path(dir_okay=False, path_type=Path)
@@ -79,105 +66,21 @@ def command(
 
     Exit status: 0 every check ran and passed, 1 one failed or could not run, 2 unusable input.
     """
-    if accept and base is None:
-        raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
-    folder = (root or find_gate(Path.cwd())).resolve()
-    before = _summary(summary)
-    for path in filter(None, (summary, sarif, junit)):
-        check_writable(path)
-    with _context(folder, base, data, out, accept) as context:
-        chosen = _chosen(context, only, skip)
-        outcomes = execute(
-            chosen,
-            jobs=jobs or os.cpu_count() or 1,
-            notify=lambda name: click.echo(f"gate: {name}", err=True),
-        )
-        told = Told(
-            tuple(outcomes),
-            left_out=tuple(needing_base(context)),
-            compared=context.base.told() if context.base else "",
-            evidence=out,
-            prefix=prefix_of(folder),
-        )
-    _show(told)
-    if summary is not None:
-        write_whole(summary, before + as_markdown(told))
-    if sarif is not None:
-        write_whole(sarif, as_sarif(told, version=version("esper-harness")))
-    if junit is not None:
-        write_whole(junit, as_junit(told))
-    return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
+    from ci.judge import judge  # what it loads takes a second, which help need not wait for
 
-
-def _summary(file: Path | None) -> str:
-    """What stands in the summary already."""
-    try:
-        return file.read_text(encoding="utf-8") if file is not None and file.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"--summary {file}: can't be read: {why}") from None
-
-
-@contextlib.contextmanager
-def _context(
-    root: Path, ref: str | None, data: Path | None, out: Path | None, accepted: tuple[str, ...]
-) -> Iterator[Context]:
-    # A change that takes the whole table away is judged like any other that weakens it.
-    config = GateConfig() if ref is not None and not has_gate(root) else load_config(root)
-    with contextlib.ExitStack() as stack:
-        if out is None:
-            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
-        else:
-            scratch = _new_folder(out)
-        base = Base(ref, root, stack) if ref is not None else None
-        yield Context(
-            config,
-            root,
-            scratch,
-            base,
-            data.absolute() if data else None,
-            kept=out is not None,
-            accepted=accepted,
-        )
-
-
-def _new_folder(out: Path) -> Path:
-    if out.exists() and any(out.iterdir()):
-        raise ConfigError(f"--out {out} is there already and not empty; name another folder or remove it")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--out {out}: can't be made: {error.strerror}") from None
-    return out.resolve()
-
-
-def _chosen(context: Context, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Check]:
-    every = checks(context)
-    chosen = [
-        check
-        for check in every
-        if (not only or any(part in check.name for part in only))
-        and not any(part in check.name for part in skip)
-    ]
-    if not chosen:
-        names = ", ".join(check.name for check in every)
-        left = needing_base(context)
-        raise ConfigError(
-            f"no check to run: --only and --skip leave none of {names}"
-            if every
-            else "no check to run: "
-            + (f"{', '.join(left)} need --base REF" if left else "[tool.gate] names none")
-        )
-    return chosen
-
-
-def _show(told: Told) -> None:
-    width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 160
-    console = Console(highlight=False, width=width)
-    console.print(as_table(told.outcomes))
-    for line in told.notes():
-        console.print(line, markup=False)
-    console.print(headline(told.outcomes), markup=False)
+    return judge(
+        base=base,
+        accept=accept,
+        only=only,
+        skip=skip,
+        jobs=jobs,
+        data=data,
+        out=out,
+        summary=summary,
+        sarif=sarif,
+        junit=junit,
+        root=root,
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -35,6 +35,8 @@ _ASIDE = (
     "sample",
 )
 _TRAINS = {"backward", "step"}
+# Who imports these hands the training to a cluster, and another script does it.
+_LAUNCHERS = frozenset(["submitit", "simple_slurm", "dask_jobqueue"])
 _DEPTH = 3
 
 
@@ -50,6 +52,7 @@ class EntryPoint:
         holds: what of a training it holds itself.
         reaches: what it and the modules of the repository that it imports hold.
         distributed: whether they begin a process group.
+        launches: whether it hands the training to a cluster.
     """
 
     path: str
@@ -59,6 +62,7 @@ class EntryPoint:
     holds: frozenset[str]
     reaches: frozenset[str]
     distributed: bool
+    launches: bool = False
 
     @property
     def name(self) -> str:
@@ -77,8 +81,8 @@ class EntryPoint:
         """How much speaks for it: what it holds itself, what it reaches, its name and place."""
         words = Path(self.path).with_suffix("").as_posix().lower()
         named = any(word in Path(self.path).stem.lower() for word in _NAMES) or "__main__" in words
-        aside = sum(word in words for word in _ASIDE)
-        return 2 * len(self.holds) + len(self.reaches) + named - 3 * min(aside, 1)
+        aside = self.launches or any(word in words for word in _ASIDE)
+        return 2 * len(self.holds) + len(self.reaches) + named - 3 * aside - 6 * self.launches
 
 
 def find_entry_points(root: Path, notify: Callable[[str], None]) -> list[EntryPoint]:
@@ -114,6 +118,7 @@ def read_entry_point(
         holds=facts.marks,
         reaches=frozenset().union(*(f.marks for f in every)),
         distributed=any(f.distributed for f in every),
+        launches=not _LAUNCHERS.isdisjoint(_heads(facts.tree)),
     )
 
 
@@ -178,6 +183,15 @@ def _names(node: ast.AST, package: str) -> Iterator[str]:
         base = absolute(node, package)
         yield base
         yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _heads(tree: ast.Module) -> Iterator[str]:
+    """The packages that a file imports from, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
 
 
 def _file_of(module: str, importer: Path, root: Path) -> Path | None:

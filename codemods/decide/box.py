@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
 from codemods.decide.refusals import Refusal, Refusals, first, refuse
+from codemods.decide.rules.dynamic import seen_early
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
@@ -82,6 +83,9 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         yield refuse("box-binding", owner.node, f"{name} is no function's variable")
         return
+    seen = seen_early(analysis.tree, owner)
+    if seen is not None:
+        yield refuse("dynamic-scope", seen, f"{seen.id} is used here, and {name} would be no variable")
     at = own_statements(owner)[0]
     try:
         # The object is made in a line of its own, first thing in the function.

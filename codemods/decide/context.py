@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
 from codemods.decide.refusals import Refusal, Refusals, first, refuse
+from codemods.decide.rules.dynamic import seen_early
 from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
@@ -30,11 +31,14 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Kept], di
     refused: dict[Helper, Refusal] = {}
     for outer in dict.fromkeys(helper.outer for helper in helpers):
         chosen: list[Helper] = []
+        seen = seen_early(lifting.tree, outer)
         for helper in (h for h in helpers if h.outer is outer):
             reads = reads_of(lifting, helper)
             found = first(_text(lifting.analysis, reads)) or first(_alone(lifting.analysis, helper, reads))
             if found is not None:
                 refused[helper] = found
+            elif reads and seen is not None:
+                refused[helper] = refuse("dynamic-scope", seen, f"{seen.id} would see the context here")
             elif reads and _place(lifting, outer, [*chosen, helper]) is None:
                 refused[helper] = late(helper, helper.node.lineno)
             elif reads:

@@ -477,5 +477,11 @@ def find_run(name: str, root: Path) -> Run:
 
 
 def run_files(root: Path) -> list[Path]:
-    """All run files of ``root``, sorted."""
-    return sorted((root / RUNS_FOLDER).glob("*.toml"))
+    """All run files of ``root``, sorted; none where it has no folder of them."""
+    folder = root / RUNS_FOLDER
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UnusableInput(f"{folder}: can't be read: {error.strerror}") from None

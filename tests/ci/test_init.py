@@ -231,6 +231,24 @@ def test_the_script_that_holds_the_training_is_meant_whatever_the_alphabet_says(
     assert "entry point: zeta.py" in capsys.readouterr().out
 
 
+def test_a_launcher_of_a_cluster_gives_way_to_the_script_that_it_launches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launcher = (
+        "import submitit\nimport main_pretrain\n\nclass Trainer:\n    def __call__(self):\n"
+        "        main_pretrain.fit()\n\nsubmitit.AutoExecutor('x').submit(Trainer())\n\n" + GUARD
+    )
+    engine = (
+        "def epoch(model, optimizer):\n    for _ in range(2):\n        model.backward(), optimizer.step()\n"
+    )
+    pretrain = (
+        "import torch\nimport engine\n\ndef fit():\n    engine.epoch(0, torch.optim.SGD([], 0.1))\n\n" + GUARD
+    )
+    written(tmp_path, a_submits=launcher, main_pretrain=pretrain, engine=engine)
+    assert main(["--root", str(tmp_path), "--dry-run"]) == 0
+    assert "entry point: main_pretrain.py (also: a_submits.py;" in capsys.readouterr().out
+
+
 def test_scripts_that_are_alike_are_asked_about_or_told_how_to_choose(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

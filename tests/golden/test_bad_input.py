@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -301,3 +304,12 @@ def test_usage_error_is_unusable_input(project: Project) -> None:
     result: Result = project.golden("record")
     assert result.code == 2
     assert "Missing argument" in result.err
+
+
+def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
+    runs = project.root / "golden" / "runs"
+    shutil.rmtree(runs)
+    runs.symlink_to(runs)
+    for argv in (["list"], ["verify"], ["power", "train.py"]):
+        line = refused(project, 2, *argv, "--root", project.root)
+        assert line == f"golden: {runs}: can't be read: {os.strerror(errno.ELOOP)}"

@@ -84,7 +84,7 @@ def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tm
     options += [["report", trace, trace, f"--{form}", str(tmp_path / form)] for form in ("markdown", "junit")]
     code = (
         f"import sys; from golden.cli import main; assert not any([main(argv) for argv in {options}]);"
-        "import ci.gate, ci.init; print(sorted({'torch', 'numpy', 'matplotlib'} & set(sys.modules)))"
+        "import ci.judge, ci.init; print(sorted({'torch', 'numpy', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[]"), done

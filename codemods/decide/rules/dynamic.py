@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import cast
 
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
@@ -15,6 +17,8 @@ from codemods.facts.words import words
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
 _EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPILERS = words("""
     numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
     taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
@@ -24,7 +28,8 @@ _COMPILERS = words("""
 rule(
     "dynamic-scope",
     "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
-    "pass an explicit dict to eval or exec, or name the variables",
+    "call locals(), vars() and dir() before the first loop and nested function; pass an explicit dict to "
+    "eval or exec; or name the variables",
     """
  def outer(n):
      k = n + 1
@@ -107,7 +112,8 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
             if (tree.module, name) in tree.binders:
                 continue
             near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
-            if use.call is None or (near and not _harmless(lifting, helper, use, allowed)):
+            early = allowed == 0 and is_early(tree, function, use)
+            if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
                 yield refuse("dynamic-scope", use.node, f"{name} is used here")
     for node, path in tree.once("dynamic names", lambda: _taken(tree)):
         if path == "sys.modules" and not may_list(tree, node):
@@ -133,6 +139,55 @@ def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
     changed = {name for h in helpers for name in (h.scope.name, *h.captures)}
     passed = {name for needs in lifting.needs.values() for name, _ in needs}
     return asked.text not in changed | passed
+
+
+def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
+    """Whether ``locals()``, ``vars()`` or ``dir()`` stands before all that a lift changes.
+
+    No loop and no nested scope begins before the call ends, so nothing below it in the text has run: what is
+    bound then is bound after a lift, too. Parameters keep their places in the dictionary. The others are
+    followed there by those that nested functions capture, so of these one may be bound, where it is alone.
+    """
+    call, node = use.call, function.node
+    if call is None or use.scope is not function or function.free:
+        return False
+    end = call.end_lineno or call.lineno, call.end_col_offset or call.col_offset
+    around, inner = tree.parents[call], cast(ast.AST, call)
+    later: list[ast.AST] = []
+    while around is not node:
+        if isinstance(around, (*_LOOPS, *_DEFINITIONS)):
+            return False
+        if isinstance(around, ast.Assign) and around.value is inner:
+            later = [name for target in around.targets for name in nodes.walk(target)]
+        around, inner = tree.parents[around], around
+    loops = [n for n in nodes.walk(node) if isinstance(n, _LOOPS)]
+    begun = [*(scope.node for scope in function.children), *loops]
+    if any((n.lineno, n.col_offset) < end for n in begun):  # type: ignore[attr-defined]
+        return False
+    bound = {
+        name
+        for (owner, name), binders in tree.binders.items()
+        if owner is function and any(b.line <= end[0] and b.node not in later for b in binders)
+        if not any(isinstance(b.node, ast.arg) for b in binders)
+    }
+    captured = {name for scope in _below(function) for name in scope.free}
+    return len(bound) < 2 or not bound & captured
+
+
+def seen_early(tree: ScopeTree, function: Scope) -> ast.Name | None:
+    """Where a function's variables are seen by name before what a lift changes, if they are."""
+    names = [name for name, allowed in _EVALUATORS.items() if allowed == 0]
+    uses = [use for name in names for use in tree.uses.get((tree.module, name), ())]
+    return next(
+        (u.node for u in uses if u.call and not u.call.args and is_early(tree, function, u)),
+        None,
+    )
+
+
+def _below(scope: Scope) -> Iterator[Scope]:
+    for child in scope.children:
+        yield child
+        yield from _below(child)
 
 
 def _taken(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
