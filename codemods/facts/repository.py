@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
 
 _SETTINGS = frozenset([".cfg", ".ini", ".json", ".toml", ".yaml", ".yml"])
 _LONGEST_SETTING = 100_000
+_IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)(?![\w.]*\.)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,41 @@ def module_name(path: Path, root: Path) -> ModuleName:
 
 
 def packages_around(path: Path) -> list[Path]:
-    """The package folders that a file lies in, innermost first."""
-    return list(itertools.takewhile(lambda folder: (folder / "__init__.py").is_file(), path.parents))
+    """The package folders that a file lies in, innermost first.
+
+    A folder without ``__init__.py`` that lies in a package is one, too, where the project spells its dotted
+    name, unless the file imports others beside it without that name, as a script does.
+    """
+    near = list(itertools.takewhile(_is_package, path.parents))
+    if not path.is_absolute() or len(near) == len(path.parents) - 1:
+        return near
+    top = project_root(path)
+    below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
+    outer = [depth for depth, folder in enumerate(below) if depth > len(near) and _is_package(folder)]
+    if not outer or (not near and _imports_beside(path)):
+        return near
+    around = below[: outer[-1] + 1]
+    return around if _is_spelled(".".join(folder.name for folder in reversed(around)), top) else near
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file()
+
+
+def _imports_beside(path: Path) -> bool:
+    """Whether a file imports a module beside it as one at the top."""
+    try:
+        heads = _IMPORTED.findall(path.read_bytes())
+    except OSError:
+        return False
+    return any((path.parent / f"{head.decode()}.py").is_file() for head in heads)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_spelled(dotted: str, top: Path) -> bool:
+    """Whether some file of a project imports by the dotted name of a folder."""
+    pattern = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(dotted).encode() + rb"\b", re.MULTILINE)
+    return any(pattern.search(data) for _, data in mentioning(python_files(top), [dotted]))
 
 
 def import_base(path: Path) -> Path:

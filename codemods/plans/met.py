@@ -77,6 +77,8 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
     }
     for folder in packages_around(path):
         initial = folder / "__init__.py"
+        if not initial.is_file():
+            continue
         name = module_name(initial, surroundings.root).name
         known = folder in surroundings.path.parents or any(
             other == name or other.startswith(f"{name}.") for other in there

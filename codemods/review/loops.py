@@ -159,11 +159,7 @@ class Loops:
                 and isinstance(inner.target, ast.Name)
                 and inner.value is None
             ):
-                words = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(inner.annotation)}
-                quoted = any(
-                    isinstance(n, ast.Constant) and isinstance(n.value, str) for n in ast.walk(inner)
-                )
-                if words & _SPECIAL or quoted:
+                if not self._is_plain(holder, inner.annotation):
                     raise _Other(f"{inner.target.id} is no plain field")
                 fields.append(inner.target.id)
             elif not (isinstance(inner, Function) or (index == 0 and ast.get_docstring(node) is not None)):
@@ -174,6 +170,19 @@ class Loops:
         if len(set(fields) | set(methods)) != len(fields) + len(methods):
             raise _Other(f"a name in {holder.name} is used twice")
         return fields
+
+    def _is_plain(self, holder: Unit, annotation: ast.expr) -> bool:
+        """Whether an annotation, or the text of one, does not tell a dataclass more than that of a field."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value.strip(), mode="eval").body
+            except SyntaxError:
+                return False
+        names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(annotation)}
+        meant = [self._head.meaning(holder.path, name) for name in names if name]
+        words = names | {m.what[-1] for m in meant if isinstance(m, Outside)}
+        quoted = any(isinstance(n, ast.Constant) and isinstance(n.value, str) for n in ast.walk(annotation))
+        return not words & _SPECIAL and not quoted
 
     def _is_dataclass(self, unit: Unit, node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -283,3 +283,37 @@ def test_code_that_moves_must_not_read_a_seam(project: Path, extract: Command) -
     ran = extract("--plan", project / "plan.toml", "--output-format", "json")
     assert ran.code == 1
     assert ran.helpers["_describe"]["code"] == "moved-seam"
+
+
+@pytest.mark.parametrize("depth", ["folders/", "folders/last/"])
+def test_a_folder_of_a_package_that_is_none_itself_is_imported_as_others_do(
+    tmp_path: Path, extract: Command, execute: Callable[..., str], depth: str
+) -> None:
+    module = f"pkg.{depth.replace('/', '.')}source"
+    folder = tmp_path / "pkg" / depth
+    folder.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "pkg" / "__init__.py").write_text(f"from {module} import outer\n")
+    if depth.count("/") > 1:
+        (folder / "__init__.py").touch()
+    (folder / "source.py").write_text("def outer(n):\n    def h(x):\n        return x + n\n    return h(1)\n")
+    ran = extract(folder / "source.py", "--to", folder / "parts.py", "--write")
+    assert ran.code == 0, ran.err
+    assert execute(tmp_path, "-c", "import pkg; print(pkg.outer(2))") == "3\n"
+
+
+def test_a_script_in_a_package_imports_as_it_does_already(
+    tmp_path: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    folder = tmp_path / "pkg" / "scripts"
+    folder.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (folder / "beside.py").write_text("N = 2\n")
+    (folder / "other.py").write_text("import pkg.scripts.beside\n")
+    (folder / "run.py").write_text(
+        "from beside import N\ndef outer(n):\n    def h(x):\n        return x + n\n    return h(1)\n"
+        "print(outer(N))\n"
+    )
+    assert extract(folder / "run.py", "--to", folder / "parts.py", "--write").code == 0
+    assert execute(folder, "run.py") == "3\n"

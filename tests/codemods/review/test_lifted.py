@@ -149,6 +149,10 @@ def train(model, data, rounds):
     return best, steps
 """
 CASES["a loop to a class"] = ({"a.py": LOOP}, {"a.py": CALLER, "trainer.py": TRAINER})
+QUOTED = TRAINER.replace("    data: Any", '    data: "list[Batch]"').replace(
+    "    best: Any", '    best: "Metric"'
+)
+CASES["a loop to a class with quoted annotations"] = ({"a.py": LOOP}, {"a.py": CALLER, "trainer.py": QUOTED})
 CASES["a loop to a class, its helper lifted"] = (
     {
         "a.py": "def train(data, rate):\n    seen = []\n    def step(x):\n        seen.append(x * rate)\n"
@@ -167,6 +171,13 @@ WRONG_LOOPS = {
     "handed back for each other": (TRAINER.replace("return steps, best", "return best, steps"), CALLER),
     "given for each other": (TRAINER, CALLER.replace("model=model, data=data", "model=data, data=model")),
     "a field that is made each time": (TRAINER.replace("    best: Any\n", "    best: Any = 0\n"), CALLER),
+    "a quoted field that is none": (TRAINER.replace("    best: Any", '    best: "ClassVar[int]"'), CALLER),
+    "a quoted field that is none, under another name": (
+        TRAINER.replace("    best: Any", '    best: "Shared"').replace(
+            "import Any", "import Any, ClassVar as Shared"
+        ),
+        CALLER,
+    ),
     "another loop": (TRAINER.replace("max(best", "min(best"), CALLER),
     "more than the loop": (TRAINER.replace("best = self.best", "best = f(self.best)"), CALLER),
     "a field that is left out": (TRAINER.replace("        data = self.sources.data\n", ""), CALLER),
