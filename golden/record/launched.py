@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass
 
 _REPORT = re.compile(r"^(?:[\w.]+\.)?ChildFailedError:\s*$")
@@ -40,7 +41,14 @@ def first_failed(printed: list[str]) -> FailedRank | None:
     status = next((found for line in cause if (found := _STATUS.match(line))), None)
     if rank is None or status is None:
         return None
-    return FailedRank(rank, status[2] or f"exit status {status[1]}", _said_by(rank, printed[: reports[-1]]))
+    return FailedRank(rank, status[2] or _ended(int(status[1])), _said_by(rank, printed[: reports[-1]]))
+
+
+def _ended(status: int) -> str:
+    # torchrun names only some of the signals, older ones none.
+    if -status in set(signal.Signals):
+        return signal.Signals(-status).name
+    return f"exit status {status}"
 
 
 def _said_by(rank: int, printed: list[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Meshes:
         original = kind.__init__
 
         @functools.wraps(original)
-        def made(mesh: Any, *args: Any, **kwargs: Any) -> None:
+        def made(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
             original(mesh, *args, **kwargs)
             try:
                 self._note(mesh)

@@ -32,7 +32,7 @@ class OwnGenerators:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        # Those of numpy have no weak references: what nothing else holds is dropped at the next look.
+        # Without weak references, what nothing else holds is dropped at the next look.
         self._made: list[tuple[str, str, Callable[[], Any]]] = []
         self._numpy: ModuleType | None = None
         self.unseeded = 0
@@ -45,7 +45,7 @@ class OwnGenerators:
         begin: Any = random.Random.__init__
 
         @functools.wraps(begin)
-        def init(generator: Any, *args: Any, **kwargs: Any) -> None:
+        def init(generator: Any, /, *args: Any, **kwargs: Any) -> None:
             begin(generator, *args, **kwargs)
             if not isinstance(generator, random.SystemRandom):
                 self._made_python(generator, bool(args or kwargs))
@@ -75,21 +75,21 @@ class OwnGenerators:
 
     def _made_torch(self, generator: torch.Generator, seeded: bool) -> None:
         # Without a seed it begins with torch's own, the same in every run.
-        self._note("torch", weakref.ref(generator))
+        self._note("torch", generator)
 
     def _made_python(self, generator: random.Random, seeded: bool) -> None:
         if seeded:
-            self._note("python", weakref.ref(generator))
+            self._note("python", generator)
         else:
             self.unseeded += 1
 
     def _made_numpy(self, generator: Any, seeded: bool) -> None:
         if seeded:
-            self._note("numpy", _Held(generator))
+            self._note("numpy", generator)
         else:
             self.unseeded += 1
 
-    def _note(self, kind: str, generator: Callable[[], Any]) -> None:
+    def _note(self, kind: str, generator: Any) -> None:
         place = self._place(sys._getframe(2))
         if not place:
             return
@@ -98,7 +98,7 @@ class OwnGenerators:
         if len(self._made) >= _AT_MOST:
             self.beyond += 1
         else:
-            self._made.append((kind, place, generator))
+            self._made.append((kind, place, _reference(generator)))
 
     def rows(self) -> list[Row]:
         """Kind, place and digest of the state of every one that lives, in the order of their making."""
@@ -106,6 +106,14 @@ class OwnGenerators:
         alive = [(kind, place, made, made()) for kind, place, made in self._made]
         self._made = [(kind, place, made) for kind, place, made, found in alive if found is not None]
         return [(kind, place, _digest(kind, found)) for kind, place, _, found in alive if found is not None]
+
+
+def _reference(generator: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(generator)
+    except TypeError:
+        # Those of numpy, and of torch before 2.6.
+        return _Held(generator)
 
 
 class _Held:
@@ -150,7 +158,7 @@ def _listening(kind: Any, made: Callable[[Any, bool], None], module: str) -> Any
     """
 
     class Listening(type(kind)):  # type: ignore[misc]
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
             # One that a program derives is made as it says.
             found = kind(*args, **kwargs) if cls is proxy else super().__call__(*args, **kwargs)
             made(found, _is_seeded(args, kwargs))

@@ -42,7 +42,7 @@ ALONE = """
 import torch, torch.distributed as dist
 
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-dist.device_mesh.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+dist.device_mesh.DeviceMesh("cpu", mesh=[[0]], mesh_dim_names=("dp", "tp"))
 model = torch.nn.Linear(2, 1)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 model(torch.ones(2)).sum().backward()
