@@ -44,6 +44,8 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
 
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
+    import codemods.decide.box
+    import codemods.decide.context
     import codemods.decide.definitions
     import codemods.decide.loop
     import codemods.decide.moved  # noqa: F401  (all register codes)

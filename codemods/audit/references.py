@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.facts.files import File, file_or_none
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, imported, resolve, single, walk
-from codemods.facts.repository import ModuleName, mentioning, python_files, shown_path
+from codemods.facts.repository import File, ModuleName, file_or_none, mentioning, python_files, shown_path
 
 Kind = Literal["call", "value", "import", "source", "method"]
 

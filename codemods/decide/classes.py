@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from codemods.decide.naming import fresh_name
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
+from codemods.facts.looks import is_printed
 from codemods.facts.names import dotted
-from codemods.facts.printed import is_printed
 from codemods.facts.scopes import Scope
 from codemods.facts.source import Source
 

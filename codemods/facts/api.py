@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.facts.events import NotUnderstood
-from codemods.facts.flow import Flow
+from codemods.facts.flow import Flow, Live
 from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.live import Live
 from codemods.facts.loops import read_by_stores
 from codemods.facts.names import is_quiet
 from codemods.facts.readers import SeamReaders, seam_readers

@@ -1,4 +1,4 @@
-"""What becomes of an expression that gives a frame, a code object or what is said of one."""
+"""What becomes of an expression that gives a frame, a code object or what is said of one, or of its text."""
 
 from __future__ import annotations
 
@@ -147,4 +147,17 @@ def is_place(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]
             return len(tree.binders.get((owner, name), ())) == 1 and all(
                 use.call is None and is_place(tree, use.node, use.scope, seen | {name}) for use in uses
             )
+    return False
+
+
+def is_printed(tree: ScopeTree, node: ast.expr) -> bool:
+    """Whether an f-string around an expression prints the text of it, or of one that holds it."""
+    inner: ast.AST = node
+    around = tree.parents.get(node)
+    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+        if isinstance(around, ast.FormattedValue) and inner is around.value:
+            end = tree.source.span(around.value)[1]
+            if tree.source.text[end:].lstrip(" \t\f\r\n)").startswith("="):
+                return True
+        inner, around = around, tree.parents.get(around)
     return False

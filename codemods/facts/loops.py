@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.facts import nodes
+from codemods.facts.flow import Live
 from codemods.facts.lifting import Analysis
-from codemods.facts.live import Live
 from codemods.facts.scopes import Binder, Scope, Use, mangle
 from codemods.facts.source import blocks_of
 

@@ -7,9 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.files import file_or_none
 from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.repository import ModuleName, mentioning, module_name, python_files, shown_path
+from codemods.facts.repository import (
+    ModuleName,
+    file_or_none,
+    mentioning,
+    module_name,
+    python_files,
+    shown_path,
+)
 from codemods.facts.scopes import Scope, ScopeTree
 from codemods.facts.seams import ANY_NAME, Seam, find_seams
 from codemods.facts.source import SourceError, read_source

@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from codemods.facts.files import file_or_none
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, walk
-from codemods.facts.repository import ModuleName, package_of
+from codemods.facts.repository import ModuleName, file_or_none, package_of
 from codemods.facts.seams import ANY_NAME, Replacing
 from codemods.facts.surroundings import Look, Surroundings
 

@@ -1,7 +1,8 @@
-"""The files of a repository, and the dotted names under which they are imported."""
+"""The files of a repository, their trees, and the dotted names under which they are imported."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import os
@@ -10,6 +11,8 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from codemods.facts.source import SourceError, shared_source
 
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
 _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
@@ -218,3 +221,33 @@ def shown_path(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return Path(os.path.relpath(path, root)).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file's path as reports print it, its module and that one's package, its tree."""
+
+    shown: str
+    module: str
+    package: str
+    tree: ast.Module
+
+
+def read_file(path: Path, data: bytes, root: Path) -> File:
+    """A file of a project by its bytes; its tree is shared by all who read it.
+
+    Raises:
+        SourceError: if it is not valid Python.
+    """
+    shown = shown_path(path, root)
+    tree = shared_source(data, shown).tree
+    module = module_name(path, root).name
+    return File(shown, module, package_of(path, module), tree)
+
+
+def file_or_none(path: Path, data: bytes, root: Path) -> File | None:
+    """The same; None if it is not valid Python."""
+    try:
+        return read_file(path, data, root)
+    except SourceError:
+        return None

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from codemods.facts.files import read_file
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, resolve, strings, walk
-from codemods.facts.repository import ModuleName, mentioning, python_files
+from codemods.facts.repository import ModuleName, mentioning, python_files, read_file
 from codemods.facts.source import SourceError
 from codemods.facts.words import words
 

@@ -14,14 +14,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
-from codemods.facts.checkers import installs_checker, settings_install_checker
 from codemods.facts.exports import UNKNOWN, Exports
-from codemods.facts.files import File, file_or_none
-from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark
+from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.facts.mentions import words_in
 from codemods.facts.nodes import called_name, head_of
 from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
-from codemods.facts.repository import ModuleName, import_base, module_name, package_of, shown_path
+from codemods.facts.repository import (
+    File,
+    ModuleName,
+    file_or_none,
+    import_base,
+    module_name,
+    package_of,
+    shown_path,
+)
 from codemods.facts.source import Source, statements_in
 from codemods.facts.words import words
 

@@ -17,8 +17,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.source import Source, SourceError, decode_source, parse_source
-from codemods.plans.annotating import annotations_of
-from codemods.plans.request import Outcome, Request
+from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, compile_tree
 from codemods.prove.lift import prove_all

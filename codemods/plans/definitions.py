@@ -13,10 +13,9 @@ from codemods.facts.repository import module_name
 from codemods.facts.seams import Seam, find_seams
 from codemods.plans.chain import Loaded
 from codemods.plans.model import Move, Plan, PlanError
-from codemods.plans.modules import Layout
 from codemods.plans.moving import Mover, MoveRequest
 from codemods.plans.report import HelperReport
-from codemods.plans.site import Site
+from codemods.plans.site import Layout, Site
 
 
 @dataclass(frozen=True, slots=True)

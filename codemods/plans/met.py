@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from codemods.facts.files import file_or_none
 from codemods.facts.imports import Import
 from codemods.facts.loading import Loading, Run
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute, imported
-from codemods.facts.repository import module_name, package_of, packages_around, shown_path
+from codemods.facts.repository import file_or_none, module_name, package_of, packages_around, shown_path
 from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes

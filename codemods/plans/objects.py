@@ -13,9 +13,8 @@ from codemods.decide.refusals import Refusal
 from codemods.decide.rules.frames import looked_at
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.plans.annotating import annotations_of
 from codemods.plans.prepared import Found, Rewritten, lift_rewritten, prepare
-from codemods.plans.request import Lift, Outcome, Request
+from codemods.plans.request import Lift, Outcome, Request, annotations_of
 from codemods.prove.objects import prove_objects
 from codemods.rewrite.objects import Annotate, keep_in_objects
 

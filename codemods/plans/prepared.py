@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Generic, Protocol, TypeVar
 
 from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
-from codemods.facts.source import SourceError, parse_source
+from codemods.facts.source import Source, SourceError, parse_source
 from codemods.plans.compose import refusals_for
 from codemods.plans.request import Lift, Outcome, Request
 from codemods.prove.code import FUNCTIONS, NotProven
@@ -149,3 +151,22 @@ def lift_rewritten(
             refused.update({h: made.explain(h, r.with_lines(made.prepared.line)) for h, r in failed.items()})
         except (NotProven, TextNotPreserved) as failure:
             refused.update(refusals_for(analysis, members, failure))
+
+
+def line_before(source: Source, left: Source) -> Callable[[int], int]:
+    """The line of ``source`` for each line of what is left of it."""
+
+    @cache
+    def blocks() -> list[tuple[int, int, int, int]]:
+        pairs = difflib.SequenceMatcher(None, source.lines, left.lines)
+        return [(a, b, c, d) for _, a, b, c, d in pairs.get_opcodes()]
+
+    def line(number: int) -> int:
+        if left.text == source.text:
+            return number
+        for start, end, first, last in blocks():
+            if first <= number - 1 < last:
+                return min(start + (number - 1 - first), max(start, end - 1)) + 1
+        return number
+
+    return line

@@ -17,7 +17,7 @@ from codemods.facts.origins import absolute, resolve, walk
 from codemods.facts.repository import folder_package, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope
 from codemods.facts.source import Source, SourceError, decode_source
-from codemods.plans.overlay import Overlay
+from codemods.plans.site import Overlay
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses
 from codemods.rewrite.program import TextNotPreserved

@@ -12,9 +12,9 @@ from codemods.facts.entry import entry_reads
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
-from codemods.plans.modules import Layout
 from codemods.plans.prepared import Found, Prepared, Rewritten, lift_rewritten, prepare
 from codemods.plans.request import Lift, Outcome, Request
+from codemods.plans.site import Layout
 from codemods.prove.code import NotProven
 from codemods.prove.residual import prove_split
 from codemods.rewrite.residual import split_helpers

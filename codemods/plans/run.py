@@ -11,8 +11,6 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
-from codemods.plans.annotating import annotations_of
-from codemods.plans.before import line_before
 from codemods.plans.chain import Loaded, plans_before
 from codemods.plans.compose import reread
 from codemods.plans.definitions import (
@@ -27,12 +25,11 @@ from codemods.plans.definitions import (
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.modes import Modes, Outcome, compose_with
-from codemods.plans.modules import Layout, find_root
-from codemods.plans.overlay import Overlay
+from codemods.plans.prepared import line_before
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
-from codemods.plans.request import Request
-from codemods.plans.site import Site, site_of
+from codemods.plans.request import Request, annotations_of
+from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
 from codemods.rewrite.absolute import absolute_text

@@ -2,16 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from codemods.facts.repository import python_files
-from codemods.facts.source import Source
+from codemods.facts.imports import Manner, manner_of
+from codemods.facts.repository import dotted_name, folder_package, import_base, package_of, python_files
+from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
-from codemods.plans.modules import Layout
-from codemods.plans.overlay import Overlay
 from codemods.rewrite.imports import ImportSection
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the source module's text comes from, where what is left of it goes, and how both are imported.
+
+    With a ``frozen`` source nothing is taken out of it, and the plan's files are made afresh each time.
+    """
+
+    root: Path
+    source: Path
+    rest: Path
+    frozen: bool = False
+
+    @property
+    def base(self) -> Path:
+        """The folder from which the rest's dotted name starts: above its outermost package."""
+        return import_base(self.rest)
+
+    def dotted(self, path: Path) -> str:
+        """What a file below the base is imported as.
+
+        Raises:
+            ValueError: if it is not below the base.
+        """
+        return dotted_name(path, self.base)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where modules of the project are looked for."""
+        return (self.base, self.root, self.root / "src")
+
+    @property
+    def source_package(self) -> str | None:
+        """The package of the source as it was, for its relative imports."""
+        return folder_package(self.source) or None
+
+    def package_of(self, path: Path) -> str:
+        """The package of a file that may not be there yet; empty if it is in none that is known."""
+        try:
+            return package_of(path, self.dotted(path))
+        except ValueError:
+            return ""
+
+    def manner(self, source: Source, path: Path) -> Manner:
+        """How a file that is made of the source imports from its package: as the source does, which loses its
+        own way where it goes to another place.
+        """
+        if self.rest != self.source or self.source_package is None:
+            return Manner()
+        dots = manner_of(source.tree, self.source_package).dots
+        return Manner(self.package_of(path), dots)
+
+    def shown(self, path: Path) -> str:
+        """A path as reports print it: relative to the root where it lies below it."""
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder upwards with a pyproject.toml or .git, else the current one if it is around."""
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / "pyproject.toml").is_file() or (candidate / ".git").exists():
+            return candidate
+    return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
+
+
+def cycle_in(needs: Mapping[str, Collection[str]]) -> list[str]:
+    """Modules that would import each other, sorted; ``needs`` says which modules each one imports."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return sorted(set(error.args[1]))
+    return []
+
+
+@dataclass
+class Overlay:
+    """Made files by path; those of them that only refer to what moved; the files that plans take apart, and
+    where the rest of each went. Files that are ``absent`` count as not there until they are made.
+    """
+
+    absent: frozenset[Path] = frozenset()
+    made: dict[Path, bytes] = field(default_factory=dict)
+    followers: set[Path] = field(default_factory=set)
+    sources: set[Path] = field(default_factory=set)
+    rests: dict[Path, Path] = field(default_factory=dict)
+
+    def exists(self, path: Path) -> bool:
+        """Whether there will be such a file."""
+        return path in self.made or (path not in self.absent and path.exists())
+
+    def counts(self, path: Path) -> bool:
+        """Whether a file of the tree is one of those that plans see."""
+        return path not in self.absent or path in self.made
+
+    def source(self, path: Path, shown: str) -> Source:
+        """A file as a source.
+
+        Raises:
+            SourceError: if it can't be used.
+        """
+        if path in self.made:
+            return decode_source(self.made[path], shown)
+        if path in self.absent:
+            raise SourceError(f"{shown}: is not there before the plan that makes it")
+        return read_source(path, shown)
+
+    def data(self, path: Path) -> bytes:
+        """A file's bytes."""
+        return self.made[path] if path in self.made else path.read_bytes()
+
+    def found(self, path: Path) -> bytes | None:
+        """A file's bytes; None where there will be no such file."""
+        if path in self.made:
+            return self.made[path]
+        return path.read_bytes() if path not in self.absent and path.is_file() else None
+
+    def start_of(self, path: Path, shown: str, *, fresh: bool) -> Source | None:
+        """What a target has before definitions are added: nothing, where plans make it afresh each time.
+
+        Raises:
+            SourceError: if the file that is there is not Python.
+        """
+        if path in self.made and not (fresh and path in self.followers):
+            return decode_source(self.made[path], shown)
+        return None if fresh or not self.exists(path) else read_source(path, shown)
+
+    def put(self, path: Path, source: Source | None, text: str) -> None:
+        """Make or replace a file, in a source's encoding; in UTF-8 without one."""
+        self.made[path] = text.encode("utf-8") if source is None else source.encode(text)
+        self.followers.discard(path)
 
 
 @dataclass(frozen=True, slots=True)

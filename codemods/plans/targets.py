@@ -20,7 +20,6 @@ from codemods.facts.lifting import Analysis, Need
 from codemods.facts.loading import Loading, found_below
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
-from codemods.plans.annotating import annotations_of
 from codemods.plans.met import (
     known_names,
     loaded_on_the_way,
@@ -30,9 +29,8 @@ from codemods.plans.met import (
     met_in_file,
     name_met,
 )
-from codemods.plans.modules import Layout, cycle_in
-from codemods.plans.request import Request
-from codemods.plans.site import Site
+from codemods.plans.request import Request, annotations_of
+from codemods.plans.site import Layout, Site, cycle_in
 from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit

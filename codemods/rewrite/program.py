@@ -16,12 +16,11 @@ import libcst as cst
 
 from codemods.facts.nodes import first_line
 from codemods.facts.source import Source, all_blocks
-from codemods.rewrite.blocks import Pass
+from codemods.rewrite.blocks import Added, Change, Made, Pass, Place, Todo
 from codemods.rewrite.deep import deep
 from codemods.rewrite.layout import comments_above
 from codemods.rewrite.lockstep import Paired, Unpaired, paired, pairs
 from codemods.rewrite.spare import Spared, spare
-from codemods.rewrite.todo import Added, Change, Made, Place, Todo
 
 
 class TextNotPreserved(Exception):

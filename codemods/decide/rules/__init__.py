@@ -13,10 +13,8 @@ from codemods.decide.rules import (
     annotated,
     attribution,
     binding,
-    box,
     calls,
     captures,
-    context,
     definition,
     dynamic,
     frames,
@@ -24,7 +22,6 @@ from codemods.decide.rules import (
     lifetime,
     moving,
     namespace,
-    proof,
     residual,
     values,
     writing,
@@ -52,11 +49,6 @@ CHECKS: tuple[Check, ...] = (
     *namespace.CHECKS,
     *layout.CHECKS,
 )
-
-# They say by their codes why a rewrite is refused; see codemods.decide.context and .box, codemods.plans.
-assert context
-assert box
-assert proof
 
 # What else is asked of a helper of which a residual stays.
 RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS
