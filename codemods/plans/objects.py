@@ -19,14 +19,14 @@ from codemods.prove.objects import prove_objects
 from codemods.rewrite.objects import Annotate, keep_in_objects
 
 
-def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
-    """Box what the chosen helpers share and lift; one that can't be lifted then gets no box."""
+def with_boxes(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
+    """Box what helpers share and lift; one that can't be lifted then gets no box."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Kept]:
         # What functions capture changes all over the outer function.
-        if seen := looked_at(analysis, chosen.intersection(wanted)):
+        if seen := looked_at(analysis, request.box.intersection(wanted)):
             return Found((), seen, {})
-        return Found(*find_boxes(analysis, chosen.difference(refused)), {})
+        return Found(*find_boxes(analysis, request.box.difference(refused)), {})
 
     def rewrite(boxes: Sequence[Kept]) -> Rewritten:
         return _rewritten(analysis, boxes, "State", ["state", "shared"], lambda kept, name: None)
@@ -34,15 +34,15 @@ def with_boxes(analysis: Analysis, request: Request, chosen: frozenset[Helper], 
     return lift_rewritten(analysis, request, lift, find, rewrite)
 
 
-def with_contexts(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
-    """Collect the chosen helpers' captures and lift; one for which that can't be done is refused."""
+def with_contexts(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
+    """Collect helpers' captures and lift; one for which that can't be done is refused."""
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[Kept]:
         # Functions in them would capture the object instead of what it holds.
-        if seen := looked_at(analysis, chosen.intersection(wanted)):
+        if seen := looked_at(analysis, request.collected.intersection(wanted)):
             return Found((), seen, {})
         plain = decide(analysis, wanted)
-        takers = sorted(chosen.intersection(plain.lifted), key=lambda h: h.node.lineno)
+        takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)
         contexts, unfit = collect(plain.lifting, takers)
         # An object that holds another helper uses it as a value; that is not why it is refused.
         return Found(contexts, unfit, plain.refused)

@@ -71,8 +71,15 @@ def translated(request: Request, wanted: Collection[Helper], made: Rewritten) ->
     now = made.prepared.now
     renames = {now[helper]: helper.name for helper in made.split}
     renames.update({now[helper]: name for helper, name in request.renames.items()})
-    targets = {now[helper]: path for helper, path in request.targets.items()}
-    return replace(request, wanted=[now[helper] for helper in wanted], targets=targets, renames=renames)
+    return replace(
+        request,
+        wanted=[now[helper] for helper in wanted],
+        targets={now[helper]: path for helper, path in request.targets.items()},
+        renames=renames,
+        residual=frozenset(now[helper] for helper in request.residual),
+        context=frozenset(now[helper] for helper in request.context),
+        box=frozenset(now[helper] for helper in request.box),
+    )
 
 
 def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]) -> Outcome:

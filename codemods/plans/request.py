@@ -23,7 +23,8 @@ class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
     Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
-    ``star_imported``, it gets no new public names.
+    ``star_imported``, it gets no new public names. Of helpers in ``residual`` one is to stay, the captures of
+    those in ``context`` are to be collected, and what those in ``box`` rebind is to be kept in an object.
     """
 
     site: Site
@@ -35,6 +36,14 @@ class Request:
     strict: bool
     star_imported: bool
     annotations: Style
+    residual: frozenset[Helper] = frozenset()
+    context: frozenset[Helper] = frozenset()
+    box: frozenset[Helper] = frozenset()
+
+    @property
+    def collected(self) -> frozenset[Helper]:
+        """Helpers whose captures are collected: a residual reads them late, and passes them as parameters."""
+        return self.context - self.residual
 
     @property
     def layout(self) -> Layout:

@@ -27,9 +27,9 @@ class _Together:
     helpers: tuple[Helper, ...]
 
 
-def with_residuals(analysis: Analysis, request: Request, chosen: frozenset[Helper], lift: Lift) -> Outcome:
+def with_residuals(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
     """Split the chosen helpers and lift; one that can't be lifted then is not split."""
-    chosen = chosen.intersection(request.wanted)
+    chosen = request.residual.intersection(request.wanted)
 
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found[_Together]:
         split = tuple(helper for helper in wanted if helper in chosen)

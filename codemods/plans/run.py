@@ -24,11 +24,11 @@ from codemods.plans.definitions import (
 )
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
-from codemods.plans.modes import Modes, Outcome, compose_with
+from codemods.plans.modes import compose_with
 from codemods.plans.prepared import line_before
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
-from codemods.plans.request import Request, annotations_of
+from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
@@ -67,9 +67,6 @@ def extract_source(
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
     wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope
-    collected = frozenset(wanted if captures == "context" else ())
-    boxed = frozenset(_named(analysis, scope, box))
-    modes = Modes(frozenset(_named(analysis, scope, residual)), collected, boxed)
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     site = site_of(source, layout, Overlay())
@@ -87,9 +84,12 @@ def extract_source(
         strict=False,
         star_imported=not _has_all(analysis),
         annotations=annotations,
+        residual=frozenset(_named(analysis, scope, residual)),
+        context=frozenset(wanted if captures == "context" else ()),
+        box=frozenset(_named(analysis, scope, box)),
     )
     try:
-        composed = compose_with(analysis, request, modes)
+        composed = compose_with(analysis, request)
     except NotProven:
         source.compiled()
         raise
@@ -202,9 +202,8 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         scope = _of_function(analysis, plan.function, loaded)
         site = site_of(analysis.source, layout, overlay)
         request, seams = _request(loaded, moves, analysis, scope, site, moved.names)
-        modes = _modes(loaded, request)
         tidy = Tidy(site, request.seams, moved.exported)
-        composed = compose_with(analysis, request, modes)
+        composed = compose_with(analysis, request)
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
         raise PlanError(f"{loaded.place('move')}: {error}") from None
@@ -294,6 +293,7 @@ def _request(
     by_name = {helper.name: helper for helper in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
+    residual, context, box = set[Helper](), set[Helper](), set[Helper]()
     for index, (move, target) in enumerate(moves):
         names = expanded(move, list(by_name))
         for name in names:
@@ -312,6 +312,14 @@ def _request(
                 raise PlanError(f"{loaded.place(name, index)}: {what}")
             if name in by_name:
                 renames[by_name[name]] = new
+        for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
+            for name in given:
+                if name not in names or name not in by_name:
+                    what = f"{key} names {name}, which is no helper among the names moved"
+                    raise PlanError(f"{loaded.place(key, index)}: {what}")
+                chosen.add(by_name[name])
+        if move.captures == "context":
+            context.update(by_name[name] for name in names if name in by_name)
     seams, kept = seams_of(loaded, site.layout)
     star = not _has_all(analysis) and is_star_imported(site.layout.root, site.layout.rest)
     request = Request(
@@ -324,6 +332,9 @@ def _request(
         strict=True,
         star_imported=star,
         annotations=plan.annotations,
+        residual=frozenset(residual),
+        context=frozenset(context),
+        box=frozenset(box),
     )
     return request, seams
 
@@ -332,23 +343,6 @@ def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
     """Names that may mean something else at each call; all, if the module may be loaded again."""
     names = frozenset(seam.name for seam in seams)
     return names | {ANY_NAME} if site.surroundings.reloaded else names
-
-
-def _modes(loaded: Loaded, request: Request) -> Modes:
-    """The helpers of a plan's moves that are named for a rewrite."""
-    by_name = {helper.name: helper for helper in request.targets}
-    residual, context, box = set[Helper](), set[Helper](), set[Helper]()
-    for index, move in enumerate(loaded.plan.move):
-        names = expanded(move, list(by_name))
-        for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
-            for name in given:
-                if name not in names or name not in by_name:
-                    what = f"{key} names {name}, which is no helper among the names moved"
-                    raise PlanError(f"{loaded.place(key, index)}: {what}")
-                chosen.add(by_name[name])
-        if move.captures == "context":
-            context.update(by_name[name] for name in names if name in by_name)
-    return Modes(frozenset(residual), frozenset(context), frozenset(box))
 
 
 def _has_all(analysis: Analysis) -> bool:

@@ -1,7 +1,7 @@
 """The rules that a helper must pass to be lifted, in the order in which they are tried.
 
-Every module here has a ``CHECKS`` tuple of functions that yield the refusals of a helper in an attempt,
-beside the codes that they use. The first one counts; nothing is asked after it.
+They yield the refusals of a helper in an attempt, of which the first one counts; nothing is asked after it.
+Their codes stand beside them.
 """
 
 from __future__ import annotations
@@ -34,21 +34,35 @@ Check = Callable[[Lifting, Helper], Refusals]
 CHECKS: tuple[Check, ...] = (
     # Before names are compared: the scope of type parameters is no function's.
     definition.no_type_params,
-    *dynamic.CHECKS,
-    *frames.CHECKS,
-    *writing.CHECKS,
-    *binding.CHECKS,
-    *definition.CHECKS,
-    *annotated.CHECKS,
-    *values.CHECKS,
-    *calls.CHECKS,
-    *captures.CHECKS,
-    *moving.CHECKS,
-    *attribution.CHECKS,
-    *lifetime.CHECKS,
-    *namespace.CHECKS,
-    *layout.CHECKS,
+    dynamic.no_class_cell,
+    dynamic.scopes_agree,
+    dynamic.no_dynamic_scope,
+    dynamic.not_compiled,
+    frames.not_looked_at,
+    writing.no_shared_writes,
+    binding.bound_once,
+    binding.defined_first,
+    definition.defaults_constant,
+    definition.decorators_stateless,
+    definition.no_doctest,
+    annotated.annotations_safe,
+    values.only_called,
+    calls.keywords_free,
+    captures.captures_settled,
+    moving.place_for_function,
+    moving.globals_travel,
+    moving.passed_globals_settled,
+    attribution.not_attributed,
+    lifetime.not_counted,
+    namespace.not_cleaned_up,
+    layout.text_is_plain,
 )
 
 # What else is asked of a helper of which a residual stays.
-RESIDUAL_CHECKS: tuple[Check, ...] = residual.CHECKS
+RESIDUAL_CHECKS: tuple[Check, ...] = (
+    residual.no_visible_frame,
+    frames.nothing_looks,
+    residual.forwardable,
+    residual.keeps_parameters,
+    residual.code_unread,
+)

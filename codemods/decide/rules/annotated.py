@@ -153,6 +153,3 @@ def _is_quiet(tree: ScopeTree, statement: ast.stmt) -> bool:
             known = [dotted(tree, tree.module, decorator) for decorator in statement.decorator_list]
             return all(path in _DESCRIPTORS for path in known) and _plain_defaults(statement)
     return False
-
-
-CHECKS = (annotations_safe,)

@@ -101,7 +101,7 @@ def _with_levels(tree: ScopeTree) -> frozenset[str]:
     functions = [node for node in nodes.walk(tree.source.tree) if isinstance(node, _FUNCTIONS)]
     for function in functions if "stacklevel" in tree.source.text or "warn" in tree.attributes else ():
         for node in nodes.walk(function):
-            for level in _levels(tree, node):
+            for level in levels_in(tree, node):
                 given = level.value if isinstance(level, ast.Constant) else None
                 if given != 1:
                     (direct if given == 2 else far).add(function.name)
@@ -114,13 +114,11 @@ def _with_levels(tree: ScopeTree) -> frozenset[str]:
     return frozenset(direct | far)
 
 
-def _levels(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
+def levels_in(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
+    """The stack levels that a node gives, if it is a call."""
     if not isinstance(node, ast.Call):
         return []
     levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
     if dotted(tree, tree.module, node.func) == "warnings.warn":
         levels += node.args[2:3]
     return levels
-
-
-CHECKS = (not_attributed,)

@@ -88,6 +88,3 @@ def defined_first(lifting: Lifting, helper: Helper) -> Refusals:
                         line,
                         f"{callee.name} may not be defined yet when line {line} is reached",
                     )
-
-
-CHECKS = (bound_once, defined_first)

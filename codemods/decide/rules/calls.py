@@ -33,6 +33,3 @@ def keywords_free(lifting: Lifting, helper: Helper) -> Refusals:
             if keyword.arg is None or keyword.arg in names:
                 what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
                 yield refuse("kwargs-at-call", use.node, f"{helper.name} is called with {what} here")
-
-
-CHECKS = (keywords_free,)

@@ -138,6 +138,3 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusals
                 later,
                 f"{name} may be rebound here while what line {line} started still reads it",
             )
-
-
-CHECKS = (captures_settled,)

@@ -171,6 +171,3 @@ def no_doctest(lifting: Lifting, helper: Helper) -> Refusals:
     """The docstring has no examples to be run."""
     if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
         yield refuse("doctest", helper.node, f"the docstring of {helper.name} has doctest examples")
-
-
-CHECKS = (defaults_constant, decorators_stateless, no_doctest)

@@ -309,6 +309,3 @@ def _evaluated(lifting: Lifting, use: Use) -> bool:
     node = use.call or use.node
     owner = lifting.tree.owner(use.scope, use.node.id)
     return owner is not frame or lifting.analysis.flow(frame).knows(node)
-
-
-CHECKS = (no_class_cell, scopes_agree, no_dynamic_scope, not_compiled)

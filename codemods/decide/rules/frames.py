@@ -396,6 +396,3 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
         ):
             reach: Reach = "function" if node.value == "__code__" else "all"
             yield Sight(node.lineno, f"{node.value} is named", reach)
-
-
-CHECKS = (not_looked_at,)

@@ -66,6 +66,3 @@ def text_is_plain(lifting: Lifting, helper: Helper) -> Refusals:
             yield refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
         if use.in_text and is_printed(lifting.tree, use.call):
             yield refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")
-
-
-CHECKS = (text_is_plain,)

@@ -35,6 +35,3 @@ def not_counted(lifting: Lifting, helper: Helper) -> Refusals:
         if name in tree.attributes or name in tree.bound_names:
             line = tree.attributes.get(name, helper.node.lineno)
             yield refuse("references-counted", line, f"{name} is used here")
-
-
-CHECKS = (not_counted,)

@@ -267,6 +267,3 @@ def is_main_block(statement: ast.stmt) -> bool:
         case ast.If(test=ast.Compare(left=ast.Name("__name__")), orelse=[]):
             return True
     return False
-
-
-CHECKS = (place_for_function, globals_travel, passed_globals_settled)

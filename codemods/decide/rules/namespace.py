@@ -98,6 +98,3 @@ def _deleted(tree: ScopeTree) -> Iterator[tuple[int, str]]:
     for (owner, name), binders in tree.binders.items():
         if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
             yield from ((binder.line, name) for binder in binders if binder.deletes)
-
-
-CHECKS = (not_cleaned_up,)

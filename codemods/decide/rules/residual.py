@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.frames import nothing_looks
+from codemods.decide.rules.attribution import levels_in
+from codemods.facts import nodes
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
@@ -88,13 +89,8 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
     for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
         line = tree.attributes.get(found, helper.node.lineno)
         yield refuse("residual-frame", line, f"{found} sees how deep the stack is")
-    for node in ast.walk(tree.source.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
-        if dotted(tree, tree.module, node.func) == "warnings.warn":
-            levels += node.args[2:3]
-        for level in levels:
+    for node in nodes.walk(tree.source.tree):
+        for level in levels_in(tree, node):
             if not (isinstance(level, ast.Constant) and level.value == 1):
                 yield refuse("residual-frame", node, "a stack level is given here")
     if helper in _called_from(lifting, helper):
@@ -146,6 +142,3 @@ def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
             path = dotted(tree, use.scope, call.func) or ""
             if path.startswith((*_READERS, *_PICKLERS)):
                 yield refuse("residual-read", call, f"{helper.name} is handed to {path}")
-
-
-CHECKS = (no_visible_frame, nothing_looks, forwardable, keeps_parameters, code_unread)

@@ -47,6 +47,3 @@ def only_called(lifting: Lifting, helper: Helper) -> Refusals:
             )
         if use.call is None:
             yield refuse("value-use", use.node, f"{helper.name} is used as a value here")
-
-
-CHECKS = (only_called,)

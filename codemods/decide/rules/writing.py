@@ -66,6 +66,3 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
                 yield refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
-
-
-CHECKS = (no_shared_writes,)
