@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codemods.facts.events import NotUnderstood
 from codemods.facts.lifting import Analysis
 from codemods.facts.scopes import Binder, Scope
-from codemods.facts.source import blocks_of
+from codemods.facts.source import own_statements
 
 
 @dataclass(slots=True)
@@ -82,22 +81,13 @@ class Variables:
     def _frame(self, owner: Scope) -> _Frame:
         if owner not in self._frames:
             frame = self._frames[owner] = _Frame()
-            for node in _own_statements(owner.node):
+            for node in own_statements(owner.node):
                 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
                     if not frame.loops or frame.loops[-1][1] < node.lineno:
                         frame.loops.append((node.lineno, node.end_lineno or node.lineno))
                 elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                     frame.annotations.setdefault(node.target.id, node.annotation)
         return self._frames[owner]
-
-
-def _own_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Statements of a function's own, in the order of the text."""
-    for block in blocks_of(node):
-        for inner in block:
-            if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                yield inner
-                yield from _own_statements(inner)
 
 
 def _collected(function: ast.AST, parameter: ast.arg, annotation: str) -> str:

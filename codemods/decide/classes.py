@@ -45,9 +45,7 @@ class Kept:
     @property
     def root(self) -> ast.stmt:
         """The module-level statement before which its class stands."""
-        node = self.helpers[0].root.node
-        assert isinstance(node, ast.stmt)
-        return node
+        return self.helpers[0].top
 
     @property
     def later(self) -> tuple[str, ...]:

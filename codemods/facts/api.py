@@ -6,8 +6,9 @@ Nothing of the analysed program is imported or run. Lines and columns are those 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from codemods.facts.events import NotUnderstood
@@ -16,7 +17,6 @@ from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import read_by_stores
-from codemods.facts.names import is_quiet
 from codemods.facts.readers import SeamReaders, seam_readers
 from codemods.facts.repository import project_root
 from codemods.facts.scopes import Scope, ScopeTree
@@ -121,7 +121,7 @@ def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment,
         raise NotFollowed(f"{path}: there are {len(scopes)} functions {function}")
     scope = scopes[0]
     names = frozenset(n for owner, n in (*tree.uses, *tree.binders) if owner is scope)
-    graph = _Statements(tree, scope, names, lambda node, inner: is_quiet(tree, inner, node))
+    graph = _Statements(tree, scope, names)
     try:
         graph.build()
     except NotUnderstood as failure:
@@ -147,11 +147,10 @@ def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment,
 class _Statements(Graph):
     """Also marks the places before and after every statement; none after one that control does not leave."""
 
-    def __init__(
-        self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]
-    ) -> None:
-        super().__init__(tree, frame, names, quiet)
-        self.ends: dict[ast.stmt, ast.stmt | None] = {}
+    @cached_property
+    def ends(self) -> dict[ast.stmt, ast.stmt | None]:
+        """A place after every statement."""
+        return {}
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Run statements one after another."""

@@ -46,14 +46,11 @@ class Finally:
 class Builder:
     """Adds events one after another; ``current`` is the last, or None where control can't be."""
 
-    def __init__(
-        self, tree: ScopeTree, frame: Scope, names: frozenset[str], quiet: Callable[[ast.expr, Scope], bool]
-    ):
-        """``names`` are followed; ``quiet`` says which context managers surely don't swallow exceptions."""
+    def __init__(self, tree: ScopeTree, frame: Scope, names: frozenset[str]) -> None:
+        """``names`` are followed."""
         self.tree = tree
         self.frame = frame
         self.names = names
-        self.quiet = quiet
         self.scope = frame
         self.events: list[Event] = [Event()]
         self.entered: set[int] = set()

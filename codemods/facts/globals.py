@@ -148,11 +148,7 @@ class Globals:
             seam = (known.origin in ("import", "builtin") and name in seams) or (
                 known.origin == "import" and ANY_NAME in seams
             )
-            if (
-                known.origin == "own"
-                or seam
-                or not self.repeatable(known, getattr(helper.root.node, "lineno", 0))
-            ):
+            if known.origin == "own" or seam or not self.repeatable(known, helper.top.lineno):
                 found.add(name)
         return frozenset(found)
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
+from codemods.facts.names import is_quiet
 from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
 from codemods.facts.walk import ComprehensionNode
 
@@ -251,7 +252,7 @@ class Graph(Builder, Visitor):
             return
         first, *rest = items
         self.run(first.context_expr)
-        if self.quiet(first.context_expr, self.scope):
+        if is_quiet(self.tree, self.scope, first.context_expr):
             self.run(first.optional_vars)
             self._with(rest, body)
             return

@@ -47,6 +47,12 @@ class Helper:
                 return scope
         raise AssertionError("a helper outside every function")
 
+    @property
+    def top(self) -> ast.stmt:
+        """The statement that makes it."""
+        assert isinstance(self.root.node, ast.stmt)
+        return self.root.node
+
 
 def find_helpers(tree: ScopeTree) -> list[Helper]:
     """All functions that are defined directly inside another function, in the order of the text."""

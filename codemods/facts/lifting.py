@@ -14,7 +14,6 @@ from functools import cached_property
 from codemods.facts.flow import Flow
 from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper, find_helpers, is_later
-from codemods.facts.names import is_quiet
 from codemods.facts.scopes import Scope, Use
 from codemods.facts.source import Source
 from codemods.facts.walk import read_scopes
@@ -58,8 +57,7 @@ class Analysis:
         """
         if frame not in self._flows:
             names = frozenset(self._owned.get(frame, ()))
-            graph = Graph(self.tree, frame, names, lambda node, scope: is_quiet(self.tree, scope, node))
-            self._flows[frame] = Flow(graph.build())
+            self._flows[frame] = Flow(Graph(self.tree, frame, names).build())
         return self._flows[frame]
 
     def helper_at(self, owner: Scope, name: str) -> Helper | None:

@@ -86,12 +86,8 @@ class Parts:
     @cached_property
     def _regions(self) -> dict[ast.AST, Region]:
         """The part of every node of the loop and the tail; lines of nodes in strings are not reliable."""
-        found: dict[ast.AST, Region] = dict.fromkeys(nodes.walk(self.loop), "loop")
-        for statement in self.tail:
-            found.update(dict.fromkeys(nodes.walk(statement), "tail"))
-        for statement in self.setup:
-            found.update(dict.fromkeys(nodes.walk(statement), "setup"))
-        return found
+        parts: dict[Region, list[ast.stmt]] = {"setup": self.setup, "loop": [self.loop], "tail": self.tail}
+        return {node: part for part, body in parts.items() for s in body for node in nodes.walk(s)}
 
     def region(self, node: ast.AST, line: int) -> Region:
         """Which part a node of the function belongs to; by its line where the tree does not have it."""

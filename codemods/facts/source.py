@@ -268,6 +268,15 @@ def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
             waiting.extend(block)
 
 
+def own_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Statements, handlers and cases in a node, in the order of the text, but for those of definitions."""
+    for block in blocks_of(node):
+        for inner in block:
+            if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield inner
+                yield from own_statements(inner)
+
+
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
     """Leave reference cycles alone during a command, which makes many objects and keeps them."""

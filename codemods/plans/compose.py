@@ -104,7 +104,7 @@ def _stated(
                 bare.append((helper, need))
     if not bare:
         return found, ()
-    roots = [helper.root.node for helper in decision.lifted]
+    roots = [helper.top for helper in decision.lifted]
     imported = find_imports(analysis, roots, ["typing.Any"], taken)
     anything = annotations.written(Annotation(ast.Name(imported.names["Any"], ast.Load())))
     return found | dict.fromkeys(bare, anything), imported.missing

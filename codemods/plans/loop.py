@@ -99,6 +99,7 @@ class _Writer:
         self.newline = self.source.newline
         self.package = site.home.rpartition(".")[0] or None
         self.classes = (*loop.state, loop.class_)
+        self.grouped = {name: group for group, names in loop.state.items() for name in names}
 
     def made(self, seams: frozenset[str]) -> LoopMade:
         """Decide, write, prove."""
@@ -157,9 +158,7 @@ class _Writer:
                 if name in grouped:
                     raise TargetError(f"{name} is in {grouped[name]} and in {group}")
                 grouped[name] = group
-        own = [n for n in decision.fields if n not in grouped] + [
-            field_of(group) for group in self.loop.state
-        ]
+        own = [n for n in decision.fields if n not in grouped] + list(map(field_of, self.loop.state))
         for name in (*own, *decision.fields):
             if name == self.loop.method or own.count(name) > 1:
                 raise TargetError(f"two things in {self.loop.class_} would be called {name}; rename one")
@@ -192,12 +191,11 @@ class _Writer:
 
     def _build(self, decision: LoopDecision) -> str:
         """The expression that makes the object, one argument a line."""
-        grouped = {name: group for group, names in self.loop.state.items() for name in names}
         items = [
             f"{field_of(group)}={self._construct(group, [f'{n}={n}' for n in names], _INDENT)}"
             for group, names in self.loop.state.items()
         ]
-        items += [f"{name}={name}" for name in decision.fields if name not in grouped]
+        items += [f"{name}={name}" for name in decision.fields if name not in self.grouped]
         return self._construct(self.loop.class_, items, "")
 
     def _construct(self, name: str, items: Sequence[str], indent: str) -> str:
@@ -210,16 +208,15 @@ class _Writer:
 
     def _target(self, taken: Taken, decision: LoopDecision) -> str:
         newline = self.newline
-        grouped = {name: group for group, names in self.loop.state.items() for name in names}
         self._imports_of_loop(decision)
         classes = [
             self._class(group, f"What the loop of `{self.parts.node.name}` needs.", self._typed(names))
             for group, names in self.loop.state.items()
         ]
         own = {field_of(group): group for group in self.loop.state}
-        own.update(self._typed([name for name in decision.fields if name not in grouped], own))
+        own.update(self._typed([name for name in decision.fields if name not in self.grouped], own))
         title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
-        head = self._method(decision, grouped)
+        head = self._method(decision)
         method = self._class(self.loop.class_, title, own) + newline + head
         last = [f"return {', '.join(decision.returned)}"] if decision.returned else []
         classes.append(taken.method(method, apart=bool(decision.fields), last=last))
@@ -279,7 +276,7 @@ class _Writer:
         for node in nodes.walk(self.parts.loop):
             self._annotates(stated_by(node))
 
-    def _method(self, decision: LoopDecision, grouped: Mapping[str, str]) -> str:
+    def _method(self, decision: LoopDecision) -> str:
         newline, inner = self.newline, _INDENT * 2
         receiver = self._receiver()
         returned = ", ".join(decision.returned)
@@ -290,7 +287,7 @@ class _Writer:
             inner + docstring_text(title, newline),
         ]
         for name in decision.fields:
-            path = f"{field_of(grouped[name])}.{name}" if name in grouped else name
+            path = f"{field_of(self.grouped[name])}.{name}" if name in self.grouped else name
             lines.append(f"{inner}{name} = {receiver}.{path}{newline}")
         return "".join(lines)
 

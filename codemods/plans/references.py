@@ -16,7 +16,7 @@ from codemods.facts.names import dotted
 from codemods.facts.origins import absolute, resolve, walk
 from codemods.facts.repository import folder_package, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope
-from codemods.facts.source import Source, SourceError, decode_source
+from codemods.facts.source import Source, SourceError, decode_source, own_statements
 from codemods.plans.site import Overlay
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses
@@ -118,8 +118,9 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
     package = folder_package(path)
     changes = Followed()
     for scope in tree.scopes():
-        for node in _own_statements(scope):
-            if imported_module(node, package) == module and any(alias.name in moved for alias in node.names):
+        for node in own_statements(scope.node):
+            asks = isinstance(node, ast.ImportFrom) and imported_module(node, package) == module
+            if isinstance(node, ast.ImportFrom) and asks and any(a.name in moved for a in node.names):
                 _follow_import(changes, analysis, scope, node, moved)
     for part in ast.walk(source.tree):
         if isinstance(part, ast.Attribute) and part.attr in moved:
@@ -135,18 +136,6 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
             f"{source.path}:{failure.line}: mentions a name that moves, and would be written differently; "
             "format the file"
         ) from None
-
-
-def _own_statements(scope: Scope) -> Iterator[ast.ImportFrom]:
-    """Import statements that run in a scope itself."""
-    body = getattr(scope.node, "body", None)
-    stack: list[ast.AST] = list(body) if isinstance(body, list) else []
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.ImportFrom):
-            yield node
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
 
 
 def _follow_import(

@@ -32,7 +32,7 @@ from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
-from codemods.rewrite.absolute import absolute_text
+from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.append import TargetError, defined_names
 from codemods.rewrite.program import TextNotPreserved
 
@@ -267,7 +267,7 @@ def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> So
     if layout.rest in made:
         return decode_source(made[layout.rest].after, layout.shown(layout.rest))
     package = layout.source_package if layout.rest != layout.source else None
-    return reread(source, absolute_text(source, package))
+    return reread(source, with_absolute_imports(source, (), [source.tree], package).text())
 
 
 def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overlay) -> Report:

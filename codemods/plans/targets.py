@@ -310,5 +310,5 @@ def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) ->
         for helper in target.helpers:
             if helper in called:
                 section.runtime.add(target.imported(helper, None))
-    first_root = min(getattr(helper.root.node, "lineno", 0) for helper in decision.lifted)
+    first_root = min(helper.top.lineno for helper in decision.lifted)
     return imports_among(source, section, first_root)

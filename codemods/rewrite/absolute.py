@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 
 import libcst as cst
 
@@ -13,34 +14,27 @@ from codemods.rewrite.layout import BLANK
 from codemods.rewrite.program import Program
 
 
-def relative_imports(trees: Iterable[ast.AST], package: str | None) -> dict[ast.ImportFrom, str]:
-    """The relative imports in some trees, with the modules they name; none where no package is known."""
-    if package is None:
-        return {}
-    found = (node for tree in trees for node in statements_in(tree))
-    return {
-        node: imported_module(node, package)
-        for node in found
-        if isinstance(node, ast.ImportFrom) and node.level
-    }
+def with_absolute_imports(
+    source: Source,
+    touched: Iterable[ast.AST],
+    trees: Iterable[ast.AST],
+    package: str | None,
+    around: Iterable[ast.AST] = (),
+) -> Program:
+    """A file to be rewritten, where relative imports in some trees become absolute, if its package is known.
+
+    Raises:
+        TextNotPreserved: as `Program`.
+    """
+    found = (node for tree in trees if package is not None for node in statements_in(tree))
+    imports = [node for node in found if isinstance(node, ast.ImportFrom) and node.level]
+    program = Program(source, [*touched, *imports], around)
+    for statement in imports:
+        name = imported_module(statement, package or "")
+        program.change(program.nodes[statement], partial(_named, name=name))
+    return program
 
 
-def make_absolute(program: Program, imports: Mapping[ast.ImportFrom, str]) -> None:
-    """Write relative imports as absolute ones."""
-    for statement, name in imports.items():
-
-        def how(node: cst.ImportFrom, name: str = name) -> cst.ImportFrom:
-            module = cst.parse_expression(name)
-            return node.with_changes(relative=(), module=module, whitespace_after_from=BLANK)
-
-        program.change(program.nodes[statement], how)
-
-
-def absolute_text(source: Source, package: str | None) -> str:
-    """A file's text with all its imports absolute."""
-    found = relative_imports([source.tree], package)
-    if not found:
-        return source.text
-    program = Program(source, found)
-    make_absolute(program, found)
-    return program.text()
+def _named(node: cst.ImportFrom, name: str) -> cst.ImportFrom:
+    module = cst.parse_expression(name)
+    return node.with_changes(relative=(), module=module, whitespace_after_from=BLANK)

@@ -14,12 +14,11 @@ from codemods.decide.naming import Names
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Need
 from codemods.facts.scopes import Use
-from codemods.rewrite.absolute import make_absolute, relative_imports
+from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
 from codemods.rewrite.layout import NOTHING, annotation_text, indentation, line_limit
-from codemods.rewrite.program import Program
 
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 
@@ -52,12 +51,10 @@ class Lift:
         self.width = line_limit(self.source)
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
         trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
-        imports = relative_imports(trees, package)
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
         touched += [helper.node for helper in self.helpers]
-        roots = [helper.root.node for helper in self.helpers]
-        self.program = Program(self.source, [*touched, *imports], roots)
-        make_absolute(self.program, imports)
+        roots = [helper.top for helper in self.helpers]
+        self.program = with_absolute_imports(self.source, touched, trees, package, roots)
         for helper in self.helpers:
             for use in uses[helper]:
                 self._call(helper, use)
@@ -67,8 +64,7 @@ class Lift:
         """Put every lifted helper directly before the outermost function around it, in the same block."""
         roots: dict[ast.stmt, list[Helper]] = defaultdict(list)
         for helper in self.helpers:
-            assert isinstance(helper.root.node, ast.stmt)
-            roots[helper.root.node].append(helper)
+            roots[helper.top].append(helper)
         for root, helpers in roots.items():
             indent = indentation(self.source, root.lineno)
             self.program.before(

@@ -8,12 +8,11 @@ from typing import Any
 import libcst as cst
 
 from codemods.facts.loops import Parts
-from codemods.rewrite.absolute import make_absolute, relative_imports
+from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import blank_lines, indentation
-from codemods.rewrite.program import Program
 
 _DEPTH = " " * 8
 
@@ -29,9 +28,7 @@ class Loop:
         """
         self.parts = parts
         self.source = parts.analysis.source
-        imports = relative_imports([parts.loop], package)
-        self.program = Program(self.source, [parts.loop, *imports])
-        make_absolute(self.program, imports)
+        self.program = with_absolute_imports(self.source, [parts.loop], [parts.loop], package)
 
     def rest(self, call: str, section: ImportSection) -> str:
         """The text with a statement in place of the loop, and imports."""

@@ -11,7 +11,7 @@ import libcst as cst
 from codemods.decide.definitions import Definition
 from codemods.facts.lifting import Analysis
 from codemods.facts.scopes import Scope
-from codemods.rewrite.absolute import make_absolute, relative_imports
+from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.program import Program
 
 
@@ -37,10 +37,8 @@ class Moved:
         """
         nodes = [definition.node for definition in definitions]
         trees: list[ast.AST] = [analysis.source.tree] if whole else list(nodes)
-        imports = relative_imports(trees, package)
         renamed = renamed_uses(analysis, local)
-        self.program = Program(analysis.source, [*nodes, *imports, *renamed])
-        make_absolute(self.program, imports)
+        self.program = with_absolute_imports(analysis.source, [*nodes, *renamed], trees, package)
         rename(self.program, renamed)
         for definition in definitions:
             self.program.cut(definition.node)

@@ -50,7 +50,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
     if not written:
         return
     tree = lifting.tree
-    root = helper.root.node
+    root = helper.top
     evaluated = tree.once(f"evaluated before {id(root)}", lambda: _evaluated_before(tree, root))
     meanings = Meanings(tree, helper.outer, lambda name: _importable(lifting, helper, name), evaluated)
     for annotation in written:

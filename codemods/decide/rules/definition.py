@@ -152,7 +152,7 @@ def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
     if lifting.tree.owner(helper.outer, name) is not module or (module, name) not in lifting.tree.binders:
         return False
     flow = lifting.analysis.flow(module)
-    root = helper.root.node
+    root = helper.top
     return flow.knows(root) and flow.bound_at(root, name)
 
 

@@ -146,7 +146,7 @@ rule(
 
 def place_for_function(lifting: Lifting, helper: Helper) -> Refusals:
     """The statement of the outermost function is executed once at most."""
-    root = helper.root.node
+    root = helper.top
     if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
         yield refuse("outer-in-loop", root, f"{helper.root.name} is defined in a loop or match")
 
@@ -229,7 +229,7 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
     flow = lifting.analysis.flow(module)
     for need in passed:
         found = known.look_up(need[0])
-        root = helper.root.node
+        root = helper.top
         if found.rebound is not None:
             yield refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
         bound = flow.knows(root) and flow.bound_at(root, need[0])

@@ -55,7 +55,7 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     if (look := around.look()) is not None:
         yield refuse("namespace-seen", helper.node, str(look))
     # What moves is imported back at the head of the file.
-    line = around.late_star(0 if moves else getattr(helper.root.node, "lineno", 0))
+    line = around.late_star(0 if moves else helper.top.lineno)
     if line is not None:
         yield refuse("late-star", line, "this star import may bring any names")
     asks = around.asks_names()

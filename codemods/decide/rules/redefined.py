@@ -62,7 +62,7 @@ def changes_later(lifting: Lifting, helper: Helper, annotation: ast.expr) -> str
             if binder.scope.frame() is not module:
                 return f"{name} may be bound again in line {binder.line}"
         if value and (module, name) in tree.binders:
-            later = lifting.analysis.flow(module).rebound_after(helper.root.node, name)
+            later = lifting.analysis.flow(module).rebound_after(helper.top, name)
             if later is not None and dotted(tree, module, ast.Name(name, ast.Load())) is None:
                 return f"{name} may be bound again in line {later}"
     return None
