@@ -83,6 +83,7 @@ class Config:
         "*_batch_iterator",
         "iterate_batches",
         "*data_iter",
+        "*loader_iter*",
     )
     step_variables: tuple[str, ...] = (
         "batch",

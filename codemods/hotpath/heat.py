@@ -31,7 +31,7 @@ _BACKWARD = frozenset({"backward", "manual_backward"})
 _STEPPED = re.compile(r"opt|scaler|env|gym|game|simul|sgd|adam", re.IGNORECASE)
 _NOT_STEPPED = re.compile(r"sched|prof|lr_|pbar|bar$", re.IGNORECASE)
 _EVIDENCE = re.compile(r"\.\s*(?:manual_)?(?:backward|step)\s*\(")
-_WORDS = re.compile(r"\b(?:for|while)\b[^\n]*")
+_WORDS = re.compile(r"\b(?:for|while)\b[^\n]*|\bnext\([^\n]*")
 _WORKS = re.compile(
     r"^self |model|net|policy|actor|critic|agent|loss|logits|env|optim|generat|sample|forward|encoder|decoder"
     r"|module"
@@ -212,6 +212,9 @@ class Heats:
         plain = receiver.lower().strip("_")
         if plain in name or name in plain:
             return True
+        made = rf"\b{re.escape(receiver)}\s*=[^=\n]*\b{re.escape(callee.cls.name)}\("
+        if re.search(made, caller.text):
+            return True
         owners = self._program.methods_named(callee.name)
         return len(owners) <= _MOST_METHODS and callee.name not in _PLAIN_METHODS
 
@@ -232,7 +235,7 @@ class Heats:
                 heat = None
             elif loop.works or (loop.takes and loop.busy) or mark == "loop":
                 heat = "step"
-            elif loop.named and not isinstance(loop.node, ast.While) and self._rules.loads(loop.node.iter):
+            elif loop.named and not isinstance(loop.node, ast.While) and _gives(self._rules, loop.node.iter):
                 heat = "step"  # batches, whatever loops they are worked through in
             elif loop.busy:
                 heat = "epoch"
@@ -241,6 +244,10 @@ class Heats:
             if heat is not None:
                 self.found[loop.node] = heat
                 self.places[place] = None
+
+
+def _gives(rules: LoopRules, iterable: ast.expr) -> bool:
+    return rules.loads(iterable) or rules.fed(iterable)
 
 
 def _related(program: Program, cls: Class, other: Class) -> bool:
@@ -325,7 +332,8 @@ class _Walk:
             return self.rules.while_steps(node.test) and _works(node)
         if self.rules.loads(node.iter):
             return True
-        return self.rules.over_steps(node.target, node.iter) and _works(node)
+        named = self.rules.over_steps(node.target, node.iter) or self.rules.fed(node.iter)
+        return named and _works(node)
 
     def nested(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """A function inside the function: its loops are looked at here; calls of it work if it does."""
@@ -338,7 +346,11 @@ class _Walk:
         if isinstance(function, ast.Name):
             if function.id == "next" and at >= 0 and _is_iterator(node):
                 loop = self.scan.loops[at]
-                loop.takes = isinstance(loop.node, ast.While)
+                if isinstance(loop.node, ast.While):
+                    loop.takes = True
+                    loop.named = loop.named or (
+                        self.torch and self.rules.loads(node.args[0]) and _works(loop.node)
+                    )
             if function.id in self.local:
                 self.scan.local.append((self.local[function.id], at))
             self.scan.calls.setdefault(function.id, []).append(("", at))

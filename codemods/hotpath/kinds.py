@@ -48,6 +48,7 @@ LOADER = "torch.utils.data.DataLoader"
 
 _TENSORS = frozenset({"tensor", "mask"})
 _HOSTS = frozenset({"host", "text", "device"})
+_CALLED = frozenset({"fn", "obj", "cls", "mods", "partial"})
 _DEEPEST = 6
 
 
@@ -151,8 +152,10 @@ def join(left: Kind, right: Kind) -> Kind:
     if left.tag == right.tag:
         return _join_same(left, right)
     for one, other in ((left, right), (right, left)):
-        if one.tag == "inst" and one.of.startswith("torch.nn.") and other.tag in ("obj", "mods"):
+        if one.tag == "inst" and one.of.startswith("torch.") and other.tag in ("obj", "mods"):
             return other
+        if one.tag == "unknown" and other.tag in _CALLED:
+            return other  # what it may be is followed, whatever else it may be
     # None beside a value of some kind says nothing against the kind.
     for one, other in ((left, right), (right, left)):
         if one.tag in _HOSTS and other.tag in (
@@ -186,7 +189,10 @@ def _join_same(left: Kind, right: Kind) -> Kind:
         if len(left.of) == len(right.of):
             return tup(tuple(map(join, left.of, right.of)))
         return seq(join_all((*left.of, *right.of)))
-    if left.tag in ("obj", "cls", "fn"):
+    if left.tag == "fn":
+        # A function inside a function is made anew whenever that runs: it is the same one.
+        return Kind("fn", tuple({item[:2]: item for item in (*right.of, *left.of)}.values()))
+    if left.tag in ("obj", "cls"):
         return Kind(left.tag, tuple(dict.fromkeys((*left.of, *right.of))))
     if left.tag == "mods":
         return modules((*left.of, *right.of))

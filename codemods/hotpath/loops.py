@@ -87,6 +87,14 @@ class LoopRules:
         """Whether something that a loop goes through gives batches."""
         return any(map(self._loads, _sources(iterable)))
 
+    def fed(self, iterable: ast.expr) -> bool:
+        """Whether what a loop goes through is made of something that gives batches: ``moved(loader)``."""
+        match iterable:
+            case ast.Call(ast.Name(name) | ast.Attribute(attr=name), arguments):
+                given = map(self.fed if name in _WRAPPERS else self.loads, arguments)
+                return any(given)
+        return False
+
     def over_steps(self, target: ast.expr, iterable: ast.expr) -> bool:
         """Whether the names of ``for target in iterable`` say that it counts steps."""
         bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
