@@ -48,6 +48,9 @@ COLLECTIVES = frozenset(
 )
 """Collectives that the host waits for."""
 
+BARRIERS = frozenset({"barrier", "wait_for_everyone"})
+"""Methods of launchers (accelerate, Fabric) that wait for all processes."""
+
 ALLOCATOR = frozenset({"torch.cuda.empty_cache", "torch.accelerator.empty_cache", "torch.xpu.empty_cache"})
 """Functions that give memory back to the driver, which waits for the device."""
 

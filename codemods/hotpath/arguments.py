@@ -23,6 +23,7 @@ class Arguments(NamedTuple):
         skipped: how many of those that are written are not among the positional ones.
         on_device: tensors that are made without a device are on it.
         uses: what the function around says of its names.
+        validates: distributions validate their arguments, as nothing in the program says that they don't.
     """
 
     positional: tuple[Kind, ...] = ()
@@ -31,6 +32,7 @@ class Arguments(NamedTuple):
     skipped: int = 0
     on_device: bool = False
     uses: Uses = NOTHING
+    validates: bool = True
 
     def all(self) -> tuple[Kind, ...]:
         """All of them."""
@@ -48,6 +50,14 @@ class Arguments(NamedTuple):
             item.arg == keyword and isinstance(item.value, ast.Constant) and item.value.value is value
             for item in self.node.keywords
         )
+
+    @property
+    def empty(self) -> bool:
+        """Whether the first argument, as it is written, is zero, or an empty list."""
+        match self.node:
+            case ast.Call(args=[ast.Constant(0) | ast.List([]) | ast.Tuple([]), *_]):
+                return not self.skipped
+        return False
 
     def word(self, position: int) -> str:
         """How a positional argument is spelled, as by `spelled`."""

@@ -28,7 +28,13 @@ from codemods.hotpath.kinds import (
 from codemods.hotpath.methods import container_method, tensor_method, unknown_method
 from codemods.hotpath.modules import Class
 from codemods.hotpath.outcome import Outcome
-from codemods.hotpath.outside import call_external, call_instance
+from codemods.hotpath.outside import (
+    DISTRIBUTIONS,
+    UNCHECKED,
+    call_external,
+    call_instance,
+    made_distribution,
+)
 from codemods.hotpath.signature import fits
 from codemods.hotpath.statements import STATEMENTS, keep, loop
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
@@ -224,6 +230,8 @@ def _construct(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argu
         if init is not None:
             it.call(frame, node, init, this, arguments.positional, arguments.keywords)
             continue
+        if it.program.external_base(cls, DISTRIBUTIONS):
+            _take(it, frame, node, made_distribution(this, arguments))
         _fill(it, frame, cls, arguments)
         after = it.program.method(cls, "__post_init__")
         if after is not None:
@@ -256,9 +264,23 @@ def _call_super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Kin
         return UNKNOWN
     method = it.program.method(frame.cls, name, after=frame.cls)
     if method is None:
+        base = _distribution(it, frame.cls, arguments)
+        if base is not None:
+            made = made_distribution(UNKNOWN, arguments)
+            return _take(
+                it, frame, node, made if name == "__init__" else call_instance(base, name, arguments)
+            )
         return TENSOR if name == "forward" else UNKNOWN
     this = Kind("obj", (frame.cls,))
     return it.call(frame, node, method, this, arguments.positional, arguments.keywords)
+
+
+def _distribution(it: Interpreter, cls: Class, arguments: Arguments) -> str | None:
+    """The distribution of torch that a class is one of, if it is."""
+    for item in it.program.mro(cls):
+        if isinstance(item, str) and item.startswith(DISTRIBUTIONS):
+            return item if arguments.validates else f"{UNCHECKED}{item.rpartition('.')[2]}"
+    return None
 
 
 def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name: str) -> Kind:
@@ -274,6 +296,9 @@ def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name:
             for cls in owner.of if text.tag == "text" and isinstance(text.of, str) else ():
                 it.set_field(cls, text.of, TENSOR)
         return _take(it, frame, node, call_instance("torch.nn.Module", name, arguments))
+    base = next(filter(None, (_distribution(it, cls, arguments) for cls in owner.of)), None)
+    if base is not None:
+        return _take(it, frame, node, call_instance(base, name, arguments))
     outcome = unknown_method(UNKNOWN, name, arguments)
     result = UNKNOWN if outcome is None else _take(it, frame, node, outcome)
     if outcome is None:
@@ -302,7 +327,8 @@ def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Argumen
         kind = it.evaluate(frame, keyword.value)
         if keyword.arg is not None:
             keywords[keyword.arg] = kind
-    return Arguments(positional, keywords, node, 0, frame.on_device or it.on_device, frame.uses)
+    on_device = frame.on_device or it.on_device
+    return Arguments(positional, keywords, node, 0, on_device, frame.uses, it.validates)
 
 
 def _take(it: Interpreter, frame: Frame, node: ast.Call, outcome: Outcome) -> Kind:

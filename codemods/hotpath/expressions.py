@@ -31,7 +31,7 @@ from codemods.hotpath.kinds import (
 )
 from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
-from codemods.hotpath.vocabulary import SETTINGS
+from codemods.hotpath.vocabulary import SETTINGS, VIEWS
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]] = {}
 """How each sort of expression is evaluated; calls are added by `calls`."""
@@ -113,6 +113,8 @@ def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.e
     if owner.tag == "mods":
         return one_module(owner) if name not in dir(dict) else Kind("bound", (owner, name))
     if owner.tag == "unknown":
+        if _is_space(node):
+            return HOST
         if name == "grad":
             return TENSOR
         if name in ("loss", "logits") and _is_output(node):
@@ -146,6 +148,14 @@ def _of_object(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.
     return result
 
 
+def _is_space(node: ast.expr) -> bool:
+    """Whether ``env.action_space.nvec`` is of a space of actions or observations: arrays and numbers."""
+    owner = node.value if isinstance(node, ast.Attribute) else None
+    return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).endswith(
+        ("action_space", "observation_space")
+    )
+
+
 def _is_output(node: ast.expr) -> bool:
     """Whether ``out.loss`` is of what a model gave, and no option of that name."""
     inner = node.func if isinstance(node, ast.Call) else node
@@ -173,7 +183,7 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
     owner = it.evaluate(frame, node.value)
     index = it.evaluate(frame, node.slice)
     if is_tensor(owner) or owner.tag == "cpu":
-        if index.tag == "mask" or (index.tag == "tup" and any(part.tag == "mask" for part in index.of)):
+        if _is_mask(node.slice, index):
             if is_tensor(owner):
                 it.report(frame, "HP006", node)
             frame.fenced = False
@@ -208,6 +218,18 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
     if isinstance(node.slice, ast.Constant) and node.slice.value in SETTINGS:
         return HOST
     return HOST if is_host(owner) else UNKNOWN
+
+
+def _is_mask(node: ast.expr, index: Kind) -> bool:
+    """Whether an index is a boolean tensor, or one of several is; one that is called a mask is one."""
+    if index.tag == "tup":
+        parts = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(index.of) else []
+        return any(part.tag == "mask" for part in index.of) or any(map(_is_mask, parts, index.of))
+    if index.tag != "tensor":
+        return index.tag == "mask"
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
+        node = node.func.value
+    return str(getattr(node, "attr", None) or getattr(node, "id", "")).lower().endswith(("mask", "masks"))
 
 
 @expression(ast.Slice)
@@ -253,6 +275,7 @@ def _unary(it: Interpreter, frame: Frame, node: ast.UnaryOp) -> Kind:
     kind = it.evaluate(frame, node.operand)
     if is_tensor(kind):
         frame.fenced = False
+        return MASK if isinstance(node.op, ast.Invert) else kind
     return kind
 
 
@@ -274,7 +297,7 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
     if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
         return HOST
     if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-        if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+        if left.tag == "text":
             return HOST  # a tensor can't be asked for a text: it is a dictionary
         if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or (
             kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
@@ -386,7 +409,7 @@ def _joined_str(it: Interpreter, frame: Frame, node: ast.JoinedStr) -> Kind:
     for part in node.values:
         if isinstance(part, ast.FormattedValue) and holds_tensor(it.evaluate(frame, part.value)):
             it.report(frame, "HP009", part.value)
-    return HOST
+    return Kind("text")
 
 
 @expression(ast.FormattedValue)

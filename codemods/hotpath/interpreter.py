@@ -41,6 +41,10 @@ _DEFAULT_DEVICE = re.compile(
 )
 
 
+# One setting of all distributions, whatever class it is set by.
+_UNVALIDATED = re.compile(r"set_default_validate_args\(\s*(?:value\s*=\s*)?False")
+
+
 class Summary(NamedTuple):
     """What a call does: its result, whether the device is idle after it, and what stalls in it."""
 
@@ -83,6 +87,7 @@ class Interpreter:
         self.rules = rules
         self.written = Written(rules)
         self.on_device = any(_DEFAULT_DEVICE.search(module.text) for module in program.modules)
+        self.validates = not any(_UNVALIDATED.search(module.text) for module in program.modules)
         self.heats: dict[ast.AST, Heat] = {}
         self.cold: set[ast.AST] = set()
         self.config = config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from codemods.device.waits import ANSWERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
+from codemods.device.waits import ANSWERS, BARRIERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
 from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
     CPU,
@@ -43,6 +43,7 @@ _AMONG_PROCESSES = re.compile(
     r"_(?:across|batch|between|bn|buffer|grad|model|param|process|rank|rng|state|weight)"
 )
 _DEVICE_NAMES = ("device", "dev")
+_LEGACY = re.compile(r"torch\.\w*(?:\.\w+)?Tensor$")
 
 
 def tensor_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
@@ -135,7 +136,7 @@ def _moved(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     if name == "type":
         if first is None:
             return Outcome(HOST)
-        legacy = first.tag == "text" and isinstance(first.of, str) and first.of.startswith("torch.")
+        legacy = first.tag in ("text", "ext") and isinstance(first.of, str) and _LEGACY.match(first.of)
         return Outcome(CPU, "HP005") if legacy and "cuda" not in first.of else Outcome(TENSOR)
     if place_of(arguments) == "cpu":
         return Outcome(CPU, "HP005", "drained") if blocking else Outcome(CPU)
@@ -175,6 +176,8 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
             return Outcome(Kind("inst", "torch.nn.Module"))
         if place_of(arguments) == "device":
             return Outcome(TENSOR, after="queued")
+    if name in BARRIERS and not arguments.positional:
+        return Outcome(HOST, "HP017")
     if name in ("parameters", "buffers"):
         return Outcome(seq(TENSOR))
     if name in ("named_parameters", "named_buffers"):

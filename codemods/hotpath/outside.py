@@ -219,16 +219,35 @@ def _torch(dotted: str, arguments: Arguments) -> Outcome:
     return _torch_function(dotted, name, arguments)
 
 
+DISTRIBUTIONS = "torch.distributions."
+UNCHECKED = "torch.distributions.unchecked."
+"""How the classes of distributions begin, and what those are called here that validate nothing."""
+
+# They draw by `torch.multinomial` and by `torch.normal` of tensors, whose arguments are looked at first.
+_DRAWN = ("Categorical", "Multinomial", ".Normal", ".LogNormal")
+
+
+def validates(arguments: Arguments) -> bool:
+    """Whether a distribution that is made so looks at its parameters, and at what it is asked for."""
+    return not arguments.says("validate_args", False) and (
+        arguments.validates or arguments.says("validate_args", True)
+    )
+
+
+def made_distribution(made: Kind, arguments: Arguments) -> Outcome:
+    """Make a distribution."""
+    reads = validates(arguments) and not all(map(is_host, arguments.all()))
+    return Outcome(made, "HP014" if reads else None, "queued")
+
+
 def _torch_class(dotted: str, name: str, arguments: Arguments) -> Outcome:
     if name in ("Stream", "ExternalStream"):
         return Outcome(STREAM)
     if name == "Event":
         return Outcome(EVENT)
-    if dotted.startswith("torch.distributions."):
-        validated = not arguments.says("validate_args", False)
-        made = Kind("inst", dotted if validated else "torch.distributions.Unchecked")
-        reads = validated and not all(map(is_host, arguments.all()))
-        return Outcome(made, "HP014" if reads else None, "queued")
+    if dotted.startswith(DISTRIBUTIONS):
+        made = Kind("inst", dotted if validates(arguments) else f"{UNCHECKED}{name}")
+        return made_distribution(made, arguments)
     if name in ("Tensor", "FloatTensor", "LongTensor", "IntTensor", "BoolTensor", "Buffer", "Parameter"):
         if name in ("Buffer", "Parameter"):
             return Outcome(TENSOR)  # it follows its module to the device
@@ -248,12 +267,14 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
             arguments.keywords.get("fill_value", HOST)
         )
         on_device = place == "device" or (place is None and arguments.on_device)
+        if arguments.empty:
+            return Outcome(TENSOR)  # nothing is in it: wherever it goes, nothing is copied
         return Outcome(TENSOR if on_device else CPU, "HP007" if sized else None)
     if name == "histc" and any(map(is_tensor, given)):
         return Outcome(TENSOR, "HP014", "queued")
     if name in FROM_HOST:
-        return _from_host(name, arguments)
-    if name in ("from_numpy", "frombuffer", "from_dlpack"):
+        return Outcome(TENSOR) if arguments.empty else _from_host(name, arguments)
+    if name in ("from_numpy", "from_file", "frombuffer", "from_dlpack"):
         return Outcome(CPU if name != "from_dlpack" else TENSOR)
     if given and all(is_host(kind) or kind.tag in ("ext", "device") for kind in given):
         if name.endswith("_like") and place == "device":
@@ -327,9 +348,10 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
         if is_fence(name):
             return Outcome(kind, "HP011" if dotted == "stream" else "HP012", "idle")
         return Outcome(kind)
-    if dotted.startswith("torch.distributions."):
-        checks = name in ("log_prob", "cdf", "icdf") and not dotted.endswith(".Unchecked")
-        return Outcome(TENSOR, "HP014" if checks else None, "queued")
+    if dotted.startswith(DISTRIBUTIONS):
+        checks = name in ("log_prob", "cdf", "icdf") and not dotted.startswith(UNCHECKED)
+        draws = name in ("sample", "sample_n") and dotted.endswith(_DRAWN)
+        return Outcome(TENSOR, "HP014" if checks or draws else None, "queued")
     if dotted.endswith("GradScaler"):
         reads = name in ("step", "get_scale")
         return Outcome(TENSOR if name == "scale" else HOST, "HP014" if reads else None, "queued")

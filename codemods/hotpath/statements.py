@@ -101,6 +101,8 @@ def store(it: Interpreter, frame: Frame, target: ast.Subscript, kind: Kind) -> N
         if index.tag == "mask" and holds_tensor(kind):
             it.report(frame, "HP006", target)
         if is_tensor(owner):
+            if kind.tag == "cpu":
+                it.report(frame, "HP015", target)
             frame.fenced = False
         return
     if owner.tag == "cpu" and index.tag in ("cpu", "text"):
