@@ -53,10 +53,18 @@ class Arguments(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the first argument, as it is written, is zero, or an empty list."""
+        """Whether the first argument, as it is written, is an empty list."""
         match self.node:
-            case ast.Call(args=[ast.Constant(0) | ast.List([]) | ast.Tuple([]), *_]):
+            case ast.Call(args=[ast.List([]) | ast.Tuple([]), *_]):
                 return not self.skipped
+        return False
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the first argument, as it is written, is zero: a size, of nothing."""
+        match self.node:
+            case ast.Call(args=[ast.Constant(int(number)), *_]):
+                return number == 0 and not self.skipped
         return False
 
     def word(self, position: int) -> str:

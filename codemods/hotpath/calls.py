@@ -12,6 +12,7 @@ from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter, Tables
 from codemods.hotpath.kinds import (
     BOTTOM,
+    DISTRIBUTIONS,
     HOST,
     TENSOR,
     UNKNOWN,
@@ -29,14 +30,13 @@ from codemods.hotpath.methods import container_method, tensor_method, unknown_me
 from codemods.hotpath.modules import Class
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.outside import (
-    DISTRIBUTIONS,
     UNCHECKED,
     call_external,
     call_instance,
     made_distribution,
 )
 from codemods.hotpath.signature import fits
-from codemods.hotpath.statements import STATEMENTS, keep, loop
+from codemods.hotpath.statements import STATEMENTS, keep, loop, truth
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "Sequential"))
@@ -322,11 +322,14 @@ def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Argumen
         positional = tuple(several)
     else:
         positional = it.each(frame, node.args)
+        if any(argument.__class__ in (ast.Compare, ast.BoolOp) for argument in node.args):
+            pairs = zip(node.args, positional, strict=True)
+            positional = tuple([truth(it, frame, part, kind) for part, kind in pairs])
     keywords: dict[str, Kind] = {}
     for keyword in node.keywords:
         kind = it.evaluate(frame, keyword.value)
         if keyword.arg is not None:
-            keywords[keyword.arg] = kind
+            keywords[keyword.arg] = truth(it, frame, keyword.value, kind)
     on_device = frame.on_device or it.on_device
     return Arguments(positional, keywords, node, 0, on_device, frame.uses, it.validates)
 

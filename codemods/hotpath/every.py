@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
-from codemods.hotpath.kinds import EVERY
+from codemods.hotpath.kinds import EVERY, MOSTLY
 from codemods.hotpath.program import dotted_name
 
 # Flags that hold at the end of a loop.
 _AT_THE_END = re.compile(r"(?:^|_)(?:cancel\w*|end|final\w*|finish\w*|interrupt\w*|last|stop\w*)(?:_|$)")
+# Numbers that a count reaches there.
+_TOTAL = re.compile(r"(?:^|_)(?:total|max|num|n)_|_(?:total|per_epoch)$|^total|^max")
 
 
 def every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
@@ -32,7 +34,9 @@ def every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
             return True
         case ast.Name(name):
             kind = it.lookup(frame, name)
-            return True if kind.tag in ("host", "unknown") and kind.of == EVERY else None
+            if kind.tag in ("host", "unknown") and kind.of in (EVERY, MOSTLY):
+                return bool(kind.of == EVERY)
+            return None
         case ast.Call(function) if dotted_name(function) is not None:
             kind = it.evaluate(frame, function)
             bodies = [getattr(item[0].node, "body", ()) for item in kind.of] if kind.tag == "fn" else []
@@ -68,12 +72,24 @@ def _counted(tests: Iterable[ast.expr]) -> Iterator[ast.expr]:
 def _at_the_end(test: ast.expr, counted: set[str]) -> bool:
     """Whether a test, beside one of a remainder, is one of the last round: ``step >= total``, ``is_last``."""
     match test:
-        case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt()]):
-            return any(ast.dump(part) in counted for part in ast.walk(left))
+        case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt()], [right]):
+            return _is_total(right) or any(ast.dump(part) in counted for part in ast.walk(left))
         case ast.Name(name) | ast.Attribute(attr=name):
             return _AT_THE_END.search(name) is not None
         case ast.Call(function):
             return _at_the_end(function, counted)
+    return False
+
+
+def _is_total(node: ast.expr) -> bool:
+    """Whether a number is one that a count ends with: ``len(loader) - 1``, ``num_batches``."""
+    match node:
+        case ast.BinOp(left, ast.Sub(), ast.Constant()):
+            return _is_total(left)
+        case ast.Call(ast.Name("len")):
+            return True
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return _TOTAL.search(name) is not None
     return False
 
 

@@ -112,9 +112,9 @@ def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.e
         )
     if owner.tag == "mods":
         return one_module(owner) if name not in dir(dict) else Kind("bound", (owner, name))
+    if owner.tag in ("unknown", "bound") and _is_space(node):
+        return HOST
     if owner.tag == "unknown":
-        if _is_space(node):
-            return HOST
         if name == "grad":
             return TENSOR
         if name in ("loss", "logits") and _is_output(node):

@@ -17,6 +17,7 @@ from codemods.hotpath.places import Places
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Heat
 from codemods.hotpath.tree import children, inside
+from codemods.hotpath.vocabulary import MODULE_NAMES
 
 LoopNode = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -241,6 +242,8 @@ class Heats:
                 heat = "epoch"
             elif loop.named:
                 heat = "step"
+            if heat == "epoch" and self.found.get(loop.node) == "step":
+                continue  # a module's own look at its functions knows less of what they call
             if heat is not None:
                 self.found[loop.node] = heat
                 self.places[place] = None
@@ -406,9 +409,13 @@ def _is_env_step(node: ast.Assign) -> bool:
 
 
 def _works(node: LoopNode) -> bool:
-    """Whether something in a loop's body is called as what trains is."""
+    """Whether something in a loop's body is called as what trains is, or gets a model."""
     return any(
-        isinstance(part, ast.Call) and _WORKS.search((_last(part.func) + " " + _receiver(part)).lower())
+        isinstance(part, ast.Call)
+        and (
+            _WORKS.search((_last(part.func) + " " + _receiver(part)).lower())
+            or any(_last(argument) in MODULE_NAMES for argument in part.args)
+        )
         for statement in getattr(node, "body", ())
         for part in inside(statement)
     )

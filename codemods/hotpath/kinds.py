@@ -39,12 +39,17 @@ MASK = Kind("mask")
 """A boolean one."""
 STREAM = Kind("stream")
 EVENT = Kind("event")
-EVERY = "every"
-"""Of a truth on the host: it holds every so many rounds only."""
+EVERY, MOSTLY = "every", "mostly"
+"""Of a truth on the host: it holds every so many rounds only, or in all but those."""
 EMPTY = Kind("seq", BOTTOM)
 
 LOADER = "torch.utils.data.DataLoader"
 """Gives batches, in host memory."""
+
+DISTRIBUTIONS = "torch.distributions."
+"""How the classes of distributions begin."""
+DRAWN = ("Categorical", "Multinomial", ".Normal", ".LogNormal")
+"""They draw by `torch.multinomial` and by `torch.normal` of tensors, whose arguments are looked at first."""
 
 _TENSORS = frozenset({"tensor", "mask"})
 _HOSTS = frozenset({"host", "text", "device"})
@@ -198,6 +203,8 @@ def _join_same(left: Kind, right: Kind) -> Kind:
         return modules((*left.of, *right.of))
     if left.tag == "inst" and left.of.startswith("torch.nn.") and right.of.startswith("torch.nn."):
         return Kind("inst", "torch.nn.Module")
+    if left.tag == "inst" and left.of.startswith(DISTRIBUTIONS) and right.of.startswith(DISTRIBUTIONS):
+        return left if left.of.endswith(DRAWN) else right
     if left.tag in _HOSTS:
         return HOST if left.tag == "text" else Kind(left.tag, None)
     return UNKNOWN

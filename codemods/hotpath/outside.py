@@ -20,6 +20,8 @@ from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.kinds import (
     BOTTOM,
     CPU,
+    DISTRIBUTIONS,
+    DRAWN,
     EMPTY,
     EVENT,
     HOST,
@@ -219,12 +221,8 @@ def _torch(dotted: str, arguments: Arguments) -> Outcome:
     return _torch_function(dotted, name, arguments)
 
 
-DISTRIBUTIONS = "torch.distributions."
-UNCHECKED = "torch.distributions.unchecked."
-"""How the classes of distributions begin, and what those are called here that validate nothing."""
-
-# They draw by `torch.multinomial` and by `torch.normal` of tensors, whose arguments are looked at first.
-_DRAWN = ("Categorical", "Multinomial", ".Normal", ".LogNormal")
+UNCHECKED = f"{DISTRIBUTIONS}unchecked."
+"""How the classes of distributions that validate nothing begin here."""
 
 
 def validates(arguments: Arguments) -> bool:
@@ -267,7 +265,7 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
             arguments.keywords.get("fill_value", HOST)
         )
         on_device = place == "device" or (place is None and arguments.on_device)
-        if arguments.empty:
+        if arguments.nothing and name in ("empty", "ones", "rand", "randn", "zeros"):
             return Outcome(TENSOR)  # nothing is in it: wherever it goes, nothing is copied
         return Outcome(TENSOR if on_device else CPU, "HP007" if sized else None)
     if name == "histc" and any(map(is_tensor, given)):
@@ -349,8 +347,9 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
             return Outcome(kind, "HP011" if dotted == "stream" else "HP012", "idle")
         return Outcome(kind)
     if dotted.startswith(DISTRIBUTIONS):
-        checks = name in ("log_prob", "cdf", "icdf") and not dotted.startswith(UNCHECKED)
-        draws = name in ("sample", "sample_n") and dotted.endswith(_DRAWN)
+        checked = arguments.validates and not dotted.startswith(UNCHECKED)
+        checks = checked and name in ("log_prob", "cdf", "icdf")
+        draws = name in ("sample", "sample_n") and dotted.endswith(DRAWN)
         return Outcome(TENSOR, "HP014" if checks or draws else None, "queued")
     if dotted.endswith("GradScaler"):
         reads = name in ("step", "get_scale")

@@ -14,6 +14,7 @@ from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
     EVERY,
     HOST,
+    MOSTLY,
     TENSOR,
     UNKNOWN,
     Kind,
@@ -139,11 +140,21 @@ def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
     kind = it.evaluate(frame, node.value)
     if kind.tag == "unknown" and kind.of is None:
         kind = _by_use(frame, node.targets[0])
-    if isinstance(node.value, (ast.Compare, ast.BoolOp, ast.Call)) and kind in (HOST, UNKNOWN):
-        kind = Kind(kind.tag, EVERY) if every(it, frame, node.value) else kind
+    kind = truth(it, frame, node.value, kind)
     for target in node.targets:
         assign(it, frame, target, kind)
     return True
+
+
+def truth(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> Kind:
+    """A value's kind, and whether it is a truth that holds every so many rounds only."""
+    if not isinstance(node, (ast.Compare, ast.BoolOp, ast.Call, ast.UnaryOp)) or kind not in (HOST, UNKNOWN):
+        return kind
+    often = every(it, frame, node)
+    if often is None:
+        return kind
+    # What is compared with a remainder is a number, and the truth of it is on the host.
+    return Kind("host" if isinstance(node, ast.Compare) else kind.tag, EVERY if often else MOSTLY)
 
 
 def _by_use(frame: Frame, target: ast.expr) -> Kind:

@@ -1,8 +1,11 @@
-"""Which ``if`` in a loop holds once in many rounds, as what it guards begins a count or a clock anew.
+"""Which ``if`` in a loop holds once in many rounds, as what it guards begins a count or a clock anew, is done
+once, or leaves the loop.
 
 ``if seen >= begun + many: ...; begun = seen``, ``if now - last > 60: ...; last = now``, or the rest of a
 loop after ``if seen < begun + many: continue``. What is counted must grow in the loop, or be the time: a
-best value that is kept where a better one is found is no such count.
+best value that is kept where a better one is found is no such count. ``if first: first = False`` and
+``if x is None: x = ...`` hold once, if nothing else in the loop sets the name; what ends with ``break`` is
+done once.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ _DONE = re.compile(r"(?:^|_)(?:done|end|final\w*|finish\w*|last|stop\w*)(?:_|$)"
 
 def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
     """The ``if`` that hold once in many rounds (True), or in all but few, and skip the rest (False)."""
-    if not any(isinstance(node, ast.Compare) for node in ast.walk(loop)):
+    if not any(isinstance(node, ast.If) for node in ast.walk(loop)):
         return {}
     grown = set(_grown(loop))
     found: dict[ast.If, bool] = {}
@@ -28,9 +31,39 @@ def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
             rest = block[at + 1 :]
             if isinstance(node.body[-1], ast.Continue) and _rest(node.test, rest, loop, grown):
                 found[node] = False
-            elif _begins_anew(node.test, node.body, loop, grown):
+            elif (
+                isinstance(node.body[-1], ast.Break)
+                or _begins_anew(node.test, node.body, loop, grown)
+                or _is_done(node.test, node.body, loop)
+            ):
                 found[node] = True
+            elif node.orelse and isinstance(node.orelse[-1], ast.Break):
+                found[node] = False
     return found
+
+
+def _is_done(test: ast.expr, body: list[ast.stmt], loop: ast.AST) -> bool:
+    """Whether a test holds until its body has run once: what it asks for is set there, and nowhere else."""
+    match test:
+        case ast.BoolOp(ast.And(), values):
+            return any(_is_done(value, body, loop) for value in values)
+        case ast.Compare(left, [ast.Is()], [ast.Constant(None)]):
+            wanted, path = None, _path(left)
+        case ast.UnaryOp(ast.Not(), operand):
+            wanted, path = True, _path(operand)
+        case _:
+            wanted, path = False, _path(test)
+    bound = [name for node in ast.walk(loop) if isinstance(node, ast.For) for name in _names(node.target)]
+    here = [value for name, value in _set([n for s in body for n in ast.walk(s)]) if name == path]
+    everywhere = [value for name, value in _set(list(ast.walk(loop))) if name == path]
+    if not path or not here or len(everywhere) > len(here) or path in bound:
+        return False
+    constants = [value.value for value in here if isinstance(value, ast.Constant)]
+    return not constants if wanted is None else constants == [wanted]
+
+
+def _names(target: ast.expr) -> list[str]:
+    return [_path(node) for node in ast.walk(target)]
 
 
 def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
