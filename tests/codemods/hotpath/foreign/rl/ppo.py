@@ -45,7 +45,7 @@ class Agent(nn.Module):
         logits = self.actor(x)
         probs = Categorical(logits=logits, validate_args=False)
         if action is None:
-            action = probs.sample()
+            action = probs.sample()  # stall: HP014 step
         return action, probs.log_prob(action), probs.entropy(), self.critic(x)
 
 
