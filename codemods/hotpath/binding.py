@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, join, mapping, seq
+from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, join, join_all, mapping, seq
 from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.program import Program
 from codemods.hotpath.uses import Uses, uses_of
@@ -17,6 +17,8 @@ _NO_INPUT = re.compile(
     r"(?:args|batch_idx|cfg|config|deterministic|device|dim|dtype|epoch|i|key|kwargs|layer|mode|n|name|options|"
     r"state_dict|step|temperature|training|verbose|fn|envs?)$|(?:is|has|n|num|return|use)_|.*_(?:size|dim|fn|flag|name)$",
 )
+UNNAMED = "**"
+"""How what a dict passes by keywords that are not known is called among the keywords of a call."""
 Annotated = Callable[[ast.expr | None, Module, Class | None], Kind]
 
 
@@ -82,11 +84,10 @@ class Parameters:
                 rest = join(rest, kind)
             yield name, seq(stated if rest.tag == "bottom" else rest)
         if self.others is not None:
-            rest = BOTTOM
-            for name, kind in kwargs.items() if known else ():
-                if name not in self.names:
-                    rest = join(rest, kind)
-            yield self.others, mapping(UNKNOWN if rest.tag == "bottom" else rest)
+            others = {n: kind for n, kind in kwargs.items() if known and n not in self.names}
+            rest = join_all(others.values())
+            others.pop(UNNAMED, None)
+            yield self.others, mapping(UNKNOWN if rest.tag == "bottom" else rest, others)
 
 
 def _kind(parameter: _Parameter, passed: Kind | None, known: bool) -> Kind:

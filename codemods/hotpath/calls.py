@@ -7,6 +7,7 @@ import sys
 
 from codemods.hotpath.applied import apply_external, run_arguments
 from codemods.hotpath.arguments import Arguments, spelled
+from codemods.hotpath.binding import UNNAMED
 from codemods.hotpath.expressions import EXPRESSIONS, attribute, expression
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter, Tables
@@ -330,6 +331,8 @@ def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Argumen
         kind = it.evaluate(frame, keyword.value)
         if keyword.arg is not None:
             keywords[keyword.arg] = truth(it, frame, keyword.value, kind)
+        elif kind.tag == "map":
+            keywords.update(kind.more or {UNNAMED: kind.of})
     on_device = frame.on_device or it.on_device
     return Arguments(positional, keywords, node, 0, on_device, frame.uses, it.validates)
 

@@ -19,15 +19,19 @@ from codemods.hotpath.kinds import (
     TENSOR,
     UNKNOWN,
     Kind,
+    as_set,
     element,
     holds_tensor,
     is_host,
     is_tensor,
     join,
     mapping,
+    merged,
     one_module,
+    put,
     seq,
     tup,
+    under,
 )
 from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
@@ -204,7 +208,7 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
     if owner.tag == "seq":
         return owner if isinstance(node.slice, ast.Slice) else element(owner)
     if owner.tag == "map":
-        return owner.of if owner.of.tag != "bottom" else UNKNOWN
+        return under(owner, index)
     if owner.tag == "obj":
         for cls in owner.of:
             method = it.program.method(cls, "__getitem__")
@@ -299,9 +303,9 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
     if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
         if left.tag == "text":
             return HOST  # a tensor can't be asked for a text: it is a dictionary
-        if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or (
+        if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or ((
             kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
-        ):  # fmt: skip
+        ) and not kinds[-1].more):  # fmt: skip
             it.report(frame, "HP008", node)
         return HOST
     if any(map(is_tensor, kinds)):
@@ -343,6 +347,8 @@ def _tuple(it: Interpreter, frame: Frame, node: ast.Tuple) -> Kind:
 
 @expression(ast.List, ast.Set)
 def _list(it: Interpreter, frame: Frame, node: ast.List | ast.Set) -> Kind:
+    if isinstance(node, ast.Set):
+        return as_set(_joined(it, frame, node.elts))
     return seq(_joined(it, frame, node.elts)) if node.elts else EMPTY
 
 
@@ -356,15 +362,14 @@ def _joined(it: Interpreter, frame: Frame, nodes: Sequence[ast.expr]) -> Kind:
 
 @expression(ast.Dict)
 def _dict(it: Interpreter, frame: Frame, node: ast.Dict) -> Kind:
-    result = BOTTOM
+    result = mapping(BOTTOM)
     for key, value in zip(node.keys, node.values, strict=True):
         kind = it.evaluate(frame, value)
         if key is None:
-            kind = kind.of if kind.tag == "map" else UNKNOWN
+            result = merged(result, kind)
         else:
-            it.evaluate(frame, key)
-        result = join(result, kind)
-    return mapping(result)
+            result = put(result, kind, key=it.evaluate(frame, key)) or UNKNOWN
+    return result
 
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp)
@@ -374,7 +379,9 @@ def _comprehension(
     outer = frame.env
     frame.env = dict(outer)
     try:
-        return seq(_clauses(it, frame, node.generators, node.elt))
+        return (as_set if isinstance(node, ast.SetComp) else seq)(
+            _clauses(it, frame, node.generators, node.elt)
+        )
     finally:
         frame.env = outer
 

@@ -6,7 +6,8 @@ what may be one on some path is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -20,10 +21,12 @@ class Kind(NamedTuple):
             the program (``obj``, ``cls``), functions with what they are bound to (``fn``), a dotted name
             outside the program (``ext``, ``inst``), a module of it (``mod``), a string (``text``,
             ``device``), a receiver with a name (``bound``), a callable with arguments (``partial``).
+        more: of a ``map``, pairs of a constant key and what is under it; of a ``seq``, `SET` if it is a set.
     """
 
     tag: str
     of: Any = None
+    more: Any = ()
 
 
 BOTTOM = Kind("bottom")
@@ -43,6 +46,9 @@ EVERY, MOSTLY = "every", "mostly"
 """Of a truth on the host: it holds every so many rounds only, or in all but those."""
 EMPTY = Kind("seq", BOTTOM)
 
+SET = ("set",)
+"""What is looked for in a set is compared with what has its hash: with no tensor but itself."""
+
 LOADER = "torch.utils.data.DataLoader"
 """Gives batches, in host memory."""
 
@@ -55,6 +61,7 @@ _TENSORS = frozenset({"tensor", "mask"})
 _HOSTS = frozenset({"host", "text", "device"})
 _CALLED = frozenset({"fn", "obj", "cls", "mods", "partial"})
 _DEEPEST = 6
+_MOST_KEYS = 24
 
 
 def seq(element: Kind) -> Kind:
@@ -67,9 +74,27 @@ def tup(parts: tuple[Kind, ...]) -> Kind:
     return Kind("tup", parts) if max(map(depth, parts), default=0) < _DEEPEST else UNKNOWN
 
 
-def mapping(value: Kind) -> Kind:
-    """A dict; its keys are on the host."""
-    return Kind("map", value) if depth(value) < _DEEPEST else UNKNOWN
+def as_set(element: Kind) -> Kind:
+    """A set of elements of one kind."""
+    found = seq(element)
+    return Kind("seq", found.of, SET) if found.tag == "seq" else found
+
+
+def mapping(value: Kind, keys: Mapping[str, Kind] = MappingProxyType({})) -> Kind:
+    """A dict; its keys are on the host, and under some of them is known what there is."""
+    if depth(value) >= _DEEPEST:
+        return UNKNOWN
+    known = len(keys) <= _MOST_KEYS and all(depth(kind) < _DEEPEST for kind in keys.values())
+    return Kind("map", value, tuple(keys.items()) if known else ())
+
+
+def under(owner: Kind, key: Kind) -> Kind:
+    """What is in a dict under a key."""
+    if key.tag == "text" and key.of is not None:
+        for name, kind in owner.more:
+            if name == key.of:
+                return kind  # type: ignore[no-any-return]
+    return UNKNOWN if owner.of.tag == "bottom" else owner.of
 
 
 def modules(parts: Iterable[Kind]) -> Kind:
@@ -88,6 +113,8 @@ def one_module(kind: Kind) -> Kind:
 
 def depth(kind: Kind) -> int:
     """How deeply containers are nested in a kind."""
+    if kind.tag == "map" and kind.more:
+        return 1 + max(depth(kind.of), *(depth(item) for _, item in kind.more))
     if kind.tag in ("seq", "map"):
         return 1 + depth(kind.of)
     if kind.tag in ("tup", "mods"):
@@ -187,9 +214,9 @@ def join(left: Kind, right: Kind) -> Kind:
 
 def _join_same(left: Kind, right: Kind) -> Kind:
     if left.tag == "seq":
-        return seq(join(left.of, right.of))
+        return (as_set if left.more and right.more else seq)(join(left.of, right.of))
     if left.tag == "map":
-        return mapping(join(left.of, right.of))
+        return mapping(join(left.of, right.of), _join_keys(left, right))
     if left.tag == "tup":
         if len(left.of) == len(right.of):
             return tup(tuple(map(join, left.of, right.of)))
@@ -210,10 +237,37 @@ def _join_same(left: Kind, right: Kind) -> Kind:
     return UNKNOWN
 
 
-def put(owner: Kind, kind: Kind, *, is_slice: bool = False) -> Kind | None:
+def merged(owner: Kind, other: Kind) -> Kind:
+    """A dict after all of another one was put into it."""
+    if other.tag != "map":
+        return put(owner, UNKNOWN) or UNKNOWN
+    if not other.more:
+        return put(owner, other.of) or UNKNOWN
+    kinds = dict((*owner.more, *other.more)) if owner.more or owner.of.tag == "bottom" else {}
+    return mapping(join(owner.of, other.of), kinds)
+
+
+def _join_keys(left: Kind, right: Kind) -> dict[str, Kind]:
+    """What is known under single keys of one dict or the other; of one without any, all may be anything."""
+    found: dict[str, Kind] = {}
+    for one, other in ((left, right), (right, left)):
+        there = dict(other.more)
+        anything = not there and other.of.tag != "bottom"
+        for name, kind in one.more:
+            found[name] = join(kind, other.of if anything else there.get(name, BOTTOM))
+    return found
+
+
+def put(owner: Kind, kind: Kind, *, key: Kind = HOST, is_slice: bool = False) -> Kind | None:
     """A container after something was put into it; None if that tells nothing."""
     if owner.tag == "map":
-        return mapping(join(owner.of, kind))
+        keys = dict(owner.more)
+        if key.tag == "text" and key.of is not None:
+            if keys or owner.of.tag == "bottom":
+                keys[key.of] = kind
+        else:
+            keys = {name: join(known, kind) for name, known in keys.items()}
+        return mapping(join(owner.of, kind), keys)
     if owner.tag == "seq":
-        return seq(join(owner.of, element(kind) if is_slice else kind))
+        return (as_set if owner.more else seq)(join(owner.of, element(kind) if is_slice else kind))
     return None

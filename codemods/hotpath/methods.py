@@ -18,9 +18,11 @@ from codemods.hotpath.kinds import (
     is_tensor,
     join,
     mapping,
+    merged,
     put,
     seq,
     tup,
+    under,
 )
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import (
@@ -233,6 +235,7 @@ def container_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
 def _of_mapping(owner: Kind, name: str, arguments: Arguments) -> Kind:
     value = UNKNOWN if owner.of.tag == "bottom" else owner.of
     if name in ("get", "pop"):
+        value = under(owner, arguments.first() or HOST)
         default = arguments.positional[1] if len(arguments.positional) > 1 else HOST
         return value if value.tag == "unknown" else join(value, default)
     views = {"values": seq(value), "items": seq(tup((HOST, value))), "keys": seq(HOST), "copy": owner}
@@ -245,11 +248,14 @@ def _grow(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     result = HOST
     if name == "setdefault":
         value = values[1] if len(values) > 1 else HOST
-        grown = put(owner, value)
+        grown = put(owner, value, key=values[0] if values else HOST)
         result = join(owner.of, value) if owner.tag == "map" else UNKNOWN
     elif name == "update" and owner.tag == "map":
-        for kind in arguments.all():
-            grown = put(grown or owner, kind.of if kind.tag == "map" else UNKNOWN)
+        grown = owner
+        for kind in values:
+            grown = merged(grown, kind)
+        for key, kind in arguments.keywords.items():
+            grown = put(grown, kind, key=Kind("text", key)) or grown
     elif name in ("extend", "update") and values:
         grown = put(owner, element(values[0]))
     elif values:

@@ -31,6 +31,7 @@ from codemods.hotpath.kinds import (
     TENSOR,
     UNKNOWN,
     Kind,
+    as_set,
     element,
     external_instance,
     holds_tensor,
@@ -38,6 +39,7 @@ from codemods.hotpath.kinds import (
     is_tensor,
     join_all,
     mapping,
+    merged,
     seq,
     tup,
 )
@@ -59,6 +61,7 @@ from codemods.hotpath.vocabulary import (
 
 _TEXT = frozenset({"print", "str", "repr", "format", "ascii"})
 _NUMBER = frozenset({"float", "int", "bool", "complex", "range", "chr", "hex", "oct", "bin", "pow_"})
+_SETS = frozenset({"frozenset", "set"})
 _LISTS = frozenset({"list", "set", "frozenset", "iter", "reversed"})
 
 
@@ -118,16 +121,17 @@ def _builtin(name: str, arguments: Arguments) -> Outcome:
     if name in HOST_BUILTINS:
         return Outcome(HOST)
     if first is None and name == "dict":
-        return Outcome(mapping(join_all(arguments.keywords.values())))
+        return Outcome(mapping(join_all(arguments.keywords.values()), arguments.keywords))
     if first is None:
-        return Outcome({"tuple": tup(())}.get(name, EMPTY if name in _LISTS else UNKNOWN))
+        empty = as_set(BOTTOM) if name in _SETS else EMPTY
+        return Outcome({"tuple": tup(())}.get(name, empty if name in _LISTS else UNKNOWN))
     special = _SPECIAL.get(name)
     if special is not None:
         return special(arguments, first)
     if name == "iter" and first.tag == "inst":
         return Outcome(first)
     if name in _LISTS:
-        return Outcome(seq(element(first)))
+        return Outcome((as_set if name in _SETS else seq)(element(first)))
     if name == "tuple":
         return Outcome(first if first.tag == "tup" else seq(element(first)))
     if name in ("abs", "round", "divmod", "pow"):
@@ -164,7 +168,7 @@ def _sum(arguments: Arguments, first: Kind) -> Outcome:
 
 def _dict(arguments: Arguments, first: Kind) -> Outcome:
     if first.tag == "map":
-        return Outcome(mapping(join_all((first.of, *arguments.keywords.values()))))
+        return Outcome(merged(first, mapping(join_all(arguments.keywords.values()), arguments.keywords)))
     pair = element(first)
     return Outcome(mapping(pair.of[1] if pair.tag == "tup" and len(pair.of) == 2 else UNKNOWN))
 

@@ -114,7 +114,7 @@ def store(it: Interpreter, frame: Frame, target: ast.Subscript, kind: Kind) -> N
     if owner.tag == "host" and is_tensor(kind):
         it.report(frame, "HP004", target)  # an array takes the number out of the tensor
         return
-    grown = put(owner, kind, is_slice=isinstance(target.slice, ast.Slice))
+    grown = put(owner, kind, key=index, is_slice=isinstance(target.slice, ast.Slice))
     if grown is not None:
         keep(it, frame, target.value, grown)
 
@@ -127,6 +127,10 @@ def keep(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> None:
         owner = it.evaluate(frame, node.value)
         for cls in owner.of if owner.tag == "obj" else ():
             it.set_field(cls, node.attr, kind)
+    elif isinstance(node, ast.Subscript):
+        grown = put(it.evaluate(frame, node.value), kind, key=it.evaluate(frame, node.slice))
+        if grown is not None:
+            keep(it, frame, node.value, grown)
 
 
 @statement(ast.Expr)
