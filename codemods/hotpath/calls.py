@@ -312,7 +312,8 @@ def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name:
 
 def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate what a call passes, in order."""
-    if any(argument.__class__ is ast.Starred for argument in node.args):
+    written = [argument.__class__ for argument in node.args]
+    if ast.Starred in written:
         several: list[Kind] = []
         for argument in node.args:
             kind = it.evaluate(frame, argument)
@@ -323,7 +324,7 @@ def evaluate_arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Argumen
         positional = tuple(several)
     else:
         positional = it.each(frame, node.args)
-        if any(argument.__class__ in (ast.Compare, ast.BoolOp) for argument in node.args):
+        if ast.Compare in written or ast.BoolOp in written:
             pairs = zip(node.args, positional, strict=True)
             positional = tuple([truth(it, frame, part, kind) for part, kind in pairs])
     keywords: dict[str, Kind] = {}

@@ -229,7 +229,7 @@ def _is_mask(node: ast.expr, index: Kind) -> bool:
     if index.tag == "tup":
         parts = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(index.of) else []
         return any(part.tag == "mask" for part in index.of) or any(map(_is_mask, parts, index.of))
-    if index.tag != "tensor":
+    if index.tag not in ("tensor", "unknown"):
         return index.tag == "mask"
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
         node = node.func.value
@@ -303,9 +303,9 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Kind:
     if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
         if left.tag == "text":
             return HOST  # a tensor can't be asked for a text: it is a dictionary
-        if is_tensor(kinds[-1]) or (is_tensor(left) and kinds[-1].tag in ("seq", "tup")) or ((
-            kinds[-1].tag == "seq" and is_tensor(kinds[-1].of)
-        ) and not kinds[-1].more):  # fmt: skip
+        there = kinds[-1]
+        compares = there.tag in ("seq", "tup") and not there.more
+        if is_tensor(there) or (compares and (is_tensor(left) or is_tensor(element(there)))):
             it.report(frame, "HP008", node)
         return HOST
     if any(map(is_tensor, kinds)):

@@ -13,28 +13,39 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _CLOCKS = frozenset({"monotonic", "perf_counter", "process_time", "time", "time_ns"})
 _DONE = re.compile(r"(?:^|_)(?:done|end|final\w*|finish\w*|last|stop\w*)(?:_|$)")
 
 
+class _Whole(NamedTuple):
+    """A loop: all that is in it, what is set there and to what, what is added to, and what grows."""
+
+    nodes: list[ast.AST]
+    values: list[tuple[str, ast.expr]]
+    counts: list[str]
+    grown: set[str]
+
+
 def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
     """The ``if`` that hold once in many rounds (True), or in all but few, and skip the rest (False)."""
-    if not any(isinstance(node, ast.If) for node in ast.walk(loop)):
+    nodes = list(ast.walk(loop))
+    if not any(node.__class__ is ast.If for node in nodes):
         return {}
-    grown = set(_grown(loop))
+    whole = _Whole(nodes, list(_set(nodes)), _grown_by(nodes), set(_grown(nodes)))
     found: dict[ast.If, bool] = {}
     for block in _blocks(loop.body):
         for at, node in enumerate(block):
             if not isinstance(node, ast.If):
                 continue
             rest = block[at + 1 :]
-            if isinstance(node.body[-1], ast.Continue) and _rest(node.test, rest, loop, grown):
+            if isinstance(node.body[-1], ast.Continue) and _rest(node.test, rest, whole):
                 found[node] = False
             elif (
                 isinstance(node.body[-1], ast.Break)
-                or _begins_anew(node.test, node.body, loop, grown)
-                or _is_done(node.test, node.body, loop)
+                or _begins_anew(node.test, node.body, whole)
+                or _is_done(node.test, node.body, whole)
             ):
                 found[node] = True
             elif node.orelse and isinstance(node.orelse[-1], ast.Break):
@@ -42,21 +53,23 @@ def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
     return found
 
 
-def _is_done(test: ast.expr, body: list[ast.stmt], loop: ast.AST) -> bool:
+def _is_done(test: ast.expr, body: list[ast.stmt], whole: _Whole) -> bool:
     """Whether a test holds until its body has run once: what it asks for is set there, and nowhere else."""
     match test:
         case ast.BoolOp(ast.And(), values):
-            return any(_is_done(value, body, loop) for value in values)
+            return any(_is_done(value, body, whole) for value in values)
         case ast.Compare(left, [ast.Is()], [ast.Constant(None)]):
             wanted, path = None, _path(left)
         case ast.UnaryOp(ast.Not(), operand):
             wanted, path = True, _path(operand)
         case _:
             wanted, path = False, _path(test)
-    bound = [name for node in ast.walk(loop) if isinstance(node, ast.For) for name in _names(node.target)]
+    everywhere = [value for name, value in whole.values if name == path]
+    if not path or not everywhere:
+        return False
     here = [value for name, value in _set([n for s in body for n in ast.walk(s)]) if name == path]
-    everywhere = [value for name, value in _set(list(ast.walk(loop))) if name == path]
-    if not path or not here or len(everywhere) > len(here) or path in bound:
+    loops = [node for node in whole.nodes if isinstance(node, ast.For)]
+    if len(everywhere) > len(here) or any(path in _names(node.target) for node in loops):
         return False
     constants = [value.value for value in here if isinstance(value, ast.Constant)]
     return not constants if wanted is None else constants == [wanted]
@@ -76,10 +89,10 @@ def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
                 yield from _blocks(inner) if inner else ()
 
 
-def _rest(test: ast.expr, rest: list[ast.stmt], loop: ast.AST, grown: set[str]) -> bool:
+def _rest(test: ast.expr, rest: list[ast.stmt], whole: _Whole) -> bool:
     """Whether ``if test: continue`` leaves the rest to few rounds, the first and the last among them."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    ticks = [part for part in parts if _begins_anew(part, rest, loop, grown)]
+    ticks = [part for part in parts if _begins_anew(part, rest, whole)]
     return bool(ticks) and all(part in ticks or _mostly(part) for part in parts)
 
 
@@ -92,35 +105,33 @@ def _mostly(test: ast.expr) -> bool:
     return False
 
 
-def _begins_anew(test: ast.expr, guarded: list[ast.stmt], loop: ast.AST, grown: set[str]) -> bool:
+def _begins_anew(test: ast.expr, guarded: list[ast.stmt], whole: _Whole) -> bool:
     """Whether a comparison is with what only the guarded statements set: to a count, or to the time."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return any(_begins_anew(part, guarded, loop, grown) for part in test.values)
+        return any(_begins_anew(part, guarded, whole) for part in test.values)
     if not isinstance(test, ast.Compare) or not isinstance(
         test.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
     ):
         return False
     compared = {_path(node) for node in ast.walk(test)} - {""}
     inside = [node for statement in guarded for node in ast.walk(statement)]
-    everywhere = list(ast.walk(loop))
+    here, more = list(_set(inside)), _grown_by(inside)
     for name in compared:
-        values = [value for path, value in _set(inside) if path == name]
-        others = sum(path == name for path, _ in _set(everywhere)) - len(values)
-        counts_on = sum(path == name for path in _grown_by(everywhere)) - sum(
-            path == name for path in _grown_by(inside)
-        )
-        if values and not others and not counts_on and all(_path(v) in grown or _is_time(v) for v in values):
+        values = [value for path, value in here if path == name]
+        others = sum(path == name for path, _ in whole.values) - len(values)
+        counts_on = whole.counts.count(name) - more.count(name)
+        anew = all(_path(v) in whole.grown or _is_time(v) for v in values)
+        if values and not others and not counts_on and anew:
             return True
         if values and not others and counts_on and all(isinstance(v, ast.Constant) for v in values):
             return True  # `count = 0`
-        if name in _grown_by(inside) and not values and not others and not counts_on:
+        if name in more and not values and not others and not counts_on:
             return True  # `due += every`
     return False
 
 
-def _grown(loop: ast.AST) -> Iterator[str]:
+def _grown(nodes: list[ast.AST]) -> Iterator[str]:
     """What grows in a loop: what is added to, and variables that are set to the time."""
-    nodes = list(ast.walk(loop))
     yield from _grown_by(nodes)
     yield from (path for path, value in _set(nodes) if _is_time(value))
     for node in nodes:

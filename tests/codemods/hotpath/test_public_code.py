@@ -1,0 +1,235 @@
+"""Shapes met when public repositories were read line by line before the checker was run on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codemods.hotpath.test_other_code import told
+
+STEP = """
+import math
+import torch
+import torch.nn as nn
+from torch.distributions import Beta, Categorical, Distribution, Normal
+
+{head}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.body(x)
+
+def main(envs, num_steps, args, keys):
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    rows = torch.zeros(num_steps).to(device)
+    data = torch.randn(4, 4).to(device)
+    first, kept, made = True, None, []
+    for step in range(num_steps):
+        x = model(data)
+        loss = x.sum()
+        loss.backward()
+        optimizer.step()
+        {code}
+"""
+
+
+def codes(code: str, head: str = "") -> set[tuple[str, str]]:
+    """Codes and heats of what is found."""
+    text = STEP.format(head=head, code=code.replace("\n", "\n        "))
+    return {(found, heat) for found, _, heat in told(train=text)}
+
+
+DRAWS = "class Fixed(Categorical):\n    def sample(self):\n        return super().sample().unsqueeze(-1)\n"
+MASKED = """
+class Masked(Categorical):
+    def __init__(self, logits, masks=None):
+        super(Masked, self).__init__(None, logits)
+
+    def mode(self):
+        return self.probs.argmax(-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "head", "found"),
+    [
+        ("Categorical(logits=x, validate_args=False).sample()", "", {"HP014"}),
+        ("Normal(x, x.exp(), validate_args=False).sample()", "", {"HP014"}),
+        ("Normal(x, x.exp(), validate_args=False).rsample()", "", set()),
+        ("Beta(x, x, validate_args=False).sample()", "", set()),
+        ("Normal(x, x).log_prob(x)", "Distribution.set_default_validate_args(False)", set()),
+        ("Normal(x, x, validate_args=True).mean", "Normal.set_default_validate_args(False)", {"HP014"}),
+        ("Fixed(logits=x, validate_args=False).sample()", DRAWS, {"HP014"}),
+        ("Masked(x).mode()", MASKED, {"HP014"}),
+        ("(Normal(x, x) if args.normal else Categorical(logits=x)).sample()", "", {"HP014"}),
+    ],
+)
+def test_distributions(code: str, head: str, found: set[str]) -> None:
+    assert {code for code, _ in codes(code, head)} == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("torch.empty(0).to(device)", set()),
+        ("torch.tensor([]).to(device)", set()),
+        ("torch.tensor(0.0).to(device)", {"HP015"}),
+        ("torch.linspace(0, 1, 5).to(device)", {"HP015"}),
+        ("rows[step] = torch.Tensor([1.0])", {"HP015"}),
+        ("x.type(torch.FloatTensor)", {"HP005"}),
+        ("x.type(torch.cuda.FloatTensor)", set()),
+        ("mask = made_of(x)\nx[mask.transpose(0, 1)]", {"HP006"}),
+        ("keep = torch.as_tensor(args.keep, dtype=torch.bool, device=device)\nx[~keep]", {"HP006"}),
+        ("envs.single_action_space.nvec.tolist()", set()),
+        ("args.accelerator.wait_for_everyone()", {"HP017"}),
+        ("torch.from_file(args.path, False, 256)[0].item()", set()),
+        ("loss in {loss, x}", set()),
+        ("loss in [loss, x]", {"HP008"}),
+        ('assert f"{args.name}_features" in x', set()),
+    ],
+)
+def test_values(code: str, found: set[str]) -> None:
+    assert {code for code, _ in codes(code)} == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('state = {"step": step, "loss": loss}\nif state["step"] > 2: pass', set()),
+        ('state = {"step": step, "loss": loss}\nif state["loss"] > 2: pass', {"HP008"}),
+        ('state = dict(step=step)\nstate["loss"] = loss\nmin(state["step"], 2)', set()),
+        ('state = {}\nstate.update(step=step, loss=loss)\nif state.get("step"): pass', set()),
+        ('state = {}\nstate.update(step=step, loss=loss)\nif state.get("loss"): pass', {"HP008"}),
+        ('state = {**{"loss": loss}, "step": step}\nif state["step"] or state.pop("loss"): pass', {"HP008"}),
+        ('state = {"a": step}\nfor key in keys: state[key] = loss\nif state["a"]: pass', {"HP008"}),
+        ('def tell(**more):\n    if more["n"] > 1: pass\ntell(loss=loss, n=step)', set()),
+        ('def tell(**more):\n    if more["loss"] > 1: pass\ntell(**{"loss": loss, "n": step})', {"HP008"}),
+    ],
+)
+def test_what_is_under_a_key(code: str, found: set[str]) -> None:
+    assert {code for code, _ in codes(code)} == found
+
+
+SAVES = "def save(due=False, late=False):\n    if due: torch.save(kept, 'x')\n    if not late: print(kept)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "heat"),
+    [
+        ("if step > args.most:\n    print(loss)\n    break", "every-n"),
+        ("if first:\n    first = False\n    print(loss)", "every-n"),
+        ("if kept is None:\n    kept = loss.item()", "every-n"),
+        ("if kept is None:\n    kept = loss.item()\nelse:\n    kept = None", "step"),
+        ("accumulating = step % 4 != 0\nif not accumulating: print(loss)", "every-n"),
+        ("if args.main and (step % 10 == 0 or step + 1 == len(keys)): print(loss)", "every-n"),
+        ("count = step + 1\nif step % 10 == 0 or count == args.num_batches: print(loss)", "every-n"),
+        ("def tell(due):\n    if due: print(loss)\ntell(step % 10 == 0)", "every-n"),
+        ("def tell(due=True):\n    if due: print(loss)\ntell(due=(step + 1) % 10 == 0)", "every-n"),
+        ("def tell(late=True):\n    if not late: print(loss)\ntell(late=step % 10 != 0)", "every-n"),
+        ("def tell(due=True):\n    if due: print(loss)\ntell(due=step > 10)", "step"),
+    ],
+)
+def test_how_often(code: str, heat: str) -> None:
+    assert codes(code) == {("HP009" if "print" in code else "HP001", heat)}
+
+
+LOOPS = """
+import torch
+
+def moved(loader, device):
+    for x in loader:
+        yield x
+
+def evaluate(model, val_loader, val_loader_iter, meter, device):
+    {code}
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for x in meter.log_every(val_loader, 10): print(model(x).item())",
+        "for n, x in enumerate(moved(val_loader, device)): print(model(x).item())",
+        "for x in tqdm(meter.log_every(val_loader)): print(predict(model, x).item())",
+        "while True:\n        x = next(val_loader_iter, None)\n        print(model(x).item())",
+    ],
+)
+def test_loops_over_what_a_loader_gives(code: str) -> None:
+    assert ("HP001", "step") in {(found, heat) for found, _, heat in told(train=LOOPS.format(code=code))}
+
+
+def test_what_only_names_a_loader_is_no_loop_over_batches() -> None:
+    assert not told(train=LOOPS.format(code="for name in names_of(val_loader): print(meter[name].item())"))
+
+
+ENGINE = """
+import torch
+
+class Engine:
+    def __init__(self, process):
+        self.process, self.handlers = process, {"step": []}
+
+    def on(self, event, handler):
+        self.handlers[event].append(handler)
+
+    def run(self, loader):
+        for batch in loader:
+            self.output = self.process(self, batch)
+            for handler in self.handlers["step"]:
+                handler(self)
+
+def main(model, optimizer, loader):
+    def process(engine, batch):
+        loss = model(batch).sum()
+        loss.backward()
+        optimizer.step()
+        return loss if engine.quiet else loss.mean().item()
+
+    def tell(engine):
+        print(engine.output)
+
+    engine = Engine(process)
+    engine.on("step", tell)
+    engine.run(loader)
+"""
+
+
+def test_functions_that_an_object_keeps() -> None:
+    assert {text for _, text, _ in told(train=ENGINE)} == {"loss.mean().item()", "print(engine.output)"}
+
+
+def test_a_loop_of_a_script_whose_object_trains_once_a_round() -> None:
+    script = """
+        import torch
+        from agents import A2C, PPO
+
+        def main(envs, args):
+            agent = A2C(args) if args.a2c else PPO(args)
+            agent = A2C(args)
+            for j in range(args.rounds):
+                for step in range(args.num_steps):
+                    obs, reward, done, info = envs.step(agent.act(obs))
+                agent.update(obs)
+
+        if __name__ == "__main__":
+            main(None, None)
+    """
+    agents = """
+        import torch
+
+        class A2C:
+            def update(self, obs):
+                loss = self.net(obs).sum()
+                loss.backward()
+                return loss.item()
+
+        class PPO:
+            def update(self, obs):
+                return 0.0
+    """
+    assert ("HP001", "loss.item()", "step") in told(script=script, agents=agents)
