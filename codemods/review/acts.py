@@ -237,6 +237,22 @@ class Acting:
         return meaning.what[0] == "builtin" or (meaning.what[0] == "module" and is_plain(meaning.what[1]))
 
 
+def is_silent(statement: ast.stmt) -> bool:
+    """Does a statement certainly do nothing but bind names to functions and plain values?"""
+    if isinstance(statement, _SILENT):
+        return True
+    values: list[ast.expr | None]
+    if isinstance(statement, Function):
+        values = [*statement.decorator_list, *statement.args.defaults, *statement.args.kw_defaults]
+        return not statement.decorator_list and all(
+            each is None or isinstance(each, ast.Constant) for each in values
+        )
+    if isinstance(statement, ast.Assign):
+        plain = all(isinstance(target, ast.Name) for target in statement.targets)
+        return plain and isinstance(statement.value, ast.Constant)
+    return is_text(statement)
+
+
 def is_text(node: ast.stmt) -> bool:
     """Is it a docstring or the like?"""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

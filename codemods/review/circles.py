@@ -58,7 +58,7 @@ def _loaded(imports: Imports, path: str) -> dict[str, int]:
 
 
 def _bound_first(imports: Imports, path: str) -> dict[str, int]:
-    places = {id(statement): place for place, statement in enumerate(imports.body(path))}
+    places = imports.places(path)
     binders = imports.side.changed[path].binders.items()
     found = {name: [places[id(node)] for node in nodes if id(node) in places] for name, nodes in binders}
     return {name: min(each) for name, each in found.items() if each}

@@ -7,7 +7,7 @@ import dis
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,12 +15,12 @@ from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import walk
 from codemods.facts.seams import Replacing
 from codemods.facts.source import blocks_of, statements_in
+from codemods.review.lines import UNKNOWN
 from codemods.review.normal import written
+from codemods.review.parsing import Trees
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Chains = Mapping[str, frozenset[tuple[str, ...]]]
-# Stands in a text that is not that of the file, and in no source.
-UNKNOWN = "\0"
 # By operation: its ending, and how many bits of its argument say something else than the name.
 _ENDINGS = {
     number: (ending, 1 if name == "LOAD_GLOBAL" else 0)
@@ -34,6 +34,7 @@ _PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.una
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPED = (*_NAMED, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 _SPECIAL = re.compile("__[^_].*__")
+_NUMBERS = (int, float, complex, bool, bytes)
 # Of more names than these it is quicker to look for all words of a text at once.
 _MANY = 8
 _NAMES = re.compile(r"(?:id|name|module|level)=(?:'[^']*'|\d+)(?:, )?")
@@ -210,6 +211,17 @@ class Content:
         return written(self.node)
 
     @cached_property
+    def mark(self) -> Hashable:
+        """What is cheaply told of a function: equal keys, equal marks. None if there is nothing."""
+        compiled = self._compiled() if self.kind in ("function", "method") else None
+        if compiled is None:
+            return None
+        code = compiled[0]
+        # Docstrings are constants, too, and what annotations of functions inside say.
+        plain = (each for each in code.co_consts if type(each) in _NUMBERS)
+        return code.co_varnames, tuple(sorted(map(repr, filter(None, plain))))
+
+    @cached_property
     def shape(self) -> str:
         """Its text without all names: equal keys, equal shapes."""
         return _NAMES.sub("", self.text)
@@ -231,6 +243,7 @@ class Contents:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Content] = {}
+        self.trees = Trees()
         # What statements read, by their texts and whether annotations are texts, too.
         self.read: dict[tuple[str, bool], tuple[str, ...]] = {}
         # Statements that compile, by their texts and the future imports of the file.

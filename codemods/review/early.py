@@ -21,6 +21,7 @@ from codemods.review.file import OF_A_MODULE
 from codemods.review.imports import Imports, Loads, Takes
 from codemods.review.units import Unit
 
+_BUILTINS = frozenset(dir(builtins)) | OF_A_MODULE
 # A name of a file of the change: the file's path and the name.
 Name = tuple[str, str]
 
@@ -75,6 +76,7 @@ class Reads:
         self._late: dict[str, tuple[list[float], list[int]]] = {}
         self._own: dict[str, int] = {}
         self._reached: dict[Name, int] = {}
+        self._builtins: dict[str, frozenset[str]] = {}
         self._told: dict[ast.stmt, list[TooEarly]] = {}
         self._statements = {path: self._of_file(path) for path in self._side.changed}
         self._every = {path: _union(masks) for path, masks in self._statements.items()}
@@ -193,7 +195,7 @@ class Reads:
     def _bound_first(self, path: str) -> dict[str, int]:
         """How many statements of a file ran before the first that binds a name."""
         if path not in self._first:
-            places = {id(statement): position for position, statement in enumerate(self._imports.body(path))}
+            places = self._imports.places(path)
             self._first[path] = {
                 name: min(positions)
                 for name, nodes in self._side.changed[path].binders.items()
@@ -273,9 +275,16 @@ class Reads:
             found: list[Name] = []
             if isinstance(meaning, Unit) and meaning.kind in ("function", "class"):
                 names = frozenset[str]().union(*(unit.content.reads for unit in self._parts(meaning)))
-                found = [(meaning.path, name) for name in names]
+                found = [(meaning.path, name) for name in names - self._outside(meaning.path)]
             self._next[pair] = found
         return self._next[pair]
+
+    def _outside(self, path: str) -> frozenset[str]:
+        """Builtins that a file leaves as they are."""
+        if path not in self._builtins:
+            bound = self._side.changed[path].bound if path in self._side.changed else frozenset()
+            self._builtins[path] = _BUILTINS - bound if "*" not in bound else frozenset()
+        return self._builtins[path]
 
     def _follow_in_order(self, pair: Name) -> Iterator[Name]:
         """The same in the order of the text."""

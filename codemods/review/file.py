@@ -33,8 +33,13 @@ class File:
         self._data, self._contents = data, contents
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.tree = ast.parse(data)
-            self._compile()
+            self.tree = contents.trees.of(path, data, self.lines)
+            try:
+                self._compile()
+            except SyntaxError:
+                # Of several errors the whole file's first is told, and where it stands in this version.
+                compile(ast.parse(data), path, "exec", dont_inherit=True)
+                raise
         self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
         self._bindings: dict[str, tuple[str, ...]] = {}
@@ -54,13 +59,8 @@ class File:
             return
         flags = tuple(alias.name for node in futures for alias in node.names)
         fresh = {key: node for node in body if (key := (self.lines.of(node), flags)) not in known}
-        try:
-            part = ast.Module([*futures, *fresh.values()], [])
-            self._keep(compile(part, self.path, "exec", dont_inherit=True), fresh.values())
-        except SyntaxError:
-            # Of several errors the whole file's first is told.
-            compile(self.tree, self.path, "exec", dont_inherit=True)
-            raise
+        part = ast.Module([*futures, *fresh.values()], [])
+        self._keep(compile(part, self.path, "exec", dont_inherit=True), fresh.values())
         known.update(fresh)
 
     def _declares_globals(self) -> bool:

@@ -64,6 +64,7 @@ class Imports:
     def __init__(self, side: Side) -> None:
         self.side = side
         self._bodies: dict[str, list[ast.stmt]] = {}
+        self._places: dict[str, dict[int, int]] = {}
         self._known: dict[str, list[list[Import]]] = {}
 
     def body(self, path: str) -> list[ast.stmt]:
@@ -71,6 +72,12 @@ class Imports:
         if path not in self._bodies:
             self._bodies[path] = [node for node in self.side.changed[path].tree.body if not for_types(node)]
         return self._bodies[path]
+
+    def places(self, path: str) -> dict[int, int]:
+        """How many statements of a file run before each, by its id."""
+        if path not in self._places:
+            self._places[path] = {id(node): place for place, node in enumerate(self.body(path))}
+        return self._places[path]
 
     def of(self, path: str) -> list[list[Import]]:
         """What each statement of a file imports, in order."""

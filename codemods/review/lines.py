@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from codemods.review.content import UNKNOWN
-
+# Stands in a text that is not that of the file, and in no source.
+UNKNOWN = "\0"
 # Where a file may say in what it is encoded.
 _DECLARED = re.compile(rb"^[ \t\f]*#.*?coding[:=](?![ \t]*utf-?8\b)", re.MULTILINE | re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
@@ -22,7 +22,7 @@ class Lines:
     def __init__(self, data: bytes) -> None:
         plain = data.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         start = b"\n".join(plain.split(b"\n", 2)[:2])
-        self._lines = None if _DECLARED.search(start) else plain.split(b"\n")
+        self.rows = None if _DECLARED.search(start) else plain.split(b"\n")
         self._known: dict[ast.stmt, str] = {}
 
     def of(self, node: ast.stmt) -> str:
@@ -37,9 +37,9 @@ class Lines:
         return self._between(begin(node), begin(first), node)
 
     def _between(self, start: tuple[int, int], end: tuple[int, int], node: ast.stmt) -> str:
-        if self._lines is None:
+        if self.rows is None:
             return f"{UNKNOWN}{id(node)}"
-        rows = self._lines[start[0] - 1 : end[0]]
+        rows = self.rows[start[0] - 1 : end[0]]
         rows[-1] = rows[-1][: end[1]]
         rows[0] = rows[0][start[1] :]
         return b"\n".join(rows).decode("utf-8", "surrogateescape")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from codemods.facts.loading import Loading as Others
 from codemods.facts.loading import Run
-from codemods.review.acts import Acting
+from codemods.review.acts import Acting, is_silent
 from codemods.review.content import Function
 from codemods.review.imports import Imports, Loads, Outer
 
@@ -23,6 +23,7 @@ class Step:
     first: int
     last: int
     module: str = ""
+    statement: ast.stmt | None = field(default=None, compare=False, repr=False)
 
 
 class Programs:
@@ -33,12 +34,13 @@ class Programs:
         self.imports = imports
         self._acting = Acting(imports.side)
         self._known: dict[str, list[Step | Loads]] = {}
+        self._acts: dict[ast.stmt, bool] = {}
         # Names of files of which each binding counts, not the last one alone.
         self.watched: dict[str, set[str]] = {}
         self._others = Others(self._find)
 
     def of(self, path: str) -> list[Step | Loads]:
-        """Those of one file."""
+        """Those of one file; whether a statement does something is not asked yet of those that may."""
         if path not in self._known:
             self._known[path] = list(self._of_file(path))
         return self._known[path]
@@ -53,8 +55,10 @@ class Programs:
     def bound_between(self, path: str) -> set[str]:
         """Names of a file that are bound again after something ran that may read them."""
         file, found = self.side.changed[path], set[str]()
-        places = {id(statement): place for place, statement in enumerate(self.imports.body(path))}
-        for name, binders in file.binders.items():
+        several = [(name, nodes) for name, nodes in file.binders.items() if len(nodes) > 1]
+        several += [(name, file.binders[name]) for name in file.shadowing if len(file.binders[name]) == 1]
+        places = self.imports.places(path) if several else {}
+        for name, binders in several:
             bound = [places[id(node)] for node in binders if id(node) in places] or [0]
             first, *more = [-1, *bound] if name in file.shadowing else bound
             between = range(first + 1, more[-1]) if more else ()
@@ -78,12 +82,15 @@ class Programs:
                 elif isinstance(each, Outer):
                     node = each.node
                     yield Step(each.label, path, node.lineno, node.end_lineno or node.lineno, each.module)
-            if statement in again or self._acting.acts(file, statement):
+            if statement in again:
+                self._acts[statement] = True
+            if statement in again or not is_silent(statement):
                 if isinstance(statement, Function | ast.ClassDef):
                     label = statement.name
                 else:
                     label = file.written(statement)
-                yield Step(label, path, statement.lineno, statement.end_lineno or statement.lineno)
+                last = statement.end_lineno or statement.lineno
+                yield Step(label, path, statement.lineno, last, statement=statement)
 
     def _bound_again(self, path: str) -> set[ast.stmt]:
         file = self.side.changed[path]
@@ -92,6 +99,19 @@ class Programs:
             for name in self.watched.get(path, ())
             for node in file.binders.get(name, ())[name not in file.shadowing :]
         }
+
+    def acts(self, step: Step) -> bool:
+        """Does a step do something?"""
+        statement = step.statement
+        if statement is None:
+            return True
+        if statement not in self._acts:
+            self._acts[statement] = self._acting.acts(self.side.changed[step.path], statement)
+        return self._acts[statement]
+
+    def is_silent(self, step: Step) -> bool:
+        """Is it known already that a step does nothing?"""
+        return step.statement is not None and self._acts.get(step.statement) is False
 
     def in_detail(self, steps: Sequence[Step]) -> list[Step]:
         """Steps, with what loading a module outside the change does in place of its name."""
@@ -138,7 +158,7 @@ class Loading:
             if isinstance(each, Loads):
                 if each.path not in self._loaded:
                     self.load(each.path)
-            elif not each.module or each.label not in self._outside:
+            elif (not each.module or each.label not in self._outside) and not self.programs.is_silent(each):
                 self.steps.append(each)
                 if each.module:
                     self._outside.add(each.label)
@@ -156,6 +176,10 @@ def out_of_order(base: Programs, head: Programs) -> list[Step]:
         before, after = map(Loading, sides)
         before.load(path)
         after.load(path)
+        if not _may_be_moved(before, after):
+            continue
+        for each in (before, after):
+            each.steps = [step for step in each.steps if each.programs.acts(step)]
         steps = list(_moved(before.steps, after.steps))
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
@@ -170,11 +194,15 @@ def _reaching_other(base: Programs, head: Programs) -> list[str]:
     waiting = list(base.side.changed.keys() ^ head.side.changed.keys())
     for side in (base, head):
         for path in side.side.changed:
-            for each in side.of(path):
+            for each in (one for found in side.imports.of(path) for one in found):
                 if isinstance(each, Loads):
                     loading.setdefault(each.path, set()).add(path)
     both = base.side.changed.keys() & head.side.changed.keys()
-    waiting += (path for path in both if _labels(base.of(path)) != _labels(head.of(path)))
+    # A step of one side alone is in no other order.
+    known = [
+        {label for path in side.side.changed for label in _labels(side.of(path))} for side in (base, head)
+    ]
+    waiting += (path for path in both if _differ(base, head, path, known[0] & known[1]))
     found = set(waiting)
     while waiting:
         more = loading.get(waiting.pop(), set()) - found
@@ -183,8 +211,52 @@ def _reaching_other(base: Programs, head: Programs) -> list[str]:
     return sorted(both & found)
 
 
+def _differ(base: Programs, head: Programs, path: str, known: Set[tuple[bool, str]]) -> bool:
+    """Does a file do other things of those that are known to both sides, or in another order? Only of what
+    differs is it asked whether it does anything.
+    """
+    programs = base, head
+    sides = [[each for each in side.of(path) if _label(each) in known] for side in programs]
+    while (labels := (_labels(sides[0]), _labels(sides[1])))[0] != labels[1]:
+        others: list[set[int]] = [set(), set()]
+        for operation, i, j, k, m in SequenceMatcher(None, *labels, autojunk=False).get_opcodes():
+            if operation != "equal":
+                others[0].update(range(i, j))
+                others[1].update(range(k, m))
+        for at, side in enumerate(programs):
+            found = sides[at]
+            sides[at] = [
+                each
+                for place, each in enumerate(found)
+                if place not in others[at] or isinstance(each, Loads) or side.acts(each)
+            ]
+            others[at] = set(range(len(found) - len(sides[at])))
+        if not any(others):
+            return True
+    return False
+
+
 def _labels(program: Sequence[Step | Loads]) -> list[tuple[bool, str]]:
-    return [(True, each.label) if isinstance(each, Step) else (False, each.path) for each in program]
+    return [_label(each) for each in program]
+
+
+def _label(each: Step | Loads) -> tuple[bool, str]:
+    return (True, each.label) if isinstance(each, Step) else (False, each.path)
+
+
+def _may_be_moved(before: Loading, after: Loading) -> bool:
+    """Is the order of two loadings another one, once what does nothing is left out of what differs?"""
+    while moved := {
+        step.label for step in (*_moved(before.steps, after.steps), *_moved(after.steps, before.steps))
+    }:
+        silent = 0
+        for each in (before, after):
+            kept = [step for step in each.steps if step.label not in moved or each.programs.acts(step)]
+            silent += len(each.steps) - len(kept)
+            each.steps = kept
+        if not silent:
+            return True
+    return False
 
 
 def _moved(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Step]:

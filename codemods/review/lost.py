@@ -54,6 +54,8 @@ def _gone(base: Side, head: Side, matching: Matching, path: str, file: File) -> 
         return set()
     now = path if path in head.tree.identities else _under_its_name(path)
     there = head.changed.get(now)
+    if there is not None and now == path:
+        return set(matching.changed_names(path))
     if there is None:
         kept = path.endswith(_INITIAL) and head.tree.has(path.removesuffix(f"/{_INITIAL}"))
         return {*file.bound, *([] if kept or path in head.tree.identities else [MODULE])}

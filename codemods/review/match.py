@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.review.apart import Apart
+from codemods.review.file import OF_A_MODULE, File
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.units import MODULE, PLACED, Unit
 
@@ -67,9 +68,9 @@ class Matching:
             lambda unit: (unit.path, unit.qualname),
             lambda unit: (unit.qualname,),
             lambda unit: (unit.name,) if unit.kind != "method" else None,
-            lambda unit: () if len(unit.content.text) > _TELLING and not unit.owner else None,
         ):
             self._pair_by_key(told)
+        self._pair_by_key(lambda unit: None if unit.owner else (), _TELLING)
         for rule in (
             lambda unit: (unit.kind, unit.path, unit.qualname),
             lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None,
@@ -115,19 +116,25 @@ class Matching:
                 self._by_base[id(unit)] = twin
                 self._taken.add(id(twin))
 
-    def _pair_by_key(self, told: Callable[[Unit], tuple[str, ...] | None]) -> None:
-        """Pair those that do the same and have more in common; keys are made only where shapes agree."""
+    def _pair_by_key(self, told: Callable[[Unit], tuple[str, ...] | None], least: int = 0) -> None:
+        """Pair those that do the same and have more in common, if they say enough; keys are made only where
+        marks and shapes agree.
+        """
+
+        def mark(unit: Unit) -> Hashable:
+            own = (unit.kind, told(unit))
+            return None if own[1] is None else (*own, None if own in bare else unit.content.mark)
 
         def shape(unit: Unit) -> Hashable:
-            more = told(unit)
-            return None if more is None else (unit.kind, more, unit.content.shape)
+            enough = not least or len(unit.content.text) > least
+            return (unit.kind, told(unit), unit.content.shape) if enough else None
 
-        shapes = set(map(shape, self.gone)) & set(map(shape, self.new)) - {None}
-
-        def key(unit: Unit) -> Hashable:
-            return (unit.kind, told(unit), unit.content.key) if shape(unit) in shapes else None
-
-        self._pair(key)
+        # Where one has no mark, none counts.
+        units = [unit for unit in (*self.gone, *self.new) if unit.content.mark is None]
+        bare = {(unit.kind, told(unit)) for unit in units}
+        kept = _shared(shape, *_shared(mark, self.gone, self.new))
+        every = {id(unit) for side in kept for unit in side}
+        self._pair(lambda unit: (unit.kind, told(unit), unit.content.key) if id(unit) in every else None)
 
     def _pair(self, rule: Callable[[Unit], Hashable]) -> None:
         """Pair those that a rule tells apart from all others, on both sides."""
@@ -235,7 +242,11 @@ class Matching:
         if path not in self._meant:
             files = self._base.changed[path], self._head.changed[path]
             bound = files[0].bound | files[1].bound
-            meanings = {n: (self._base.meaning(path, n), self._head.meaning(path, n)) for n in bound}
+            meanings = {
+                name: (self._base.meaning(path, name), self._head.meaning(path, name))
+                for name in bound
+                if not self._is_one_pair(*files, name)
+            }
             other = frozenset(
                 name
                 for name, pair in meanings.items()
@@ -246,6 +257,24 @@ class Matching:
             modules = frozenset(name for name, (before, _) in meanings.items() if _is_file(before))
             self._meant[path] = None if unknown else (other, modules - other)
         return self._meant[path]
+
+    def _is_one_pair(self, base: File, head: File, name: str) -> bool:
+        """Is a name that of two definitions, which are a pair, and of nothing else?"""
+        if name in base.imported or name in head.imported or name in OF_A_MODULE:
+            return False
+        left, right = base.units.get(name), head.units.get(name)
+        alone = name not in base.typed and name not in head.typed
+        return alone and left is not None and self._by_base.get(id(left)) is right
+
+    def changed_names(self, path: str) -> frozenset[str]:
+        """Names of a file of both sides that are gone, or mean something else."""
+        meant, names = self._names_meant(path), self._base.changed[path].bound
+        return frozenset(
+            name
+            for name in (names if meant is None else names & meant[0])
+            if name not in self._head.changed[path].bound
+            or not self.same(self._base.meaning(path, name), self._head.meaning(path, name))
+        )
 
     def same(self, before: Meaning, after: Meaning) -> bool:
         """Do two names stand for one thing? Two units do if they are a pair, whether or not that is equal."""
@@ -310,6 +339,8 @@ class Matching:
         self, base: Unit, head: Unit, name: str, before: Meaning, after: Meaning
     ) -> Iterator[Renaming]:
         """Names that are read from a module of the change and mean something else there now."""
+        if not isinstance(before, Outside) or before.what[0] != "module":
+            return
         chains = base.content.attributes
         if before == Outside(("module", "builtins")):
             # Under whatever name they are asked for.
@@ -318,7 +349,8 @@ class Matching:
                 yield Renaming(f"{name}.{min(placed)}", f"that of {base.path}", f"that of {head.path}")
                 return
         for chain in sorted(chains.get(name, ())):
-            left, right, shown = before, after, name
+            left: Meaning = before
+            right, shown = after, name
             for attribute in chain:
                 left = self._base.attribute(left, attribute, base.path)
                 right = self._head.attribute(right, attribute, head.path)
@@ -328,10 +360,24 @@ class Matching:
                     break
 
 
+def _shared(
+    rule: Callable[[Unit], Hashable], gone: Sequence[Unit], new: Sequence[Unit]
+) -> tuple[list[Unit], list[Unit]]:
+    """Units of both sides for which a rule has an answer of the other side."""
+    known = [(unit, rule(unit)) for unit in gone], [(unit, rule(unit)) for unit in new]
+    both = {value for _, value in known[0]} & {value for _, value in known[1]} - {None}
+    left, right = ([unit for unit, value in each if value in both] for each in known)
+    return left, right
+
+
 def _do_the_same(base: Unit, head: Unit) -> bool:
     if base.content is head.content:
         return True
-    return base.content.shape == head.content.shape and base.content.key == head.content.key
+    contents = base.content, head.content
+    marks = [content.mark for content in contents]
+    if None not in marks and marks[0] != marks[1]:
+        return False
+    return contents[0].shape == contents[1].shape and contents[0].key == contents[1].key
 
 
 def _met_by_name(base: Unit, head: Unit) -> Renaming | None:

@@ -8,17 +8,28 @@ from collections.abc import Iterator
 from codemods.facts.nodes import children
 from codemods.review.units import bound_by
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 def read_by(statement: ast.stmt, lazy: bool) -> tuple[str, ...]:
     """Names that a statement reads and does not bind; annotations are not worked out if they are `lazy`."""
+    if isinstance(statement, _IMPORTS) or _is_plain(statement, lazy):
+        return ()
     own = _stored(statement)
     return tuple(dict.fromkeys(name for name in _evaluated(statement, lazy) if name not in own))
 
 
+def _is_plain(statement: ast.stmt, lazy: bool) -> bool:
+    """Is it a function of which nothing is worked out when it is made?"""
+    if not lazy or not isinstance(statement, _FUNCTIONS):
+        return False
+    arguments = statement.args
+    return not (statement.decorator_list or arguments.defaults or any(arguments.kw_defaults))
+
+
 def _evaluated(statement: ast.stmt, lazy: bool) -> Iterator[str]:
     """Names that a statement reads when it runs, those in the functions that it makes left out."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()

@@ -133,7 +133,7 @@ class _Residue:
         statements = (self._gone if side == "gone" else self._new)[id(unit)]
         aligned = self._aligned[side == "new"]
         left = [statement for statement in statements if statement not in aligned]
-        names = identities(unit, self._of(unit)) if left else {}
+        names = identities(unit, self._of(unit), set(left)) if left else {}
         return tuple(Left(s.path, s.first, s.last, identity(side, names[s]), s.text) for s in left)
 
 

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -14,6 +14,7 @@ from functools import cached_property
 from codemods.review.content import Function
 from codemods.review.lines import begin
 from codemods.review.normal import BLOCKS, normalised, written
+from codemods.review.parsing import shift_of
 from codemods.review.units import Unit
 
 # Fewer statements in a row stand somewhere else by chance.
@@ -56,19 +57,22 @@ class Statement:
 
 def statements_of(unit: Unit) -> list[Statement]:
     """The statements of a unit in the order of the text."""
-    return [statement for node in unit.original for statement in _walk(unit, node, 0)]
+    return [statement for node in unit.original for statement in _walk(unit, node, 0, 0)]
 
 
-def identities(unit: Unit, statements: Sequence[Statement]) -> dict[Statement, str]:
-    """A name of each statement of a unit that stays when the unit moves or is reformatted: what it does, in
-    which unit, between which others.
+def identities(
+    unit: Unit, statements: Sequence[Statement], wanted: Collection[Statement]
+) -> dict[Statement, str]:
+    """A name of each wanted statement of a unit that stays when the unit moves or is reformatted: what it
+    does, in which unit, between which others.
     """
     texts = ["", *(statement.exact for statement in statements), ""]
     times: Counter[tuple[str, ...]] = Counter()
     found: dict[Statement, str] = {}
     for statement, around in zip(statements, zip(texts, texts[1:], texts[2:], strict=False), strict=False):
         times[around] += 1
-        found[statement] = identity(unit.kind, unit.name, *around, str(times[around]))
+        if statement in wanted:
+            found[statement] = identity(unit.kind, unit.name, *around, str(times[around]))
     return found
 
 
@@ -77,32 +81,38 @@ def identity(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def _walk(unit: Unit, node: ast.stmt, depth: int) -> Iterator[Statement]:
+def _walk(unit: Unit, node: ast.stmt, depth: int, shift: int) -> Iterator[Statement]:
+    """`shift` is by how many lines the places of nodes are wrong that do not say it themselves."""
     if unit.kind == "class" and depth == 1 and isinstance(node, Function):
         return
     blocks = [(name, getattr(node, name)) for name in BLOCKS if getattr(node, name, None)]
+    first, own = _begin(node, shift), shift_of(node)
+    inside = shift if own is None else own
     if not _says_nothing(node):
-        last = max(node.lineno, min((_begin(inner[0]) for _, inner in blocks), default=_end(node) + 1) - 1)
+        line, end = ((each or 0) + (shift if own is None else 0) for each in (node.lineno, node.end_lineno))
+        last = max(line, min((_begin(inner[0], inside) for _, inner in blocks), default=end + 1) - 1)
         exact = written(_first_line(node, depth))
-        yield Statement(unit.path, _begin(node), last, depth, exact, unit.qualname, node)
+        yield Statement(unit.path, first, last, depth, exact, unit.qualname, node)
     for name, inner in blocks:
         # What stands under `else` is not what stands under `if`.
         if name in ("orelse", "finalbody"):
-            line = _begin(inner[0])
+            line = _begin(inner[0], inside)
             yield Statement(unit.path, line, line, depth + 1, name, unit.qualname)
         for child in inner:
             if isinstance(child, ast.ExceptHandler | ast.match_case):
-                yield from _clause(unit, child, depth + 1)
+                yield from _clause(unit, child, depth + 1, inside)
             else:
-                yield from _walk(unit, child, depth + 1)
+                yield from _walk(unit, child, depth + 1, inside)
 
 
-def _clause(unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int) -> Iterator[Statement]:
-    line = _begin(clause)
+def _clause(
+    unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int, shift: int
+) -> Iterator[Statement]:
+    line = _begin(clause, shift)
     text = written(normalised(clause, blocks=False))
     yield Statement(unit.path, line, line, depth, text, unit.qualname, clause)
     for child in clause.body:
-        yield from _walk(unit, child, depth + 1)
+        yield from _walk(unit, child, depth + 1, shift)
 
 
 def _says_nothing(node: ast.stmt) -> bool:
@@ -117,14 +127,11 @@ def _first_line(node: ast.stmt, depth: int) -> ast.stmt:
     return plain
 
 
-def _begin(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
+def _begin(node: ast.stmt | ast.ExceptHandler | ast.match_case, shift: int) -> int:
     if isinstance(node, ast.match_case):
-        return node.pattern.lineno
-    return begin(node)[0] if isinstance(node, ast.stmt) else node.lineno
-
-
-def _end(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
+        return node.pattern.lineno + shift
+    shift = shift if shift_of(node) is None else 0
+    return (begin(node)[0] if isinstance(node, ast.stmt) else node.lineno) + shift
 
 
 def _loose(node: ast.AST) -> ast.AST:
