@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,18 +14,11 @@ from codemods.decide.refusals import Refusal, first
 from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import Source, parse_source
-from codemods.plans.references import (
-    Moved,
-    follow_references,
-    free_everywhere,
-    referenced_elsewhere,
-    renamed_by_text,
-)
+from codemods.facts.source import parse_source
+from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
-from codemods.prove.code import NotProven, absolute
-from codemods.prove.move import RenameBack
+from codemods.prove.move import Made, prove_moved
 from codemods.rewrite.append import TargetError
 from codemods.rewrite.imports import imports_among
 from codemods.rewrite.move import Moved as Taken
@@ -99,17 +91,14 @@ class Mover:
         no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
         for target in files:
             self._free_of_meanings(target)
-        moved = [
+        moved = (
             Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
             for name in self.definitions
-        ]
-        rest_module = self.site.home
-        skip = {self.layout.source, self.layout.rest, *self.files}
-        named = renamed_by_text(self.overlay, self.layout.root, rest_module, moved, skip)
-        if named is not None:
+        )
+        elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
+        if (named := elsewhere.renamed_by_text()) is not None:
             raise TargetError(f"{named}, which would not follow its new name; leave out the rename")
-        kept = referenced_elsewhere(self.overlay, self.layout.root, rest_module, moved, skip)
-        kept |= still_asked(self.site.surroundings, frozenset(self.definitions))
+        kept = elsewhere.asked() | still_asked(self.site.surroundings, frozenset(self.definitions))
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())
@@ -119,11 +108,17 @@ class Mover:
             path: target.text([taken.definition(d) for d in target.definitions], self._names(target))
             for path, target in self.files.items()
         }
-        self._prove(texts, rest)
+        shown = self.layout.shown
+        left = parse_source(rest, self.source.path)
+        made = [
+            Made(parse_source(texts[path], shown(path)), target.module, [d.node for d in target.definitions])
+            for path, target in self.files.items()
+        ]
+        prove_moved(self.source, left, made, names, self.local, package)
         for path, text in texts.items():
             self.overlay.put(path, self.files[path].start, text)
         self.overlay.put(self.layout.rest, self.source, rest)
-        follow_references(self.overlay, self.layout.root, rest_module, moved, skip)
+        elsewhere.follow()
 
     def new_name(self, name: str) -> str:
         """What a definition is called in its new place."""
@@ -188,54 +183,3 @@ class Mover:
         places = list(tree.uses.get((tree.module, name), []))
         places += [use for use in tree.annotated if use.node.id == name]
         return any(not any(within(use, d.node) for d in self.definitions.values()) for use in places)
-
-    def _prove(self, texts: Mapping[Path, str], rest: str) -> None:
-        """Check that targets and rest hold the source's statements, but for imports and new names."""
-        package = self.layout.source_package
-        modules = {target.module for target in self.files.values()}
-        gone = {definition.node.lineno for definition in self.definitions.values()}
-        local = RenameBack({new: old for old, new in self.local.items()})
-        left = parse_source(rest, self.source.path)
-        lost = sorted(set(unresolved_names(left)) - set(unresolved_names(self.source)))
-        if lost:
-            raise NotProven(f"{left.path}: {', '.join(lost)} would not be bound any more")
-        before = [s for s in ast.parse(self.source.text).body if s.lineno not in gone]
-        after = [local.visit(s) for s in left.tree.body]
-        if _dumps(before, modules, package) != _dumps(after, modules, package):
-            raise NotProven("what is left of the source is not what it was")
-        names = {self.new_name(name): name for name in self.definitions}
-        for path, target in self.files.items():
-            made = parse_source(texts[path], self.layout.shown(path))
-            back = RenameBack({**{new: old for old, new in self.local.items()}, **names})
-            got = _dumps([back.visit(s) for s in ast.parse(texts[path]).body], set(), package)
-            wanted = _dumps([copy.deepcopy(d.node) for d in target.definitions], set(), package)
-            if got[len(got) - len(wanted) :] != wanted:
-                raise NotProven(f"{made.path}: a definition is not what it was")
-            unresolved = unresolved_names(made)
-            if unresolved:
-                raise NotProven(f"{made.path}: {', '.join(unresolved)} would not be bound")
-
-
-def _dumps(statements: Sequence[ast.stmt], modules: set[str], package: str | None) -> list[str]:
-    """Statements as comparable texts, without the imports of the new modules."""
-    found = []
-    for statement in statements:
-        absolute(statement, package)
-        if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
-            found.append(ast.dump(statement))
-    return found
-
-
-def unresolved_names(source: Source) -> list[str]:
-    """Globals that a file reads and nothing binds."""
-    analysis = Analysis(source)
-    tree = analysis.tree
-    return sorted(
-        name
-        for owner, name in tree.uses
-        if owner is tree.module
-        and (owner, name) not in tree.binders
-        and not tree.is_builtin(tree.module, name)
-        and not (name.startswith("__") and name.endswith("__"))
-        and not tree.star_imports
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from codemods.facts.origins import absolute, resolve, walk
 from codemods.facts.repository import folder_package, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope
 from codemods.facts.source import Source, SourceError, decode_source, own_statements
-from codemods.plans.site import Overlay
+from codemods.plans.site import Site
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses
 from codemods.rewrite.program import TextNotPreserved
@@ -35,80 +35,77 @@ class Moved:
     module: str
 
 
-def _candidates(
-    overlay: Overlay, root: Path, module: str, names: Sequence[str], skip: Collection[Path]
-) -> Iterator[Path]:
-    """Files that mention the module and one of the names."""
-    tail = module.rpartition(".")[2].encode()
-    wanted = [name.encode() for name in names]
-    for path in sorted({*python_files(root), *overlay.made}):
-        if path not in skip and path.suffix == ".py" and overlay.counts(path):
-            data = overlay.data(path)
-            if tail in data and any(name in data for name in wanted):
-                yield path
+class Elsewhere:
+    """A project's other files, which may refer to names of a source that move."""
 
+    def __init__(self, site: Site, moved: Iterable[Moved], skip: Collection[Path]) -> None:
+        """Files to ``skip`` are those that are made anew."""
+        self.overlay, self.root, self.module = site.overlay, site.layout.root, site.home
+        self.moved = {item.old: item for item in moved}
+        self.skip = skip
 
-def referenced_elsewhere(
-    overlay: Overlay, root: Path, module: str, moved: Sequence[Moved], skip: Collection[Path]
-) -> set[str]:
-    """Names that other files may take from the source as attributes or by strings: it must keep them."""
-    found = set[str]()
-    names = {item.old for item in moved}
-    tail = module.rpartition(".")[2]
-    for path in _candidates(overlay, root, module, sorted(names), skip):
-        try:
-            tree = overlay.source(path, str(path)).tree
-        except SourceError:
-            found |= names & all_words(overlay.data(path).decode("utf-8", "replace"))
-            continue
-        for node, scope in walk(tree, folder_package(path)):
-            match node:
-                case ast.Attribute(attr=name) if name in names:
-                    base = resolve(node.value, scope)
-                    if base is None or base in (module, tail) or base.endswith(f".{tail}"):
-                        found.add(name)
-                case ast.Constant(value=str() as text):
-                    words = all_words(text)
-                    found |= names & (words if tail in words else words_in(text))
-    return found
+    def _mentioning(self, names: Collection[str]) -> Iterator[Path]:
+        """Files that mention the module and one of some names."""
+        tail = self.module.rpartition(".")[2].encode()
+        wanted = [name.encode() for name in names]
+        for path in sorted({*python_files(self.root), *self.overlay.made}):
+            if path not in self.skip and path.suffix == ".py" and self.overlay.counts(path):
+                data = self.overlay.data(path)
+                if tail in data and any(name in data for name in wanted):
+                    yield path
 
+    def asked(self) -> set[str]:
+        """Names that other files may take from the source as attributes or by strings: it must keep them."""
+        found, names = set[str](), self.moved.keys()
+        tail = self.module.rpartition(".")[2]
+        for path in self._mentioning(names):
+            try:
+                tree = self.overlay.source(path, str(path)).tree
+            except SourceError:
+                found |= names & all_words(self.overlay.data(path).decode("utf-8", "replace"))
+                continue
+            for node, scope in walk(tree, folder_package(path)):
+                match node:
+                    case ast.Attribute(attr=name) if name in names:
+                        base = resolve(node.value, scope)
+                        if base is None or base in (self.module, tail) or base.endswith(f".{tail}"):
+                            found.add(name)
+                    case ast.Constant(value=str() as text):
+                        words = all_words(text)
+                        found |= names & (words if tail in words else words_in(text))
+        return found
 
-def renamed_by_text(
-    overlay: Overlay, root: Path, module: str, moved: Sequence[Moved], skip: Collection[Path]
-) -> str | None:
-    """A place where another file asks a module for a name by a text, which does not follow a new name."""
-    names = {item.old for item in moved if item.new != item.old}
-    for path in _candidates(overlay, root, module, sorted(names), skip) if names else ():
-        try:
-            tree = overlay.source(path, str(path)).tree
-        except SourceError:
-            continue
-        for node, scope in walk(tree, folder_package(path)):
-            match node:
-                case ast.Call(args=[first, ast.Constant(value=str() as name), *_]) if name in names:
-                    base = resolve(first, scope)
-                    if base is None or base == module:
-                        return f"line {node.lineno} of {shown_path(path, root)} asks for {name} by a text"
-    return None
+    def renamed_by_text(self) -> str | None:
+        """A place that asks a module for a name by a text, which does not follow a new name."""
+        names = {item.old for item in self.moved.values() if item.new != item.old}
+        for path in self._mentioning(names):
+            try:
+                tree = self.overlay.source(path, str(path)).tree
+            except SourceError:
+                continue
+            for node, scope in walk(tree, folder_package(path)):
+                match node:
+                    case ast.Call(args=[first, ast.Constant(value=str() as name), *_]) if name in names:
+                        if resolve(first, scope) in (None, self.module):
+                            shown = shown_path(path, self.root)
+                            return f"line {node.lineno} of {shown} asks for {name} by a text"
+        return None
 
+    def follow(self) -> None:
+        """Rewrite imports, attributes and dotted strings.
 
-def follow_references(
-    overlay: Overlay, root: Path, module: str, moved: Sequence[Moved], skip: Collection[Path]
-) -> None:
-    """Rewrite imports, attributes and dotted strings in the project's other files.
-
-    Raises:
-        SourceError: if a file that mentions a name is not Python.
-    """
-    for path in _candidates(overlay, root, module, [item.old for item in moved], skip):
-        try:
-            source = overlay.source(path, str(path))
-        except SourceError as error:
-            raise SourceError(f"{error} (it mentions a name that moves)") from None
-        text = _followed(source, path, module, {item.old: item for item in moved})
-        if text != source.text:
-            overlay.put(path, source, text)
-            overlay.followers.add(path)
+        Raises:
+            SourceError: if a file that mentions a name is not Python.
+        """
+        for path in self._mentioning(self.moved):
+            try:
+                source = self.overlay.source(path, str(path))
+            except SourceError as error:
+                raise SourceError(f"{error} (it mentions a name that moves)") from None
+            text = _followed(source, path, self.module, self.moved)
+            if text != source.text:
+                self.overlay.put(path, source, text)
+                self.overlay.followers.add(path)
 
 
 def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) -> str:

@@ -1,23 +1,87 @@
-"""Undoing new names, to compare what was moved."""
+"""Proof that definitions stand elsewhere, and that nothing else changed but names and imports."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from codemods.facts.source import Source
+from codemods.facts.walk import read_scopes
+from codemods.prove.code import NotProven, absolute, copied
 
 
-class RenameBack(ast.NodeTransformer):
-    """Give names in a tree their old spelling."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file that got definitions, at its end."""
 
-    def __init__(self, old: Mapping[str, str]) -> None:
-        self.old = old
+    source: Source
+    module: str
+    nodes: Sequence[ast.stmt]
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self.old.get(node.id, node.id)
-        return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast.AST:
-        node.name = self.old.get(node.name, node.name)
-        return self.generic_visit(node)
+def prove_moved(
+    old: Source,
+    left: Source,
+    made: Sequence[Made],
+    names: Mapping[str, str],
+    local: Mapping[str, str],
+    package: str | None,
+) -> None:
+    """Check that the new files and what is left hold the source's statements, but for imports and names.
 
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+    ``names`` are those of the definitions where they went, ``local`` those by which the code calls them. The
+    tree of what is left is used up.
+
+    Raises:
+        NotProven: if anything else differs, or a name is bound nowhere.
+    """
+    if lost := sorted(_unresolved(left) - _unresolved(old)):
+        raise NotProven(f"{left.path}: {', '.join(lost)} would not be bound any more")
+    gone = {node.lineno for each in made for node in each.nodes}
+    modules = {each.module for each in made}
+    before = [statement for statement in ast.parse(old.text).body if statement.lineno not in gone]
+    if _dumps(before, modules, package) != _dumps(_renamed(left.tree, local), modules, package):
+        raise NotProven("what is left of the source is not what it was")
+    for each in made:
+        got = _dumps(_renamed(ast.parse(each.source.text), local, names), (), package)
+        wanted = _dumps(map(copied, each.nodes), (), package)
+        if got[len(got) - len(wanted) :] != wanted:
+            raise NotProven(f"{each.source.path}: a definition is not what it was")
+        if unresolved := sorted(_unresolved(each.source)):
+            raise NotProven(f"{each.source.path}: {', '.join(unresolved)} would not be bound")
+
+
+def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
+    """The statements of a tree with names in their old spelling; ``names`` are new ones."""
+    old = {new: name for each in names for name, new in each.items()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = old.get(node.id, node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            node.name = old.get(node.name, node.name)
+    return tree.body
+
+
+def _dumps(statements: Iterable[ast.stmt], modules: Collection[str], package: str | None) -> list[str]:
+    """Statements as comparable texts, without the imports of the new modules."""
+    found = []
+    for statement in statements:
+        absolute(statement, package)
+        if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
+            found.append(ast.dump(statement))
+    return found
+
+
+def _unresolved(source: Source) -> set[str]:
+    """Globals that a file reads and nothing binds."""
+    tree = read_scopes(source)
+    return {
+        name
+        for owner, name in tree.uses
+        if owner is tree.module
+        and (owner, name) not in tree.binders
+        and not tree.is_builtin(tree.module, name)
+        and not (name.startswith("__") and name.endswith("__"))
+        and not tree.star_imports
+    }
