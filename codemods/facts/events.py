@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from codemods.facts.nodes import Visitor
 from codemods.facts.scopes import Scope, ScopeTree, mangle
 
 Jump = Literal["return", "break", "continue"]
@@ -43,11 +44,12 @@ class Finally:
     jumps: set[Jump] = field(default_factory=set)
 
 
-class Builder:
+class Builder(Visitor):
     """Adds events one after another; ``current`` is the last, or None where control can't be."""
 
     def __init__(self, tree: ScopeTree, frame: Scope, names: frozenset[str]) -> None:
         """``names`` are followed."""
+        super().__init__()
         self.tree = tree
         self.frame = frame
         self.names = names

@@ -13,14 +13,14 @@ from functools import partial
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
 from codemods.facts.names import is_quiet
-from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
+from codemods.facts.nodes import all_arguments, all_defaults, children
 from codemods.facts.walk import ComprehensionNode
 
 # Statements that run their expressions from left to right, and do nothing else.
 _PLAIN = (ast.Delete, ast.Expr, ast.Global, ast.Nonlocal, ast.Pass)
 
 
-class Graph(Builder, Visitor):
+class Graph(Builder):
     """Built by walking the frame's statements in the order in which they run."""
 
     def build(self) -> Graph:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, TypeGuard
 
 # What stands in a node and holds none.
@@ -39,20 +38,17 @@ def walk(node: ast.AST) -> list[ast.AST]:
 class Visitor:
     """Visits nodes by methods named after their kinds, ``do_Name`` and so on; ``other`` visits the rest."""
 
-    @cached_property
-    def _methods(self) -> dict[type, Callable[[Any], None]]:
-        return {}
+    def __init__(self) -> None:
+        self._methods: dict[type, Callable[[Any], None]] = {type(None): lambda node: None}
 
     def run(self, *nodes: ast.AST | None) -> None:
         """Visit some nodes, one after another; those that are there."""
+        methods = self._methods
         for node in nodes:
-            kind = type(node)
-            if kind not in self._methods:
-                self._methods[kind] = getattr(self, "do_" + kind.__name__, self.other)
-            self._methods[kind](node)
-
-    def do_NoneType(self, node: None) -> None:
-        """Nothing is there."""
+            method = methods.get(type(node))
+            if method is None:
+                method = methods[type(node)] = getattr(self, "do_" + type(node).__name__, self.other)
+            method(node)
 
     def other(self, node: ast.AST) -> None:
         """Visit what is in a node, in the order of its fields."""

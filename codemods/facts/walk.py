@@ -35,6 +35,7 @@ class Walk(Visitor):
     """Visits nodes in the compiler's order, so that scopes on one line meet their tables."""
 
     def __init__(self, tree: ScopeTree) -> None:
+        super().__init__()
         self.tree = tree
         self.scope = tree.module
         self.tables = Tables(tree.source.table, tree.source.path)
