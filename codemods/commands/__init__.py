@@ -6,9 +6,6 @@ Each rewrites one file in itself and proves the result before it returns it. A h
 warning, and stays as it is; a file with nothing to do is skipped.
 """
 
-from codemods.commands.box_variables import BoxVariables
-from codemods.commands.collect_captures import CollectCaptures
-from codemods.commands.lift_helpers import LiftHelpers
-from codemods.commands.split_residual import SplitResidual
+from codemods.commands.command import BoxVariables, CollectCaptures, LiftHelpers, SplitResidual
 
 __all__ = ["BoxVariables", "CollectCaptures", "LiftHelpers", "SplitResidual"]

@@ -1,4 +1,4 @@
-"""What the commands share: from a tree to a source, to a report, to a tree."""
+"""The commands: from a tree to a source, to a report, to a tree."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ class HelperCommand(CodemodCommand):
     """Rewrites helpers of one file: lifts them, ``rewritten`` first as `extract_source` says."""
 
     rewritten: Literal["box", "context", "residual"] | None = None
+
+    def __init_subclass__(cls) -> None:
+        """What a command says of itself is what it is documented by."""
+        super().__init_subclass__()
+        cls.DESCRIPTION = cls.__doc__ or ""
 
     def __init__(
         self, context: CodemodContext, function: str | None = None, helper: Sequence[str] | None = None
@@ -88,6 +93,28 @@ class HelperCommand(CodemodCommand):
         if not named:
             raise SkipFile("no such helper")
         return list(dict.fromkeys(helper.qualname for helper in named))
+
+
+class LiftHelpers(HelperCommand):
+    """Lift helpers out of functions, their captures made keyword-only parameters."""
+
+
+class SplitResidual(HelperCommand):
+    """Split helpers that are used as values: a lifted function, and a closure that forwards to it."""
+
+    rewritten = "residual"
+
+
+class BoxVariables(HelperCommand):
+    """Keep variables that helpers share and rebind in an object, and lift the helpers."""
+
+    rewritten = "box"
+
+
+class CollectCaptures(HelperCommand):
+    """Lift helpers that read their captures from one frozen dataclass."""
+
+    rewritten = "context"
 
 
 def _on_disk(path: str, tree: cst.Module) -> bytes:

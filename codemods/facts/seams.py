@@ -73,14 +73,9 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
             file = read_file(path, data, root)
         except SourceError as error:
             raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
-        for name, line, test, how in replaced(file.tree, file.package, module):
+        for name, line, test, how in Replacing(file.tree, file.package).names_of(module):
             found.add(Seam(name, file.shown, line, test, how))
     return tuple(sorted(found))
-
-
-def replaced(tree: ast.Module, package: str, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
-    """Names of a module that one file replaces: below the module, the line, the function, how."""
-    return Replacing(tree, package).names_of(module)
 
 
 class Replacing:
