@@ -17,6 +17,7 @@ import xxhash
 
 from ..trace.digest import digests, plain
 from .replace import put
+from .unseen import unseen
 
 # Of each function the parameters that it gives to other ranks, and those that it fills.
 _CALLS = {
@@ -191,6 +192,6 @@ def _digest(value: Any) -> str:
     tensors = list(_tensors(value))
     if not tensors or any(tensor.device.type != "cpu" for tensor in tensors):
         return ""
-    with torch.no_grad(), torch._C.DisableTorchFunction():
+    with unseen():
         parts = [part.contiguous() for tensor in tensors for part in plain(tensor.detach())]
         return xxhash.xxh3_64_hexdigest(digests(parts))

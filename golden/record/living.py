@@ -21,6 +21,7 @@ from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
 from .plan import Plan, Where
+from .unseen import unseen
 
 _AT_MOST = 256
 _NO_EXTRA = nn.Module.get_extra_state
@@ -183,7 +184,7 @@ class Living:
         if followed is None or pid != os.getpid() or not followed.state:
             return
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction():
+            with unseen():
                 now = self._digests(followed)
         except Exception as error:
             self.failed, now = type(error).__name__, {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import io
 import json
 import os
@@ -42,6 +43,7 @@ from .randomness import Generators
 from .reads import ReadCounter, place_of
 from .seeds import Seeds
 from .tensorfile import writable, write_tensors
+from .unseen import unseen
 from .written import EventLines
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -140,6 +142,7 @@ class Observer:
         register_optimizer_step_post_hook(self._on_step)
         backward = torch.autograd.backward
 
+        @functools.wraps(backward)
         def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             self._on_backward(tensors)
             if self._handmade is None:
@@ -209,8 +212,10 @@ class Observer:
 
     def _on_backward(self, tensors: Any) -> None:
         loss = tensors[0] if isinstance(tensors, (tuple, list)) and len(tensors) == 1 else tensors
-        if isinstance(loss, torch.Tensor) and loss.numel() == 1:
-            with torch.no_grad():
+        if not isinstance(loss, torch.Tensor):
+            return
+        with unseen():
+            if loss.numel() == 1:
                 self._losses.append(loss.detach().reshape(1).clone())
                 self._note_events()
 
@@ -243,7 +248,7 @@ class Observer:
             return
         begun = time.thread_time()
         self._stop_log()
-        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+        with self._lock, unseen():
             self._step(optimizer)
             if self._living is not None and is_due(self._steps - 1, 2):
                 self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
@@ -255,7 +260,7 @@ class Observer:
         if self._living is None or self._finished or self._log is not None or os.getpid() != self._pid:
             return
         begun = time.thread_time()
-        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+        with self._lock, unseen():
             self._living.try_to_look(f"{name}, before step {self._steps}", self._steps)
         self._seconds += time.thread_time() - begun
 
@@ -407,7 +412,7 @@ class Observer:
         if watched.names is None or len(watched.names.params) != len(params):
             watched.names = layouts.name_optimizer(params, self._registry, self._rule)
             watched.buffers = watched.names.buffer_values()
-        with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+        with self._lock, unseen():
             entries = layouts.gather(params, state, watched.buffers)
             plan = Plan(entries, layouts.titles(params, state, watched.names), "host")
             tensors = plan.dense(entries)
@@ -431,7 +436,7 @@ class Observer:
             note_end(self._folder)
         self._stop_log()
         if self._living is not None:
-            with self._lock, torch.no_grad(), torch._C.DisableTorchFunction():
+            with self._lock, unseen():
                 self._living.try_to_look(END, None)
         for number in sorted(self._finals):
             # Saving one may set off a collection in which the next one dies, and is saved.

@@ -23,6 +23,7 @@ import torch
 import xxhash
 
 from ..trace.digest import digests, plain
+from .unseen import unseen
 
 _READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__complex__", "__index__")
 # These are made of other reads, whose number may follow from the values: each counts as one.
@@ -229,7 +230,7 @@ def _told(values: list[Any]) -> str:
 def _digest(value: Any) -> str:
     """The digest of what a read gave: a number, text, a list, an array or a tensor; exact to the bit."""
     if isinstance(value, torch.Tensor):
-        with torch.no_grad(), torch._C.DisableTorchFunction():
+        with unseen():
             if value.device.type != "cpu" or value.layout is not torch.strided:
                 return f"tensor{list(value.shape)}"
             raw: Any = digests([part.contiguous() for part in plain(value.detach())])
