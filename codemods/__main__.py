@@ -78,7 +78,12 @@ class Commands(click.Group):
         return int(status or 0)
 
 
-program = Commands("codemods", "Lift helpers, move code by plans, find what stalls the device.", _COMMANDS)
+program = Commands(
+    "codemods",
+    "Lift helpers, move code by plans, find what stalls the device.\n\n"
+    "Exit status: 0 done or clean, 1 something was refused, found or would be changed, 2 unusable input.",
+    _COMMANDS,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

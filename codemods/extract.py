@@ -84,6 +84,8 @@ def command(**given: Any) -> int:
 
     What can't be proven to keep the program's meaning is refused, with the line that forbids it and a way
     out. Without --write nothing is changed.
+
+    Exit status: 0 done or clean, 1 a helper was refused or --check found a change, 2 unusable input.
     """
     asked = _Asked(**given)
     if asked.explain is not None:

@@ -25,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.command(
     name="audit",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Report what helpers capture and change, who calls and patches their function, what can be lifted.",
+    help="Report what helpers capture and change, who calls and patches their function, what can be lifted."
+    "\n\nExit status: 0 every helper can be lifted, 1 some are refused, 2 unusable input.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("file", type=click.Path(path_type=Path), required=False)

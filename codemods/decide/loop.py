@@ -266,6 +266,9 @@ def _statements(parts: Parts) -> Refusals:
         yield refuse("loop-unreadable-name", line, f"{name} means another name inside a class")
     if "super" in parts.globals:
         yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
+    for use in parts.analysis.tree.lazy:
+        if use.scope.inside(parts.scope):
+            yield refuse("loop-function", use.node, f"{use.node.id} is read whenever a type is evaluated")
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")

@@ -156,6 +156,10 @@ class Graph(Builder):
 
     do_ImportFrom = do_Import
 
+    def do_TypeAlias(self, node: ast.stmt) -> None:
+        """What the alias stands for is evaluated when it is asked for."""
+        self.run(node.name)  # type: ignore[attr-defined]
+
     def do_Return(self, node: ast.Return) -> None:
         self.run(node.value)
         self._jump("return")

@@ -89,7 +89,7 @@ def _free_uses(tree: ScopeTree) -> dict[Scope, list[tuple[str, Scope, Use]]]:
             continue
         for use in uses:
             for scope in use.scope.ancestors():
-                if scope is owner:
+                if owner in (scope, scope.types):
                     break
                 if scope.kind == "function":
                     found.setdefault(scope, []).append((name, owner, use))

@@ -19,7 +19,7 @@ from codemods.facts.nodes import children
 from codemods.facts.source import Source, SourceError, blocks_of, statements_in
 
 T = TypeVar("T")
-Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
+Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator", "types"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 _COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
@@ -39,7 +39,9 @@ _KINDS: dict[type[ast.AST], Kind] = {
 class Scope:
     """A region with its own names. Comprehensions have no table: their targets are all they own.
 
-    A generator expression that the call around it surely uses up counts as a comprehension.
+    A generator expression that the call around it surely uses up counts as a comprehension. The type
+    parameters of a definition are ``types``: a scope for its annotations and bases, which sees the names of a
+    class around it, and of which its body sees nothing but the parameters.
     """
 
     kind: Kind
@@ -50,6 +52,7 @@ class Scope:
     names: dict[str, str] = field(default_factory=dict)
     free: frozenset[str] = frozenset()
     has_type_params: bool = False
+    types: Scope | None = None
     children: list[Scope] = field(default_factory=list)
 
     @property
@@ -156,7 +159,9 @@ class ScopeTree:
                     return current
                 if kind == "global":
                     return self.module
-            direct = False
+            if current.types is not None and mangled in current.types.names:
+                return current.types
+            direct = direct and current.kind == "types"
             current = current.parent
         return self.module
 

@@ -199,18 +199,36 @@ class Walk(Visitor):
 
     def do_TypeAlias(self, node: ast.stmt) -> None:
         self.run(node.name)  # type: ignore[attr-defined]
+        outer, self.scope = self.scope, self.type_parameters(node) or self.scope
         self.later(node)
+        self.scope = outer
+
+    def type_parameters(self, node: ast.AST) -> Scope | None:
+        """The scope of a definition's type parameters, if it has any."""
+        parameters = getattr(node, "type_params", ())
+        if not parameters:
+            return None
+        private = node.name if isinstance(node, ast.ClassDef) else self.scope.private
+        scope = Scope("types", node, "<type parameters>", self.scope, private)
+        for parameter in parameters:
+            name = mangle(parameter.name, private)
+            scope.names[name] = "local"
+            self.tree.binders[scope, name].append(Binder(parameter, scope, parameter.lineno))
+        return scope
 
     def do_FunctionDef(self, node: FunctionNode) -> None:
         """A def: its name, defaults, annotations and decorators belong to the scope around it."""
         self.bind(node.name, node, node.lineno)
         self.run(*all_defaults(node.args))
+        types = self.type_parameters(node)
+        outer, self.scope = self.scope, types or self.scope
+        self.later(node)
         for argument in all_arguments(node.args):
             self.annotation(argument.annotation)
         self.annotation(node.returns)
+        self.scope = outer
         self.run(*node.decorator_list)
-        self.later(node)
-        self.inside(node, "function", node.name, node.body)
+        self.inside(node, "function", node.name, node.body, types)
 
     do_AsyncFunctionDef = do_FunctionDef
 
@@ -220,17 +238,27 @@ class Walk(Visitor):
 
     def do_ClassDef(self, node: ast.ClassDef) -> None:
         self.bind(node.name, node, node.lineno)
-        self.run(*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list)
+        types = self.type_parameters(node)
+        outer, self.scope = self.scope, types or self.scope
         self.later(node)
-        self.inside(node, "class", node.name, node.body)
+        self.run(*node.bases, *(keyword.value for keyword in node.keywords))
+        self.scope = outer
+        self.run(*node.decorator_list)
+        self.inside(node, "class", node.name, node.body, types)
 
     def inside(
-        self, node: FunctionNode | ast.Lambda | ast.ClassDef, kind: str, name: str, body: Sequence[ast.AST]
+        self,
+        node: FunctionNode | ast.Lambda | ast.ClassDef,
+        kind: str,
+        name: str,
+        body: Sequence[ast.AST],
+        types: Scope | None = None,
     ) -> None:
         """Visit the body of a scope that has a table."""
         table, typed = self.tables.take(kind, name, node.lineno)
         scope = new_scope(self.scope, node, name)
         scope.has_type_params = typed
+        scope.types = types
         fill(scope, table)
         self.tree.by_node[node] = scope
         outer = self.scope, self.tables

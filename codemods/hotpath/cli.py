@@ -65,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.command(
     name="hotpath",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Find what stalls the device in hot loops, also in functions called from them.",
+    help="Find what stalls the device in hot loops, also in functions called from them.\n\n"
+    "Exit status: 0 nothing found, 1 something found or a stale baseline, 2 unusable input or no hot loop.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(path_type=Path))

@@ -46,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.command(
     name="review",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="What of a change is proven equal, what stands elsewhere in its order, and what is left to read.",
+    help="What of a change is proven equal, what stands elsewhere in its order, and what is left to read.\n\n"
+    "Exit status: 0 everything is proven equal, 1 something is left to read, 2 unusable input.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 @click.argument("paths", nargs=-1)

@@ -25,8 +25,8 @@ rule(
 )
 rule(
     "maybe-unbound",
-    "The capture may be unbound at a call; inside the helper that is an error in another place, or none "
-    "at all.",
+    "What is passed at a call, a capture or a global, may be unbound there; inside the lifted helper or loop "
+    "that is an error in another place, or none at all.",
     "bind the variable on every path to the call",
     """
  def outer(flag):

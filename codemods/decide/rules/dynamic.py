@@ -12,11 +12,10 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.names import dotted
 from codemods.facts.namespaces import is_free_store, is_import_argument, may_list, name_asked, space_of
+from codemods.facts.reached import EVALUATORS, reached
 from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
 from codemods.facts.words import words
 
-# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
-_EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPILERS = words("""
@@ -107,7 +106,7 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing asks for variables of the outermost function, or of the module, by name."""
     tree = lifting.tree
     function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
-    for name, allowed in _EVALUATORS.items():
+    for name, allowed in EVALUATORS.items():
         for use in tree.uses.get((tree.module, name), []):
             if (tree.module, name) in tree.binders:
                 continue
@@ -115,7 +114,7 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
             early = allowed == 0 and is_early(tree, function, use)
             if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
                 yield refuse("dynamic-scope", use.node, f"{name} is used here")
-    for node, path in tree.once("dynamic names", lambda: _taken(tree)):
+    for node, path in tree.once("dynamic names", lambda: reached(tree)):
         if path == "sys.modules" and not may_list(tree, node):
             continue
         yield refuse("dynamic-scope", node, f"{path} is used here")
@@ -176,7 +175,7 @@ def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
 
 def seen_early(tree: ScopeTree, function: Scope) -> ast.Name | None:
     """Where a function's variables are seen by name before what a lift changes, if they are."""
-    names = [name for name, allowed in _EVALUATORS.items() if allowed == 0]
+    names = [name for name, allowed in EVALUATORS.items() if allowed == 0]
     uses = [use for name in names for use in tree.uses.get((tree.module, name), ())]
     return next(
         (u.node for u in uses if u.call and not u.call.args and is_early(tree, function, u)),
@@ -188,25 +187,6 @@ def _below(scope: Scope) -> Iterator[Scope]:
     for child in scope.children:
         yield child
         yield from _below(child)
-
-
-def _taken(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
-    """Attributes and imports by which the file gets at builtins that see variables, or at its own module."""
-    modules, names = ("builtins", "sys"), {*_EVALUATORS, "modules", "*"}
-    found: list[tuple[ast.AST, str]] = []
-    if names & tree.attributes.keys():
-        for node in nodes.walk(tree.source.tree):
-            if isinstance(node, ast.Attribute) and node.attr in names:
-                base = dotted(tree, tree.module, node.value)
-                if base in modules:
-                    found.append((node, f"{base}.{node.attr}"))
-    for binders in tree.binders.values():
-        for binder in binders:
-            if isinstance(binder.node, ast.ImportFrom) and binder.node.module in modules:
-                for alias in binder.node.names:
-                    if alias.name in names:
-                        found.append((binder.node, f"{binder.node.module}.{alias.name}"))
-    return found
 
 
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:

@@ -41,6 +41,15 @@ Reach = Literal["all", "moved", "closure", "function", "source", "inside", "name
 # What gives a frame.
 _FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
 _FRAME_CALLS = frozenset(["_getframe", "currentframe"])
+# Looks under names that other modules may use for something else.
+_OF_MODULE = {
+    "monitoring": "sys",
+    "stack": "inspect",
+    "trace": "inspect",
+    **dict.fromkeys(
+        words("Bytecode code_info dis disassemble disco distb get_instructions show_code"), "dis"
+    ),
+}
 # What a lift changes, or what sees everything.
 _DATA = words("""
     _current_frames ag_code co_cellvars co_code co_consts co_freevars co_name co_names co_qualname co_varnames
@@ -56,7 +65,7 @@ _NAMES = (
     | _ENTRIES
     | _FRAMES
     | _FRAME_CALLS
-    | {"__closure__", "__code__", "f_builtins", "f_code", "f_globals"}
+    | {"__closure__", "__code__", "_getframemodulename", "f_builtins", "f_code", "f_globals"}
 )
 # Read of a function that is a value, or of any frame, these stay.
 _OF_FUNCTION = words(
@@ -66,7 +75,7 @@ _OF_FRAME = frozenset(["co_argcount", "co_filename", "co_firstlineno", "co_poson
 _ASKS_FUNCTION = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 _BY_NAME = frozenset(["__getattribute__", "attrgetter", "getattr_static", "methodcaller"])
 # Modules that have what is named above.
-_LOOKING = frozenset(["gc", "inspect", "sys", "threading", "traceback"])
+_LOOKING = frozenset(["dis", "gc", "inspect", "sys", "threading", "traceback"])
 # Packages that hold no function of the file.
 _ELSEWHERE = sys.stdlib_module_names | {"numpy", "torch"}
 
@@ -219,11 +228,11 @@ def _touches(lifting: Lifting, helper: Helper, scope: Scope) -> bool:
 def _sights(tree: ScopeTree) -> Iterator[Sight]:
     """All places of the file that look at something that some lift may change."""
     present = _NAMES & (tree.attributes.keys() | tree.strings.keys())
-    listed = {"stack", "trace"} & tree.attributes.keys()
+    listed = _OF_MODULE.keys() & tree.attributes.keys()
     if present or listed:
         yield from _attributes(tree, present)
         yield from _strings(tree, present)
-    for line, name in _imported(tree, _NAMES | {"stack", "trace"}):
+    for line, name in _imported(tree, _NAMES | _OF_MODULE.keys()):
         last = name.rpartition(".")[2]
         if last not in _FRAME_CALLS:
             yield Sight(line, f"{name} is imported", _reach(last))
@@ -252,10 +261,11 @@ def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
             yield Sight(node.lineno, "an attribute of a frame or of code is matched", "all")
         if not isinstance(node, ast.Attribute):
             continue
-        if node.attr in ("stack", "trace"):
-            if dotted(tree, tree.scope_of(node), node.value) == "inspect":
-                place = _is_place_of_entry(tree, node, tree.scope_of(node))
-                yield Sight(node.lineno, f"inspect.{node.attr} is used", "moved" if place else "all")
+        if node.attr in _OF_MODULE:
+            module = _OF_MODULE[node.attr]
+            if dotted(tree, tree.scope_of(node), node.value) == module:
+                place = module == "inspect" and _is_place_of_entry(tree, node, tree.scope_of(node))
+                yield Sight(node.lineno, f"{module}.{node.attr} is used", "moved" if place else "all")
         elif node.attr in present:
             found = _judged(tree, node, tree.scope_of(node))
             if found is not None:
@@ -309,6 +319,8 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
         return at("moved") if is_lookup(tree, node) else sight
     if name == "f_builtins":
         return None
+    if name == "_getframemodulename":
+        return Sight(sight.line, sight.what, "moved")
     if name in _ENTRIES:
         return _judged_entries(tree, node, scope, sight)
     if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:

@@ -235,7 +235,7 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
             yield refuse(
-                "maybe-unbound", helper.node, f"the global {need[0]} may be unbound when the helper is called"
+                "maybe-unbound", helper.node, f"the global {need[0]} may be unbound where it is passed"
             )
         if need in lifting.kept[helper] or helper.lazy:
             if found.repeated is not None:

@@ -187,6 +187,9 @@ def test_the_console_script_runs_the_command(tmp_path: Path, capsys: pytest.Capt
     assert codemods(["extract", str(path), "--check", "--quiet"]) == 1
     assert codemods(["--help"]) == 0
     assert "extract" in capsys.readouterr().out
+    for command in ("extract", "audit", "hotpath", "review"):
+        assert codemods([command, "--help"]) == 0
+        assert "Exit status: 0 " in capsys.readouterr().out
     assert codemods(["nothing"]) == 2
     assert "unknown command nothing" in capsys.readouterr().err
 
