@@ -42,7 +42,7 @@ def _made(tree: ScopeTree, helper: Helper) -> Iterator[Made]:
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Call) and _makes_class(node):
             yield "called class"
-        if type(node).__name__ == "TypeAlias" or getattr(node, "type_params", ()):
+        if type(node).__name__ == "TypeAlias" or getattr(node, "type_params", None):
             yield "called class"
         scope = tree.by_node.get(node)
         if node is helper.node or scope is None:
