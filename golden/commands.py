@@ -31,7 +31,9 @@ from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between, of_working_tree
 from golden.check.suggest import suggest_env
+from golden.check.unstable import ways_out
 from golden.compare import compare
+from golden.compare.outcome import Different
 from golden.executors.settings import Executor, Name, executor_options, given, settings
 from golden.executors.suite import Asked, reached_by, run_suite
 from golden.reach.evidence import Evidence
@@ -333,6 +335,8 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
         click.echo(text_of(result))
+        for line in ways_out(result.comparison) if isinstance(result.comparison, Different) else ():
+            click.echo(f"note: if that can't repeat, as times and ids: {visible(line)}", err=True)
         return int(result.comparison.code)
 
 

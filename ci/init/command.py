@@ -13,6 +13,7 @@ import click
 
 from ci.config import ConfigError
 from ci.init import ignored
+from ci.init.again import Again
 from ci.init.agents import write_section
 from ci.init.entry_points import EntryPoint, find_entry_points, read_entry_point
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
@@ -68,7 +69,8 @@ def command(
     root = (root or _top(Path.cwd())).resolve()
     if agents:
         return write_section(root, dry_run=dry_run)
-    if has_gate(root):
+    again = Again.of(root)
+    if has_gate(root) and again is None:
         raise ConfigError(f"{root / _PROJECT} has a [tool.gate] table already; change it by hand")
     chosen, others = _choose(root, entry)
     also = f" (also: {', '.join(o.path for o in others)}; choose with --entry FILE)" if others else ""
@@ -84,21 +86,28 @@ def command(
         report = hot_report(root, source_paths(root))
     data = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
     facts = read_facts(root, loops(report), BASELINE)
+    if again is not None:
+        facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)
     click.echo(f"stalls: {len(report.findings)} in {looked_at(report)}")
     for loop in facts.loops:
         click.echo(f"  {loop}")
     tried = Tried(proposal, (), Sightings(), 0.0, None)
+    if again is not None and not again.unchanged(gate_table(chosen, facts), chosen.name):
+        raise ConfigError(f"[tool.gate] in {root / _PROJECT} was changed since; change it by hand")
     ours = [RUNS_FOLDER / f"{chosen.name}.toml", FOLDER / chosen.name]
-    _refuse_existing(root, [*ours, *([Path(BASELINE)] if facts.loops else [])])
+    made = [Path(BASELINE)] if facts.loops else []
+    _refuse_existing(root, [path for path in (*ours, *made) if again is None or path not in again.files])
     if not (no_try or dry_run):
         tried = _tried(proposal, root, try_seconds)
-    files = _files(root, tried, facts, report, data)
+    files = _files(root, tried, facts, report, data, again)
     if dry_run:
         _show(root, files)
         return 0
     write_all({root / path: text.encode() for path, text in files.items()})
     for path in files:
         click.echo(f"wrote {path}")
+    for path in again.others(chosen.name) if again is not None else ():
+        click.echo(f"{path} still does not work: remove it")
     return _finish(root, tried, files, ran=not no_try)
 
 
@@ -121,13 +130,15 @@ def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
     return tried
 
 
-def _files(root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str]) -> dict[Path, str]:
+def _files(
+    root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str], again: Again | None
+) -> dict[Path, str]:
     entry = tried.proposal.entry
     run = run_file(tried.proposal, tried.seen, tried.failure, data)
     files = {RUNS_FOLDER / f"{entry.name}.toml": run}
     if facts.loops:
         files[Path(BASELINE)] = baseline_text(report)
-    before = _text(root / _PROJECT)
+    before = _text(root / _PROJECT) if again is None else again.before
     table = gate_table(entry, facts, events=tried.seen.events is not None)
     files[_PROJECT] = before + ("\n" if before else "") + table
     golden = [FOLDER / entry.name / "common.json"]

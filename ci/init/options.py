@@ -64,7 +64,9 @@ def sub_commands(tree: ast.Module) -> list[str]:
 
 def _declared(node: ast.Call, command: str | None, *, flag: bool) -> Iterator[Option]:
     names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    long = next((name for name in names if name.startswith("--")), None)
+    long = next((n for n in names if n.startswith("--")), None) or next(
+        (n for n in names if len(n) > 2 and n[0] == "-"), None
+    )
     if long is None:
         return
     name, _, off = long.partition("/")

@@ -17,6 +17,7 @@ from golden.record import Run
 _SEED = 1
 _LAUNCH = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 _LEAST_BUDGET = 5.0
+TABLE = "# What `golden-gate run` checks. A key that is left out is a check that is not made.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Seq
 
 def not_yet(failure: str) -> str:
     """The line that says in a run file why the run fails."""
-    return f"# It does not work yet: {' '.join(failure.split())}"
+    return f"# It does not work yet: {' '.join(failure.split())}".rstrip()
 
 
 def _events(seen: Sightings) -> list[str]:
@@ -183,7 +184,7 @@ def _outputs(seen: Sightings) -> list[str]:
 def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
     """The tables ``[tool.gate]`` and ``[tool.codemods.hotpath]``, commented."""
     lines = [
-        "# What `golden-gate run` checks. A key that is left out is a check that is not made.",
+        TABLE.rstrip(),
         "[tool.gate]",
         "# Golden runs of golden/runs: compared with golden/fixtures, or with a git ref under --base.",
         f"runs = {_array([entry.name])}",

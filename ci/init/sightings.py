@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
         *(f"{kind}: {path}" for path, kind in elsewhere.items()),
         *printed,
     )
-    globs = tuple(dict.fromkeys(_NUMBERED.sub(lambda m: f"{m[1] or ''}*", path) for path in elsewhere))
+    globs = tuple(dict.fromkeys(map(_pattern, elsewhere)))
     if not records:
         return Sightings(metrics=metrics, files=globs)
     every = [record for found in records.values() for record in found]
@@ -70,6 +71,14 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
         metrics=metrics,
         files=globs,
     )
+
+
+def _pattern(path: str) -> str:
+    """A glob for a file and for its like of other runs: a part of its path with this year is a date."""
+    year = time.strftime("%Y")
+    parts = [part if year not in part or "tfevents" in part else "*" for part in path.split("/")]
+    parts[-1] = parts[-1] if parts[-1] != "*" else f"*{Path(path).suffix}"
+    return _NUMBERED.sub(lambda m: f"{m[1] or ''}*", "/".join(parts))
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -130,7 +139,9 @@ def _metric(path: Path) -> str | None:
         return "checkpoint"
     if path.suffix in (".jsonl", ".ndjson"):
         return "JSON lines"
-    return None
+    if path.suffix == ".json":
+        return "JSON"
+    return "text" if path.suffix in (".txt", ".log") else None
 
 
 def _printed(stdout: Path) -> Iterator[str]:

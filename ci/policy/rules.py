@@ -35,7 +35,9 @@ RUN = Table(
         "shares_device": free,
         "deterministic": ordered("error", "warn", "off"),
         "events": Table({"unstable": no_more}),
-        "observe": Table({"steps": on, "syncs": on, "state_mib": at_least, "without": no_more}),
+        "observe": Table(
+            {"steps": on, "syncs": on, "state_mib": at_least, "without": no_more, "unstable_values": no_more}
+        ),
         "outputs": Table({"files": keep, "ignore": no_more, "unstable": no_more, "mask": no_more}),
         # They may come; once there, they say what is compared with what.
         "env": Table(),

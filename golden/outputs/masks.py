@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +21,29 @@ _ENDINGS = ("_s", "_ms", "_us", "_ns", "created_at", "updated_at", "per_second")
 # ... unless it is a count of steps.
 _COUNTS = frozenset({"step", "steps"})
 _SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
-_NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
 _ITEM = r"(?:[A-Za-z]+|\d+)"
+_LARGER_FIRST = (
+    r"(?:D|d|days?)",
+    r"(?:h|hrs?|hours?)",
+    r"(?:m|mins?|minutes?)",
+    r"(?:s|secs?|seconds?)",
+    "ms",
+)
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_DAY_OF_MONTH = rf"(?:{_MONTH}[ _-]?\d\d?|\d\d?[ _-]?{_MONTH})"
+_CLOCK = r"[T _-]+\d\d[h:_-]_?\d\d[m:_-]_?\d\ds?"
+
+
+def _of_several_units() -> str:
+    """A duration in two units or more, each smaller than the one before."""
+    amounts = [rf"\d+(?:\.\d+)? ?{unit}" for unit in _LARGER_FIRST]
+    pairs = (rf"{one},? ?{two}" for one, two in itertools.combinations(amounts, 2))
+    return "|".join(rf"{pair}(?:,? ?(?:{'|'.join(amounts)}))*" for pair in pairs)
+
+
 # Absolute, or below what stands for a folder by then.
 _FOLDERS = r"(?:(?<![\w/~}])|~|\{\w+\})(?:/[^\s'\",:()/]+)*"
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -30,15 +52,22 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
         (r"\b[WIEF]\d{4} (?=\d\d:\d\d:\d\d)", "<date> "),
         (r"\b\d{4}-\d\d-\d\d(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
-        (r"\b\d{1,2}/\d{1,2}/\d{4}\b", "<date>"),
+        (r"\b\d{1,2}([/-])\d{1,2}\1(?:19|20)\d\d\b", "<date>"),
+        (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
         (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{4}\b", "<time>"),
+        (
+            rf"(?:{_DAY}[ ,_-]+)?{_DAY_OF_MONTH}"
+            rf"(?:[ ,_-]+(?:19|20)\d\d(?:{_CLOCK})?|{_CLOCK}(?:[ _-](?:19|20)\d\d)?)(?!\d)",
+            "<time>",
+        ),
         (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
         (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
         (r"\b1[4-9]\d{8}\.\d+\b", "<time>"),
         (rf"{_NUMBER} ?(?:{_ITEM} ?)?/ ?{_UNIT}\b", "<rate>"),
         (rf"{_NUMBER} ?{_ITEM} per {_UNIT}\b", "<rate>"),
-        (rf"{_NUMBER} ?(?:fps|FPS|sps|SPS)\b", "<rate>"),
+        (rf"{_NUMBER} ?(?:fps|FPS|sps|SPS)\b(?!\s*[:=|]?\s*\d)", "<rate>"),
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}/{_ITEM}\b", "<rate>"),
+        (rf"(?<![\w.])(?:{_of_several_units()})(?![\w/])", "<duration>"),
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}(?![\w/])", "<duration>"),
         (r"\b0x[0-9a-fA-F]{6,}\b", "<address>"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
@@ -50,12 +79,21 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bline \d+, in ", "line <line>, in "),
     )
 )
+# Behind a number that is left out, its average; beside a time, how long the data took.
+_AVERAGE = re.compile(rf"(<(?:unstable|duration|rate)>) \( *{_NUMBER} ?{_UNIT}?\)")
+_DATA = re.compile(rf"\b([Dd]ata)(\s*[:=|]?\s+){_NUMBER}(?![\w.])")
+# How far a number that is left out was set apart is told by how many digits it has.
+_PADDED = re.compile(
+    r"[ \t]*[ \t](<(?:unstable|duration|rate|time)>)|(<(?:unstable|duration|rate|time)>)[ \t]+"
+)
+_SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
+_DAYS_AWAY = 2 * 86400
 _NAMED = re.compile(rf"([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time.
 _BAR = re.compile(r"\d+%\|")
 _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
-_HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|\b1[4-9]\d{8,11}(?:\.\d+)?\b")
+_HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
 _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
@@ -82,7 +120,13 @@ class Masks:
             text = pattern.sub("<unstable>", text)
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
-        return _NAMED.sub(self._named, text)
+        text = _NAMED.sub(self._named, _SECONDS.sub(_unless_now, text))
+        if "<" not in text:
+            return text
+        text = _AVERAGE.sub(r"\1 (\1)", text)
+        if "<unstable>" in text or "<duration>" in text:
+            text = _AVERAGE.sub(r"\1 (\1)", _DATA.sub(r"\1\2<unstable>", text))
+        return _PADDED.sub(_one_space, text)
 
     def _named(self, match: re.Match[str]) -> str:
         name, between, number = match.groups()
@@ -127,3 +171,12 @@ class Masks:
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+
+
+def _unless_now(match: re.Match[str]) -> str:
+    """A number that is the time of day, in seconds since 1970."""
+    return "<time>" if abs(int(match[0]) - time.time()) < _DAYS_AWAY else match[0]
+
+
+def _one_space(match: re.Match[str]) -> str:
+    return f" {match[1]}" if match[1] else f"{match[2]} "

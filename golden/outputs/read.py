@@ -6,6 +6,7 @@ import gzip
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import xxhash
 from golden.outputs.arrays import read_numpy, read_safetensors
 from golden.outputs.masks import Masks
 from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
-from golden.outputs.tables import Rows, read_json, read_json_lines, read_table, read_text
+from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
 from golden.trace.outputs import Output
 
@@ -73,7 +74,8 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     if suffix == ".wandb":
         raise Unreadable("wandb's own log; what it keeps as JSON beside it is compared")
     if ".tfevents" in path.name:
-        return "tensorboard", read_event_file(path.read_bytes())
+        rows = read_event_file(path.read_bytes())
+        return "tensorboard", tuple(row for row in rows if not masks.is_unstable(row["tag"]))
     if suffix == ".safetensors":
         return "checkpoint", _tree(read_safetensors(path), masks)
     if suffix in (".npz", ".npy"):
@@ -95,7 +97,12 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     if suffix in (".jsonl", ".ndjson"):
         return "json lines", read_json_lines(text, masks)
     if suffix in (".csv", ".tsv"):
+        if path.name.endswith("monitor.csv"):
+            # What the wrappers called Monitor of gym's descendants write: t is a time.
+            masks = replace(masks, unstable=(*masks.unstable, "t"))
         return "table", read_table(text, masks, "," if suffix == ".csv" else "\t")
+    if is_table(text):
+        return "table", read_table(text, masks, "\t")
     return "text", read_text(text, masks)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -42,8 +43,15 @@ def read_json_lines(text: str, masks: Masks) -> Rows:
 
 
 def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
-    """One row per line after the head, whose names are those of its fields; numbers are numbers."""
-    lines = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    """One row per line after the head, whose names are those of its fields; numbers are numbers.
+
+    Comments before the head are text.
+    """
+    whole = text.splitlines(keepends=True)
+    above = list(itertools.takewhile(lambda line: line.startswith("#"), whole))
+    if len(above) == len(whole):
+        above = above[1:]
+    lines = list(csv.reader(io.StringIO("".join(whole[len(above) :])), delimiter=delimiter))
     if not lines:
         return ()
     head = [name.strip() or f"column {index}" for index, name in enumerate(lines[0])]
@@ -51,7 +59,9 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
         head, body = [f"column {index}" for index in range(len(head))], lines
     else:
         body = lines[1:]
-    rows: list[Mapping[str, Any]] = [] if body is lines else [{"columns": head}]
+    rows: list[Mapping[str, Any]] = [{"line": line} for line in masks.lines("".join(above))]
+    if body is not lines:
+        rows.append({"columns": head})
     for line in body:
         names = [*head, *(f"column {index}" for index in range(len(head), len(line)))]
         cells = {
@@ -60,6 +70,18 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
         }
         rows.append(masks.tree(cells))
     return tuple(rows)
+
+
+def is_table(text: str) -> bool:
+    """Whether text whose file's name does not say so is a table with tabs and a head."""
+    first, _, rest = text.partition("\n")
+    names = first.split("\t")
+    columns = {line.count("\t") for line in rest.splitlines()}
+    return (
+        len(names) > 1
+        and columns == {len(names) - 1}
+        and all(name and _number(name) is None for name in names)
+    )
 
 
 def _number(cell: str) -> int | float | None:

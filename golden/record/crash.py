@@ -10,6 +10,7 @@ from pathlib import Path
 from golden.record.launched import BEGINS, FailedRank
 
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(: |$)")
 _LONGEST = 500
 _TERMINATED = "terminate called without an active exception"
 _OUTLIVED = (
@@ -43,7 +44,17 @@ def _said_by_rank(failed: FailedRank, root: Path) -> str:
 
 def _last(lines: list[str], root: Path) -> str:
     place = _place(lines, root.resolve())
-    return lines[-1].strip()[:_LONGEST] + (f" ({place})" if place else "")
+    return _exception(lines)[:_LONGEST] + (f" ({place})" if place else "")
+
+
+def _exception(lines: list[str]) -> str:
+    """The last line; of an exception whose message has several, the first one before it."""
+    last = lines[-1].strip()
+    begins = [index for index, line in enumerate(lines) if line.strip() == BEGINS]
+    if not begins:
+        return last
+    raised = next((line for line in lines[begins[-1] + 1 :] if not line[0].isspace()), last)
+    return last if raised.strip() == last or not _RAISED.match(raised) else f"{raised.strip()} … {last}"
 
 
 def _place(lines: list[str], root: Path) -> str | None:

@@ -82,7 +82,11 @@ class Observer:
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._reads = (
-            ReadCounter(values="values" not in spec["without"], memory=spec["deterministic"] != "off")
+            ReadCounter(
+                values="values" not in spec["without"],
+                memory=spec["deterministic"] != "off",
+                unstable=spec["unstable_values"],
+            )
             if spec["syncs"]
             else None
         )

@@ -14,7 +14,8 @@ import sys
 import sysconfig
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -56,12 +57,13 @@ class _Local(threading.local):
 class ReadCounter:
     """Counts reads until the process ends, and keeps what they gave unless ``values`` is false.
 
-    Without ``memory``, only numbers and text: what a program reads out of memory that it has not written yet
-    repeats only where torch fills it.
+    The values of functions that a pattern among ``unstable`` names are not kept. Without ``memory``, only
+    numbers and text are: what a program reads out of memory that it has not written yet repeats only where
+    torch fills it.
     """
 
-    def __init__(self, *, values: bool = True, memory: bool = True) -> None:
-        self.with_values, self._with_memory = values, memory
+    def __init__(self, *, values: bool = True, memory: bool = True, unstable: Sequence[str] = ()) -> None:
+        self.with_values, self._with_memory, self._unstable = values, memory, tuple(unstable)
         self._local = _Local()
         self._kinds: dict[int, int] = {}
         # Holding the code objects keeps their addresses from being given to others.
@@ -74,6 +76,7 @@ class ReadCounter:
         self._local.counts, self._local.values = {}, {}
         self._numbers: dict[SiteRow, int] = {}
         self._site_of: dict[tuple[int, int, str], int] = {}
+        self._left_out: set[int] = set()
 
     def install(self) -> None:
         """Wrap the reading methods of tensors; on CUDA, have torch say when it waits."""
@@ -208,9 +211,11 @@ class ReadCounter:
                 if number is None:
                     number = self._numbers[row] = len(self._numbers)
                     fresh.append((number, row))
+                    if any(fnmatchcase(row[2], pattern) for pattern in self._unstable):
+                        self._left_out.add(number)
                 self._site_of[key] = number
             found[number] = found.get(number, 0) + count
-            if key in kept:
+            if key in kept and number not in self._left_out:
                 values.setdefault(number, []).extend(kept[key])
         return fresh, sorted(found.items()), [(number, _told(values[number])) for number in sorted(values)]
 

@@ -158,7 +158,7 @@ def _record(
         tolerances=list(run.tolerance),
         env_path=run.env.path if run.env else None,
         event_files=event_files,
-        without=list(run.observe.without),
+        without=[*run.observe.without, *(f"values of {name}" for name in run.observe.unstable_values)],
         unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
     )
 
@@ -178,6 +178,7 @@ def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
         "syncs": run.observe.syncs,
         "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
         "without": list(run.observe.without),
+        "unstable_values": list(run.observe.unstable_values),
         "digests": run.observe.digests,
         "outputs": str(outputs.resolve()),
         "unstable": _unstable(run),

@@ -164,6 +164,8 @@ class Observe(_Table):
         without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads,
             ``modules`` beside what optimizers step, ``generators`` of the program's own. The verdict
             names them.
+        unstable_values: functions, as patterns, in which the host reads values that can't repeat: meters that
+            keep times in tensors, say. How often they read is compared all the same; the verdict names them.
         digests: where digests of tensors are made: ``auto``: those of a GPU on the GPU, all others on the
             host; ``host``: all on the host, which tensors are copied to; ``device``: each where the tensor
             is, those of the CPU as on a GPU. Digests of one way can't be compared with those of the other.
@@ -173,6 +175,7 @@ class Observe(_Table):
     syncs: bool = True
     state_mib: Annotated[int, Field(ge=0)] = 256
     without: tuple[Produced, ...] = ()
+    unstable_values: tuple[str, ...] = ()
     digests: Literal["auto", "host", "device"] = "auto"
 
 

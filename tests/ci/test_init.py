@@ -277,6 +277,39 @@ def test_a_run_that_fails_is_written_with_the_reason_and_fails_the_command(
     text = (tmp_path / "golden/runs/train.toml").read_text()
     assert text.startswith(f"# It does not work yet: {why}")
     assert golden_gate(["run", "--root", str(tmp_path)]) == 1
+    assert "or begin again with --entry FILE or --args TEXT" in printed
+
+
+def test_what_did_not_work_is_begun_again_unless_it_was_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needy = "import sys\nassert '-gpu' in sys.argv, 'a message\\nof two lines'\n"
+    loop = (
+        "def train():\n    for step in range(2):\n        loss = model(torch.ones(1, 2)).sum()\n"
+        "        loss.backward()\n        print(loss.item())\n        optimizer.step()\ntrain()\n"
+    )
+    written(tmp_path, train=needy + TRAINS + loop)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert main(["--root", str(tmp_path)]) == 1
+    assert "step: AssertionError: a message … of two lines (train.py:2)" in capsys.readouterr().out
+    assert main(["--root", str(tmp_path), "--args=-gpu"]) == 0
+    again = files(tmp_path)
+    assert again["pyproject.toml"].count(b"[tool.gate]") == 1
+    assert again["pyproject.toml"].startswith(b"[project]\nname = 'x'\n\n# What")
+    capsys.readouterr()
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "has a [tool.gate] table already" in capsys.readouterr().err
+
+
+def test_what_did_not_work_and_was_changed_since_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 1
+    project = tmp_path / "pyproject.toml"
+    project.write_text(project.read_text().replace("# contracts = true", "contracts = true"))
+    assert main(["--root", str(tmp_path)]) == 2
+    assert "was changed since; change it by hand" in capsys.readouterr().err
 
 
 def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(

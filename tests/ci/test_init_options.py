@@ -155,3 +155,17 @@ def test_what_the_user_gives_is_not_given_twice(tmp_path: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert '"--num_epochs", "5", "--seed=9"]' in printed
     assert printed.count("--num_epochs") == 1
+
+
+def test_a_required_option_with_one_dash_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-net', required=True)\n"
+    )
+    (tmp_path / "train.py").write_text(TRAINS + option + "fit()\n")
+    assert main(["--root", str(tmp_path), "--dry-run"]) == 2
+    assert (
+        'train.py needs -net, which nobody can guess; give it with --args "-net VALUE"'
+        in capsys.readouterr().err
+    )

@@ -145,3 +145,22 @@ def test_examples_are_as_the_corpus_says_in_part(tmp_path: Path) -> None:
     assert len(chosen) == 2
     for mistake in chosen:
         assert laboratory.try_out(mistake).expected, mistake
+
+
+def test_what_cannot_repeat_is_named_with_the_key_that_leaves_it_out(project: Project) -> None:
+    clocks = (
+        "import os, time\n"
+        "def other():\n    return torch.tensor(time.perf_counter()).item()\n"
+        "class Meter:\n    def average(self):\n        return torch.tensor(time.perf_counter()).item()\n"
+        "other(), Meter().average(), print('of process', os.urandom(4).hex())\n"
+    )
+    project.script(BY_HAND + clocks)
+    project.run_file(RUN_BY_HAND + '[observe]\nunstable_values = ["Meter.*"]\n')
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert result.code == 1
+    assert " other item: " in result.out
+    assert "Meter.average" not in result.out
+    assert "values of Meter.*" in result.out
+    note = "note: if that can't repeat, as times and ids: "
+    assert note + '[observe] unstable_values = ["other"]' in result.err
+    assert note + '[outputs] mask = ["a regular expression for what differs in stdout"]' in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from pathlib import Path
 
 import pytest
@@ -263,10 +264,46 @@ def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
         ("data/site-packages/x and /data/lib/x", "data/site-packages/x and /data/lib/x"),
         ("seed 1608637542", "seed 1608637542"),
         ("layers/3 seeds", "layers/3 seeds"),
+        ("|    Time |    0.161 |", "|    Time | <unstable> |"),
+        ("|    Time |      1.2 |", "|    Time | <unstable> |"),
+        ("Step: 12ms | Tot: 1s234ms | Loss: 2.3", "Step: <duration> | Tot: <duration> | Loss: 2.3"),
+        ("took 1h 3m 2s; 1 day, 2:03:04", "took <duration>; 1 day, <time>"),
+        ("conv 2d 3d of 3 m 4 x", "conv 2d 3d of 3 m 4 x"),
+        (
+            "Time  0.123 ( 0.456)\tData  0.001 ( 0.002)\tLoss 1.5 (1.6)",
+            "Time <unstable> (<unstable>)\tData <unstable> (<unstable>)\tLoss 1.5 (1.6)",
+        ),
+        ("loss: 2.0 (2.0)  time: 0.12  data: 0.0063", "loss: 2.0 (2.0)  time: <unstable>  data: <unstable>"),
+        ("data: 0.0063 of 3", "data: 0.0063 of 3"),
+        ("timesteps 100, FPS 1731", "timesteps 100, FPS <unstable>"),
+        ("at 100 FPS", "at <rate>"),
+        ("runs/Nov23_03-19-25_host", "runs/<time>_host"),
+        ("Monday_23_November_2026_03h_19m_25s", "<time>"),
+        ("run_20261123_031925, 23-11-2026", "run_<time>, <date>"),
+        ("in May 5 apples, in mar10 20231101", "in May 5 apples, in mar10 20231101"),
     ],
 )
 def test_masks(line: str, kept: str) -> None:
     assert list(Masks({}).lines(line)) == [kept]
+
+
+def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
+    now, other = int(time.time()), 1_476_000_000
+    assert Masks({}).text(f"runs/CartPole__ppo__1__{now} {other}") == f"runs/CartPole__ppo__1__<time> {other}"
+    assert Masks({}).path(f"runs/x__1__{now}/a") == "runs/x__1__<time>/a"
+
+
+def test_tables_with_comments_and_without_a_name_that_says_so(tmp_path: Path) -> None:
+    sides = []
+    for took, begun in ((0.25, 1_795_404_190.1), (12.5, 1_795_404_194.7)):
+        (tmp_path / "0.monitor.csv").write_text(f'#{{"t_start": {begun}}}\nr,l,t\n9.0,9,{took}\n')
+        (tmp_path / "progress.txt").write_text(f"Epoch\tEpRet\tTime\n0\t9.5\t{took}\n1\t9.5\t{2 * took}\n")
+        files = [(name, tmp_path / name) for name in ("0.monitor.csv", "progress.txt")]
+        sides.append(read_outputs(None, None, files, Masks({})))
+    assert sides[0] == sides[1]
+    assert [output.kind for output in sides[0]] == ["table", "table"]
+    assert sides[0][0].rows[2] == {"r": 9.0, "l": 9}
+    assert sides[0][1].rows[2] == {"Epoch": 1, "EpRet": 9.5}
 
 
 def test_bars_count_where_they_end() -> None:
