@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 
 from codemods.hotpath.arguments import Arguments
-from codemods.hotpath.expressions import attribute
+from codemods.hotpath.expressions import SHOWN, attribute
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import UNKNOWN, Kind, element, is_tensor, join, mapping, seq
 from codemods.hotpath.outside import compared
 from codemods.hotpath.vocabulary import RUNNERS
+
+_SHOW = frozenset(f"builtins.{name}" for name in ("format", "print", "repr", "str"))
 
 
 def apply_external(
@@ -22,7 +24,10 @@ def apply_external(
         return None
     if dotted in ("builtins.map", "builtins.filter"):
         return _map(it, frame, node, dotted, arguments, first)
-    if dotted in ("builtins.min", "builtins.max", "builtins.sorted") and "key" in arguments.keywords:
+    if dotted in _SHOW:
+        for kind in arguments.all():
+            it.call_special(frame, node, kind, SHOWN)
+    elif dotted in ("builtins.min", "builtins.max", "builtins.sorted") and "key" in arguments.keywords:
         key = it.apply(frame, node, arguments.keywords["key"], Arguments((compared(arguments),)))
         if is_tensor(key):
             it.report(frame, "HP008", node)

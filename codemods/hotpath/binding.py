@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, join, join_all, mapping, seq
+from codemods.hotpath.kinds import HOST, TENSOR, UNKNOWN, Kind, join_all, mapping, seq, tup
 from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.program import Program
 from codemods.hotpath.uses import Uses, uses_of
@@ -79,15 +79,13 @@ class Parameters:
             yield parameter.name, _kind(parameter, kwargs.get(parameter.name), known)
         if self.rest is not None:
             name, stated = self.rest
-            rest = BOTTOM
-            for kind in args[len(self.positional) :] if known else ():
-                rest = join(rest, kind)
-            yield name, seq(stated if rest.tag == "bottom" else rest)
+            rest = args[len(self.positional) :] if known else ()
+            yield name, tup(rest) if rest else seq(stated)
         if self.others is not None:
             others = {n: kind for n, kind in kwargs.items() if known and n not in self.names}
-            rest = join_all(others.values())
+            anything = join_all(others.values())
             others.pop(UNNAMED, None)
-            yield self.others, mapping(UNKNOWN if rest.tag == "bottom" else rest, others)
+            yield self.others, mapping(UNKNOWN if anything.tag == "bottom" else anything, others)
 
 
 def _kind(parameter: _Parameter, passed: Kind | None, known: bool) -> Kind:

@@ -142,6 +142,8 @@ def call_method(
     """Call a method of a value that is no instance of a class of the program."""
     if owner.tag in ("tensor", "mask", "cpu"):
         return _take(it, frame, node, tensor_method(owner, name, arguments))
+    if name == "step":
+        run_arguments(it, frame, node, arguments)  # `optimizer.step(closure)`
     if owner.tag == "mods":
         return _of_modules(it, frame, node, owner, name, arguments)
     if owner.tag in ("seq", "tup", "map", "host", "text"):

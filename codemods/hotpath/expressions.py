@@ -70,6 +70,8 @@ HOST_ATTRIBUTES = frozenset(
 )
 """What a tensor knows without asking the device."""
 
+SHOWN = ("__format__", "__str__", "__repr__")
+"""Methods of an object that make text of it."""
 _SAME = frozenset({"data", "grad", "T", "mT", "H", "real", "imag"})
 _LOGIC = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
@@ -414,8 +416,11 @@ def _clauses(it: Interpreter, frame: Frame, generators: list[ast.comprehension],
 @expression(ast.JoinedStr)
 def _joined_str(it: Interpreter, frame: Frame, node: ast.JoinedStr) -> Kind:
     for part in node.values:
-        if isinstance(part, ast.FormattedValue) and holds_tensor(it.evaluate(frame, part.value)):
-            it.report(frame, "HP009", part.value)
+        if isinstance(part, ast.FormattedValue):
+            kind = it.evaluate(frame, part.value)
+            if holds_tensor(kind):
+                it.report(frame, "HP009", part.value)
+            it.call_special(frame, part.value, kind, SHOWN)
     return Kind("text")
 
 

@@ -314,6 +314,15 @@ class Interpreter:
             self._take_over(caller, node, function, summary.stalls)
         return summary.result
 
+    def call_special(
+        self, frame: Frame, node: ast.AST, kind: Kind, names: tuple[str, ...], args: tuple[Kind, ...] = ()
+    ) -> None:
+        """Call the first method of these names that the classes of an object have, as Python itself does."""
+        for cls in kind.of if kind.tag == "obj" else ():
+            found = next(filter(None, (self.program.method(cls, name) for name in names)), None)
+            if found is not None:
+                self.call(frame, node, found, Kind("obj", (cls,)), args)
+
     def _parameters_of(self, function: Function) -> Parameters:
         found = self._parameters.get(function)
         if found is None:
@@ -353,10 +362,25 @@ class Interpreter:
             return Kind("ext", f"builtins.{name}") if name in _BUILTINS else UNKNOWN
         return self.definition_kind(member)
 
+    def decorated(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, plain: Kind) -> Kind:
+        """What a function's decorators, where they are of the program, make of it."""
+        kind = plain
+        for item in reversed(node.decorator_list):
+            decorator = self.evaluate(frame, item)
+            if decorator.tag == "fn":
+                made = self.apply(frame, ast.Call(item, [], []), decorator, Arguments((kind,)))
+                kind = made if made.tag == "fn" else kind
+        return kind
+
     def definition_kind(self, member: object) -> Kind:
         """The kind of what a dotted name stands for."""
         if isinstance(member, Function):
-            return Kind("fn", ((member, None, None),))
+            plain = Kind("fn", ((member, None, None),))
+            node = member.node
+            if not member.decorators or isinstance(node, ast.Lambda):
+                return plain
+            frame = Frame(member.module, None, None)
+            return self._kept(("decorated", member), lambda: self.decorated(frame, node, plain))
         if isinstance(member, Class):
             return Kind("cls", (member,))
         if isinstance(member, Module):

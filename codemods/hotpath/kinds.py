@@ -186,7 +186,7 @@ def join(left: Kind, right: Kind) -> Kind:
     for one, other in ((left, right), (right, left)):
         if one.tag == "inst" and one.of.startswith("torch.") and other.tag in ("obj", "mods"):
             return other
-        if one.tag == "unknown" and other.tag in _CALLED:
+        if one.tag == "unknown" and _leads(other):
             return other  # what it may be is followed, whatever else it may be
     # None beside a value of some kind says nothing against the kind.
     for one, other in ((left, right), (right, left)):
@@ -210,6 +210,11 @@ def join(left: Kind, right: Kind) -> Kind:
         if one.tag == "seq" and other.tag == "tup":
             return seq(join(one.of, join_all(other.of)))
     return UNKNOWN
+
+
+def _leads(kind: Kind) -> bool:
+    """Whether something is called, or keeps what is, as far as it is known."""
+    return kind.tag in _CALLED or (kind.tag in ("seq", "map") and kind.of.tag in _CALLED)
 
 
 def _join_same(left: Kind, right: Kind) -> Kind:

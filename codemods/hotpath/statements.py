@@ -248,7 +248,8 @@ def _import(it: Interpreter, frame: Frame, node: ast.Import | ast.ImportFrom) ->
 
 @statement(ast.FunctionDef, ast.AsyncFunctionDef)
 def _function(it: Interpreter, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    frame.env[node.name] = Kind("fn", ((it.function(frame, node), None, frame),))
+    plain = Kind("fn", ((it.function(frame, node), None, frame),))
+    frame.env[node.name] = it.decorated(frame, node, plain) if node.decorator_list else plain
     return True
 
 
@@ -422,11 +423,13 @@ def _try(it: Interpreter, frame: Frame, node: ast.Try) -> bool:
 @statement(ast.With, ast.AsyncWith)
 def _with(it: Interpreter, frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
     on_device = frame.on_device
+    managers: list[tuple[ast.expr, Kind]] = []
     for item in node.items:
         kind = it.evaluate(frame, item.context_expr)
         if kind.tag == "device" and kind.of != "cpu":
             frame.on_device = True
         if kind.tag == "obj":
+            managers.append((item.context_expr, kind))
             for cls in kind.of:
                 enter = it.program.method(cls, "__enter__")
                 if enter is not None:
@@ -436,6 +439,8 @@ def _with(it: Interpreter, frame: Frame, node: ast.With | ast.AsyncWith) -> bool
         if item.optional_vars is not None:
             assign(it, frame, item.optional_vars, kind)
     falls = it.run_block(frame, node.body)
+    for manager, kind in reversed(managers):
+        it.call_special(frame, manager, kind, ("__exit__",), (HOST, HOST, HOST))
     frame.on_device = on_device
     return falls
 

@@ -118,7 +118,7 @@ COMMON = words("""
 
 RUNNERS = words("""
     apply apply_async call checkpoint imap imap_unordered map map_async run run_in_executor starmap
-    submit to_thread tree_map tree_map_only vmap
+    step submit to_thread tree_map tree_map_only vmap
 """)
 """Functions and methods that run the functions that they are given."""
 
