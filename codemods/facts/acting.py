@@ -48,17 +48,33 @@ class Acts:
 Step = Loads | Acts
 
 
-class Reader:
-    """Reads one file's statements in order."""
+class Text:
+    """A file of a package as loading sees it, its statements read in order.
+
+    Attributes:
+        steps: what it does.
+        bound: the names that it binds.
+        literals: those of them that are texts or containers which it writes down.
+        plain: those that are classes of which a base may be made without more being done.
+        origins: where those come from that it imports.
+    """
 
     def __init__(self, package: str, is_known: Callable[[str, str], bool]) -> None:
+        """``is_known`` tells whether a name of another module is one of its literals, or plain classes."""
         self.package = package
         self.is_known = is_known
         self.steps: list[Step] = []
         self.bound: set[str] = set()
+        self.literals: set[str] = set()
+        self.plain: set[str] = set()
         self.origins: dict[str, str] = {}
         self.classes: dict[str, ast.ClassDef] = {}
-        self.literals: set[str] = set()
+
+    def read(self, tree: ast.Module) -> Text:
+        """Read a whole file."""
+        self.block(tree.body, maybe=False)
+        self.plain = {name for name in self.classes if self.plain_base(ast.Name(name, ast.Load()))}
+        return self
 
     def block(self, body: Sequence[ast.stmt], *, maybe: bool) -> None:
         for statement in body:

@@ -8,38 +8,23 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.facts.acting import Acts, Reader, Step
+from codemods.facts.acting import Acts, Text
 from codemods.facts.quiet import QUIET
 from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, decode_source
+from codemods.facts.words import words
 
 # What torch loads by itself, in every version that is supported.
-_OF_TORCH = frozenset(
-    [
-        *("amp", "autograd", "backends", "cuda", "fft", "jit", "linalg", "nn", "nn.functional", "nn.init"),
-        *("nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "optim", "optim.optimizer", "overrides"),
-        *("random", "serialization", "sparse", "special", "storage", "types", "utils", "utils.data"),
-    ]
-)
+_OF_TORCH = words("""
+    amp autograd backends cuda fft jit linalg nn nn.functional nn.init nn.modules nn.parallel nn.parameter
+    nn.utils optim optim.optimizer overrides random serialization sparse special storage types utils
+    utils.data
+""")
 _LONGEST_CHAIN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A file of the project as loading sees it: what it does, in order, and the names that it binds; which of
-    them are texts or containers that it writes down, or classes of which a base may be made without more
-    being done; where those come from that it imports.
-    """
-
-    steps: tuple[Step, ...] = ()
-    bound: frozenset[str] = frozenset()
-    literals: frozenset[str] = frozenset()
-    plain: frozenset[str] = frozenset()
-    origins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -134,7 +119,7 @@ class Loading:
         if module not in self._texts:
             found = self.find(module)
             # In a circle of imports nothing is known of the file that is being read.
-            self._texts[module] = None if found is None else Text()
+            self._texts[module] = None if found is None else Text("", self._is_known)
             if found is not None:
                 self._texts[module] = self._read(*found, module)
         return self._texts[module]
@@ -143,17 +128,14 @@ class Loading:
         try:
             tree = decode_source(data, module).tree
         except SourceError:
-            return Text((Acts(1, "can't be read"),))
+            unread = Text("", self._is_known)
+            unread.steps.append(Acts(1, "can't be read"))
+            return unread
         return self.text(tree, module if initial else module.rpartition(".")[0])
 
     def text(self, tree: ast.Module, package: str) -> Text:
         """A file of a package, read for what loading it does."""
-        reader = Reader(package, self._is_known)
-        reader.block(tree.body, maybe=False)
-        plain = frozenset(name for name in reader.classes if reader.plain_base(ast.Name(name, ast.Load())))
-        return Text(
-            tuple(reader.steps), frozenset(reader.bound), frozenset(reader.literals), plain, reader.origins
-        )
+        return Text(package, self._is_known).read(tree)
 
     def _is_known(self, dotted: str, kind: str) -> bool:
         """Whether a name of a module of the project is one of its literals, or plain classes."""

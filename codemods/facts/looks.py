@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 from codemods.facts.names import dotted
 from codemods.facts.namespaces import name_asked
@@ -49,7 +50,7 @@ def stays(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -
         case ast.UnaryOp(ast.Not()) | ast.Expr() | ast.Delete():
             return True
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return _variable_stays(tree, name, scope, seen)
+            return _kept(tree, name, scope, seen, stays)
         case ast.Call() | ast.keyword():
             call = tree.parents[parent] if isinstance(parent, ast.keyword) else parent
             if not isinstance(call, ast.Call) or call.func is node:
@@ -59,17 +60,15 @@ def stays(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]) -
     return False
 
 
-def _variable_stays(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[str]) -> bool:
-    """The same for every use of the variable that a frame is kept in."""
+Question = Callable[[ScopeTree, ast.expr, Scope, frozenset[str]], bool]
+
+
+def _kept(tree: ScopeTree, name: str, scope: Scope, seen: frozenset[str], asked: Question) -> bool:
+    """The same for every use of the variable of a function that something is kept in."""
     owner = tree.owner(scope, name)
-    if owner.kind not in ("function", "lambda"):
-        return False
-    if name in seen:
-        return True
-    return all(
-        use.call is None and stays(tree, use.node, use.scope, seen | {name})
-        for use in tree.uses.get((owner, name), [])
-        if use.written
+    uses = (use for use in tree.uses.get((owner, name), []) if use.written and name not in seen)
+    return owner.kind in ("function", "lambda") and all(
+        use.call is None and asked(tree, use.node, use.scope, seen | {name}) for use in uses
     )
 
 
@@ -140,13 +139,8 @@ def is_place(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str]
         case ast.Attribute(attr="filename" | "lineno"):
             return True
         case ast.Assign(targets=[ast.Name(id=name)]):
-            owner = tree.owner(scope, name)
-            if owner.kind != "function" or name in seen:
-                return owner.kind == "function"
-            uses = tree.uses.get((owner, name), [])
-            return len(tree.binders.get((owner, name), ())) == 1 and all(
-                use.call is None and is_place(tree, use.node, use.scope, seen | {name}) for use in uses
-            )
+            alone = len(tree.binders.get((tree.owner(scope, name), name), ())) == 1
+            return alone and _kept(tree, name, scope, seen, is_place)
     return False
 
 

@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from codemods.facts.words import words
+
 Mark = Literal["annotations", "doctest", "log file", "log function", "module", "pickles"]
 
 # What each mark is, in words, after the file that has it.
@@ -69,10 +71,9 @@ _CHECKERS = re.compile(
 _CLAW = re.compile(rb"\bcla[w]\b")
 _CHECKER_WORDS = (b"beartyp", b"import_hook", b"jaxtyping", b"typeguard", b"Jaxtyping", b"Typeguard")
 # Files besides Python's that say how programs and tests are run.
-_SETTINGS = (
-    *("pyproject.toml", "setup.cfg", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("tox.ini", "tox.toml", "Makefile"),
-)
+_SETTINGS = words("""
+    pyproject.toml setup.cfg pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini tox.toml Makefile
+""")
 
 
 def installs_checker(data: bytes) -> bool:

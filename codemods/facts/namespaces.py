@@ -166,15 +166,8 @@ def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> boo
 
 def _variable_only_asked(tree: ScopeTree, target: ast.Name, seen: frozenset[ast.AST]) -> bool:
     """The same for every use of a variable of a function."""
-    scope = _scope_binding(tree, target)
-    owner = None if scope is None else tree.owner(scope, target.id)
-    if owner is None or owner.kind not in ("function", "comprehension"):
-        return False
+    owner = tree.owner(tree.scope_of(target), target.id)
     uses = tree.uses.get((owner, target.id), [])
-    return all(use.written and _only_asked(tree, use.node, seen) for use in uses)
-
-
-def _scope_binding(tree: ScopeTree, target: ast.Name) -> Scope | None:
-    """The scope whose code binds a name at a place."""
-    places = (target, tree.parents[target])
-    return next((b.scope for bs in tree.binders.values() for b in bs if b.node in places), None)
+    return owner.kind in ("function", "comprehension") and all(
+        use.written and _only_asked(tree, use.node, seen) for use in uses
+    )

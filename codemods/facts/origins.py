@@ -202,22 +202,17 @@ def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 def _varying(name: str, owner: Names, depth: int) -> tuple[str, ...] | None:
     """The strings that loops over literals, ``parametrize`` or the calls in the file give to a name."""
-    found: list[str] = []
-    known = False
-    for node in nodes_in(owner.node):
-        if isinstance(node, (ast.For, ast.comprehension)):
-            for value in _unpacked(node.target, node.iter, name, owner):
-                text = strings(value, owner, depth - 1)
-                if text is None:
-                    return None
-                found, known = [*found, *text], True
-    if not known and isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        for value, where in _given(name, owner.node, owner):
-            text = strings(value, where, depth - 1)
-            if text is None:
-                return None
-            found, known = [*found, *text], True
-    return tuple(dict.fromkeys(found)) if known else None
+    loops = (node for node in nodes_in(owner.node) if isinstance(node, (ast.For, ast.comprehension)))
+    values = [(value, owner) for n in loops for value in _unpacked(n.target, n.iter, name, owner)]
+    if not values and isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        values = list(_given(name, owner.node, owner))
+    found: dict[str, None] = {}
+    for value, where in values:
+        texts = strings(value, where, depth - 1)
+        if texts is None:
+            return None
+        found |= dict.fromkeys(texts)
+    return tuple(found) if values else None
 
 
 def _unpacked(target: ast.expr, values: ast.expr, name: str, scope: Names) -> Iterator[ast.expr]:

@@ -28,13 +28,10 @@ _MAKERS: dict[str, frozenset[str]] = {
     "functools": frozenset(["reduce"]),
     "itertools": frozenset(),
     "math": frozenset(),
-    "operator": frozenset(
-        [
-            *("call", "delitem", "setitem"),
-            *("iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow"),
-            *("irshift", "isub", "itruediv", "ixor"),
-        ]
-    ),
+    "operator": words("""
+    call delitem setitem iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv
+    ixor
+    """),
     "re": frozenset(["purge", "sub", "subn"]),
     "string": frozenset(),
     "types": frozenset(["new_class", "prepare_class", "resolve_bases"]),
