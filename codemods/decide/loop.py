@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -337,33 +338,20 @@ def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Re
 def _cells(parts: Parts) -> Refusals:
     """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
     for name in parts.names:
-        bound = parts.binders(name, "loop")
-        line = parts.shared_write(name, "setup")
-        if line is not None:
-            yield refuse("loop-shared-variable", line, f"{name} is bound by a nested function here")
-        line = parts.captured(name, "setup")
-        if line is not None and bound:
-            yield refuse(
-                "loop-shared-variable",
-                bound[0].line,
-                f"{name} is bound here and read by the nested function of line {line}",
-            )
-        line = parts.shared_write(name, "loop")
-        after = bool(parts.uses(name, "tail") or parts.binders(name, "tail"))
-        if line is not None and after:
-            yield refuse(
-                "loop-shared-variable",
-                line,
-                f"{name} is bound by a nested function here and used after the loop",
-            )
-        line = parts.captured(name, "loop")
-        later = parts.binders(name, "tail")
-        if line is not None and later:
-            yield refuse(
-                "loop-shared-variable",
-                later[0].line,
-                f"{name} is bound again here, and a nested function of line {line} may still read it",
-            )
+        for line, how in _shared(parts, name):
+            yield refuse("loop-shared-variable", line, f"{name} is bound {how}")
+
+
+def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
+    bound, later = parts.binders(name, "loop"), parts.binders(name, "tail")
+    if (line := parts.shared_write(name, "setup")) is not None:
+        yield line, "by a nested function here"
+    if bound and (line := parts.captured(name, "setup")) is not None:
+        yield bound[0].line, f"here and read by the nested function of line {line}"
+    if (later or parts.uses(name, "tail")) and (line := parts.shared_write(name, "loop")) is not None:
+        yield line, "by a nested function here and used after the loop"
+    if later and (line := parts.captured(name, "loop")) is not None:
+        yield later[0].line, f"again here, and a nested function of line {line} may still read it"
 
 
 def _special(fields: tuple[str, ...], parts: Parts) -> Refusals:

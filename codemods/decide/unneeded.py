@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from codemods.facts import nodes
 from codemods.facts.globals import is_type_checking
@@ -59,7 +59,7 @@ class Unneeded:
     kept: tuple[KeptImport, ...] = ()
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Left:
     """What is left of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
     before, and who else reads it.
@@ -71,10 +71,7 @@ class Left:
     seams: Collection[str]
     exported: Collection[str]
     star_imported: Callable[[], bool]
-    initial: bool
     needed: Callable[[], Collection[str]]
-    _mentioned: dict[str, int] = field(default_factory=dict)
-    _star: bool | None = None
 
     def unneeded(self, loading: Callable[[ast.Module], Run]) -> Unneeded:
         """Decide. ``loading`` rehearses what loading the file with a tree does."""
@@ -88,10 +85,10 @@ class Left:
         whole = self._any_name()
         gone: list[Alias] = []
         kept: list[KeptImport] = []
-        self._mentioned = dict(mentions(self.now, self.around.module.name))
+        mentioned = dict(mentions(self.now, self.around.module.name))
         for alias in aliases:
             reason = whole if alias.name not in self.exported else None
-            reason = reason or self._needed(alias)
+            reason = reason or self._needed(alias, mentioned)
             if reason is None:
                 gone.append(alias)
             else:
@@ -115,7 +112,7 @@ class Left:
 
     def _any_name(self) -> str | None:
         """Why any name of the file may be read."""
-        if self.initial:
+        if self.around.path.name == "__init__.py":
             return "a package's own names are there to be imported"
         look = self.around.look()
         if look is not None:
@@ -134,7 +131,7 @@ class Left:
                     return f"line {node.lineno} calls {name}(), which may read any name"
         return None
 
-    def _needed(self, alias: Alias) -> str | None:
+    def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
         """Why somebody else needs one name."""
         name, statement, given = alias.name, alias.statement, _given(alias)
         if name in self.exported:
@@ -143,13 +140,13 @@ class Left:
             return "tests replace it"
         if given.asname is not None and given.asname == given.name:
             return "`as` the same name says that it is imported from here"
-        if name in self._mentioned:
-            return f"line {self._mentioned[name]} mentions it in a text"
+        if name in mentioned:
+            return f"line {mentioned[name]} mentions it in a text"
         if self.marked(statement):
             return "its line is marked as one that looks unused"
         if self._shares_its_line(statement):
             return "its line has other statements"
-        if not name.startswith("_") and self._spreads():
+        if not name.startswith("_") and self.star_imported():
             return "another file imports everything from this one"
         reader = self.around.reads(name)
         return None if reader is None else f"{reader} may read it from here"
@@ -157,11 +154,6 @@ class Left:
     def marked(self, statement: ImportNode) -> bool:
         """Whether a comment tells linters that an import only looks unused."""
         return any(_MARK.search(row) for row in self.now.lines[statement.lineno - 1 : statement.end_lineno])
-
-    def _spreads(self) -> bool:
-        if self._star is None:
-            self._star = self.star_imported()
-        return self._star
 
     def _shares_its_line(self, statement: ImportNode) -> bool:
         text = "".join(self.now.lines[statement.lineno - 1 : statement.end_lineno])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from codemods.facts.acting import Acts, Text
 from codemods.facts.quiet import QUIET
-from codemods.facts.repository import module_files
+from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, decode_source
 from codemods.facts.words import words
 
@@ -76,6 +76,10 @@ class Loading:
             self.load(".".join(parts[:count]), run, module)
         self._steps(module, text, run, module)
         return run
+
+    def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
+        """What loading a module's file would do, with a tree in it."""
+        return self.of(module, self.text(tree, package_of(path, module)))
 
     def load(self, module: str, run: Run, subject: str = "") -> Text | None:
         """Load a module, if it is not loaded yet."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.facts.imports import Import
-from codemods.facts.loading import Loading, Run
+from codemods.facts.loading import Loading
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute, imported
 from codemods.facts.repository import file_or_none, module_name, package_of, packages_around, shown_path
@@ -120,8 +120,8 @@ def met_by_loading(
     """Why a file that is there can't be loaded by what is left of the source, ``rest``; None if it can: it is
     already, or loading it does nothing that loading the source does not.
     """
-    own = _rehearsed(surroundings.source, surroundings.path, rest, loading)
-    run = _rehearsed(start, Path(start.path), module, loading)
+    own = loading.rehearsed(rest, surroundings.path, surroundings.source.tree)
+    run = loading.rehearsed(module, Path(start.path), start.tree)
     if module in own.back or (module not in own.loaded and rest in run.loaded):
         return f"imports {rest} while it loads, and {rest} would import it; choose another file"
     if module in own.loaded:
@@ -129,10 +129,6 @@ def met_by_loading(
     new = [line for event, line in zip(run.events, run.lines, strict=True) if event not in own.events]
     what = "loading it does something, earlier than now"
     return f"{what}, in line {new[0]}; choose another file" if new else None
-
-
-def _rehearsed(source: Source, path: Path, module: str, loading: Loading) -> Run:
-    return loading.of(module, loading.text(source.tree, package_of(path, module)))
 
 
 def name_met(start: Source, name: str) -> str | None:

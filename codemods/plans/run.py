@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from codemods.decide.annotate import Style
@@ -12,7 +13,7 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
 from codemods.plans.chain import Loaded, plans_before
-from codemods.plans.compose import reread
+from codemods.plans.compose import compose, reread
 from codemods.plans.definitions import (
     MovedRows,
     docstrings_of,
@@ -24,11 +25,12 @@ from codemods.plans.definitions import (
 )
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
-from codemods.plans.modes import compose_with
+from codemods.plans.objects import with_boxes, with_contexts
 from codemods.plans.prepared import line_before
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
-from codemods.plans.request import Outcome, Request, annotations_of
+from codemods.plans.request import Lift, Outcome, Request, annotations_of
+from codemods.plans.residuals import with_residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
@@ -97,6 +99,19 @@ def extract_source(
     if to is not None:
         report = Tidy(site, request.seams).tidied(source, report)
     return replace(report, sources=frozenset([layout.source, layout.rest]))
+
+
+def compose_with(analysis: Analysis, request: Request) -> Outcome:
+    """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten."""
+    lift: Lift = compose
+    # The last one first: each is given what comes after it.
+    if request.residual:
+        lift = partial(with_residuals, lift=lift)
+    if request.collected:
+        lift = partial(with_contexts, lift=lift)
+    if request.box:
+        lift = partial(with_boxes, lift=lift)
+    return lift(analysis, request)
 
 
 def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozenset()) -> Report:

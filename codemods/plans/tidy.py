@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
-from codemods.facts.loading import Loading, Run, found_below
+from codemods.facts.loading import Loading, found_below
 from codemods.facts.repository import package_of
 from codemods.facts.source import Source, decode_source
 from codemods.plans.compose import reread
@@ -43,21 +43,15 @@ class Tidy:
         now = decode_source(rest.after, before.path)
         kept: tuple[KeptImport, ...] = ()
         texts = {path: change.after for path, change in made.items()}
-        loading = Loading(found_below(self.site.layout.folders, lambda path: self._data(path, texts)))
-        needed = functools.cache(lambda: names_needed(before, self.site.surroundings.module.name))
+        around, layout = self.site.surroundings, self.site.layout
+        as_made = replace(self.site.overlay, made=self.site.overlay.made | texts)
+        loading = Loading(found_below(layout.folders, as_made.found))
+        needed = functools.cache(lambda: names_needed(before, around.module.name))
+        star_imported = functools.cache(lambda: spreads(layout.root, layout.rest, before.tree))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
-            left = Left(
-                before,
-                now,
-                self.site.surroundings,
-                self.seams,
-                self.exported,
-                lambda: spreads(self.site.layout.root, self.site.layout.rest, before.tree),
-                initial=self.site.layout.rest.name == "__init__.py",
-                needed=needed,
-            )
-            found = left.unneeded(lambda tree: self._run(tree, loading))
+            left = Left(before, now, around, self.seams, self.exported, star_imported, needed)
+            found = left.unneeded(partial(loading.rehearsed, self.site.home, layout.rest))
             kept = found.kept
             try:
                 if not found.gone:
@@ -104,15 +98,8 @@ class Tidy:
             prove_reordered(now, made, moved)
         except (NotProven, TextNotPreserved, ValueError):
             return now
-        before, after = (loading.of(module, loading.text(s.tree, package)) for s in (now, made))
+        before, after = (loading.rehearsed(module, path, s.tree) for s in (now, made))
         return made if before.events == after.events and not before.back else now
-
-    def _run(self, tree: ast.Module, loading: Loading) -> Run:
-        module = self.site.home
-        return loading.of(module, loading.text(tree, package_of(self.site.layout.rest, module)))
-
-    def _data(self, path: Path, texts: Mapping[Path, bytes]) -> bytes | None:
-        return texts[path] if path in texts else self.site.overlay.found(path)
 
 
 def _proven(now: Source, text: str, gone: Collection[Alias] = ()) -> Source:

@@ -19,7 +19,6 @@ from codemods.decide.rules import (
     dynamic,
     frames,
     layout,
-    lifetime,
     moving,
     namespace,
     residual,
@@ -53,7 +52,7 @@ CHECKS: tuple[Check, ...] = (
     moving.globals_travel,
     moving.passed_globals_settled,
     attribution.not_attributed,
-    lifetime.not_counted,
+    calls.not_counted,
     namespace.not_cleaned_up,
     layout.text_is_plain,
 )
