@@ -23,6 +23,8 @@ from codemods.review.units import Unit, binders_of, bound_by, for_types, units_o
 OF_A_MODULE = frozenset(
     ["__name__", "__file__", "__spec__", "__package__", "__loader__", "__path__", "__doc__"]
 )
+# What a file says that loads modules by their names, or binds names by what they are called.
+_LOADERS = (b"importlib", b"__import__", b"pkgutil", b"runpy", b"exec", b"globals", b"vars(", b"locals")
 
 
 class File:
@@ -82,6 +84,11 @@ class File:
     def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Imports that run when the file is loaded: not those for type checkers."""
         return list(imports_in(self.tree.body, inside_functions=False, for_types=False))
+
+    @cached_property
+    def loads_by_name(self) -> bool:
+        """May it load modules that no import of it says, or bind names that its text does not?"""
+        return any(word in self._data for word in _LOADERS)
 
     @cached_property
     def units(self) -> dict[str, Unit]:

@@ -36,12 +36,14 @@ def lost(base: Side, head: Side, matching: Matching) -> list[Lost]:
     for path, names in gone.items():
         exported = names & base.changed[path].exported
         for user in stars.of(path) if exported else ():
-            if base.tree.identities[user] == head.tree.identities.get(user):
+            if user in head.tree.identities:
                 # All of them at once: which of them such a file uses is not told by it.
                 users.setdefault((path, ", ".join(sorted(exported))), []).append(user)
+    known = {found for file in base.changed.values() for found in _dead(base, file)}
     for path, file in head.changed.items():
-        for found in _dead(head, file) - _dead(base, base.changed.get(path)):
-            users.setdefault(found, []).append(path)
+        for found in _dead(head, file) - known:
+            if _surely(head.tree, path, found[0]) or _was_there(base, *found):
+                users.setdefault(found, []).append(path)
     return [
         Lost(path, name, files, identity("lost", path, name, *files))
         for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
@@ -100,10 +102,28 @@ def _untouched(base: Tree, head: Tree) -> Iterator[str]:
             yield path
 
 
-def _dead(side: Side, file: File | None) -> set[tuple[str, str]]:
+def _surely(tree: Tree, user: str, path: str) -> bool:
+    """Is it a file of the tree that another one imports, not one that has the name of a module outside?"""
+    together = user.partition("/")[0] == path.partition("/")[0] and _in_package(tree, path)
+    return together or "/" not in path.removesuffix(f"/{_INITIAL}")
+
+
+def _in_package(tree: Tree, path: str) -> bool:
+    return f"{path.rpartition('/')[0]}/{_INITIAL}" in tree.identities
+
+
+def _was_there(base: Side, path: str, name: str) -> bool:
+    file = base.file(path)
+    inside = path.removesuffix(_INITIAL) + name
+    return (file is not None and name in file.bound) or (
+        path.endswith(_INITIAL) and (base.tree.has(inside) or f"{inside}.py" in base.tree.identities)
+    )
+
+
+def _dead(side: Side, file: File) -> set[tuple[str, str]]:
     """Names that a file imports from modules of the tree which do not have them."""
     found: set[tuple[str, str]] = set()
-    for node, where in side.sources(file) if file is not None else ():
+    for node, where in side.sources(file):
         path = side.tree.module(where)
         inner = side.file(path) if path is not None else None
         if path is None or inner is None or any(name in inner.bound for name in _ANSWERS):

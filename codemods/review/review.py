@@ -40,10 +40,11 @@ from codemods.review.units import MODULE, Unit
 def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     """What differs between two trees, below some paths or everywhere."""
     paths = narrowed(paths, base, head)
-    changed = [path for path in differing(base, head) if not paths or _below(path, paths)]
+    touched = differing(base, head)
+    changed = [path for path in touched if not paths or _below(path, paths)]
     python = [path for path in changed if path.endswith((".py", ".pyi")) and _is_file(path, base, head)]
     contents = Contents()
-    before, after = (Side(tree, python, contents) for tree in (base, head))
+    before, after = (Side(tree, python, contents, touched) for tree in (base, head))
     imports = Imports(before), Imports(after)
     programs = Programs(imports[0]), Programs(imports[1])
     moved, early = out_of_order(*programs), [*too_early(*imports), *early_outside(*imports)]
@@ -55,6 +56,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     if loops.pairs:
         matching = Matching(before, after, [*lifts.pairs, *loops.pairs], loops.holders)
     told = [*_unreadable(before, "base"), *_unreadable(after, "head")]
+    # A file outside the change that can't be read is none that imports from it, before or after.
+    told = [(path, why) for path, why in told if path in python]
     told += [(path, _kind(path, base, head)) for path in changed if path not in python]
     told += [(path, why) for path in python if (why := other_package(path, base, head))]
     not_judged = [NotJudged(path, why, _content(path, base, head)) for path, why in told]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,9 +53,13 @@ Meaning = Unit | Outside | Unknown | Typed
 class Side:
     """The files of one tree that differ from the other's; those that names lead to are read when needed."""
 
-    def __init__(self, tree: Tree, changed: Iterable[str], contents: Contents) -> None:
-        """`contents` are those of both sides."""
+    def __init__(
+        self, tree: Tree, changed: Collection[str], contents: Contents, touched: Collection[str] = ()
+    ) -> None:
+        """`contents` are those of both sides; `touched` are all files that differ, asked for or not."""
         self.tree = tree
+        self._touched = frozenset([*changed, *touched])
+        self._settled: dict[str, bool] = {}
         self._contents = contents
         self.unreadable: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
@@ -125,10 +129,10 @@ class Side:
         if name in OF_A_MODULE or (name in PLACED and name not in file.bound):
             return Outside((name, path))
         if stars := file.imported.get("*"):
-            # One of a module outside the tree brings the same names before and after.
-            outside = all(self._leaves_the_tree(path, node) for node, _ in stars)
-            why = f"{path} has a star import, which may bind {name}"
-            return Unknown(why, outside, file.binding_in_order(name))
+            # One of a module that the change has no part in brings the same names before and after.
+            sources = [self._settled_source(path, node, name) for node, _ in stars]
+            order = (*file.binding_in_order(name), *map(str, sources))
+            return Unknown(f"{path} has a star import, which may bind {name}", None not in sources, order)
         if name in file.typed and not hasattr(builtins, name):
             # Nothing binds it when the program runs.
             return Typed(self._for_types(file, name, depth))
@@ -235,9 +239,47 @@ class Side:
                 dotted.update(dict.fromkeys(around(below(where or "", alias.name))))
         return {found for name in dotted if (found := self.tree.module(name)) is not None}
 
-    def _leaves_the_tree(self, path: str, node: ast.Import | ast.ImportFrom) -> bool:
+    def _settled_source(self, path: str, node: ast.Import | ast.ImportFrom, name: str) -> str | None:
+        """The module of a star import that brings the same before and after; None if that can't be told."""
         where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
-        return where is not None and not getattr(node, "level", 0) and not self.tree.has_package(where)
+        if where is None or (not getattr(node, "level", 0) and not self.tree.has_package(where)):
+            return where
+        found = self.tree.module(where)
+        # A module of a package is a name of it from its first import on, by whatever file.
+        inside = (found or "").removesuffix("__init__.py") + name
+        if found is None or (found.endswith("__init__.py") and self.tree.module_at(inside)):
+            return None
+        if where not in self._settled:
+            self._settled[where] = all(map(self._is_settled, self._closure(around(where))))
+        return found if self._settled[where] else None
+
+    def _closure(self, modules: Iterable[str]) -> set[str]:
+        """Modules with all that they import, at any depth, as far as the tree may have them."""
+        seen, waiting = set(modules), [*modules]
+        while waiting:
+            path = self.tree.module(waiting.pop())
+            file = self.file(path) if path is not None and path not in self._touched else None
+            for node in imports_in(file.tree.body) if file is not None else ():
+                where = (
+                    self.source_of(file.path, node)
+                    if file is not None and isinstance(node, ast.ImportFrom)
+                    else ""
+                )
+                for alias in node.names:
+                    dotted = below(where or "", alias.name.removesuffix("*")).rstrip(".")
+                    fresh = {each for each in around(dotted) if each and self.tree.has_package(each)} - seen
+                    seen |= fresh
+                    waiting += fresh
+        return seen
+
+    def _is_settled(self, dotted: str) -> bool:
+        """Is a module none of the tree, or the same on both sides, and says all that it imports?"""
+        path = self.tree.module(dotted)
+        if path is None:
+            # A folder, or a name that its package binds; of two files that it may be nothing is known.
+            return dotted.rpartition(".")[2] not in self.tree.ambiguous
+        file = self.file(path)
+        return path not in self._touched and file is not None and not file.loads_by_name
 
     def attribute(self, meaning: Meaning, name: str, read_in: str) -> Meaning:
         """What an attribute of a module means in a file; anything else's attributes are its own affair."""

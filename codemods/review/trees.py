@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +52,23 @@ class Tree:
         """Is there a file or folder that a module of this name could be, or be in?"""
         return dotted.partition(".")[0] in self._words
 
+    def module_at(self, path: str) -> bool:
+        """Is there a module, or a folder, of this path without its ending?"""
+        return f"{path}.py" in self.identities or path in self._folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(parent for path in self.identities for parent in _above(path))
+
+    @cached_property
+    def ambiguous(self) -> frozenset[str]:
+        """Names that several files have."""
+        return frozenset(
+            end.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+            for end, paths in self._ends.items()
+            if len(paths) > 1
+        )
+
     def has(self, path: str) -> bool:
         """Is there a file or folder of this name?"""
         return path in self.identities or any(name.startswith(f"{path}/") for name in self.identities)
@@ -64,6 +81,13 @@ class Tree:
         exact = [path for path in ends if path in self.identities]
         found = exact or [path for end in ends for path in self._ends.get(end, ())]
         return found[0] if len(found) == 1 else None
+
+
+def _above(path: str) -> Iterator[str]:
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
 
 
 def below(package: str, name: str) -> str:

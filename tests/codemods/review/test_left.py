@@ -50,6 +50,9 @@ LOOKS = "from p import m\ndef f():\n    return m.g()\n"
 REPLACES = "import b\nb.K = 2\nimport a\n"
 BESIDE = LOOKS.replace(" p ", " . ")
 TWO = {"q.py": "def g():\n    return 1\n", "r.py": "def g():\n    return 2\n"}
+SWAPPED = ("from q import g\nfrom r import g as h\n", "from r import g\nfrom q import g as h\n")
+STARRED = "from m import *\ndef w(): return g()\n"
+LOADS_BY_NAME = "import importlib\nglobals().update(vars(importlib.import_module('k')))\n"
 PLACED = "import builtins\ny = 1\ndef f(): return builtins.eval('y')\n"
 ALIASED = "from c import ev\ny = 1\ndef f(): return ev('y')\n"
 LOCALLY = "y = 1\ndef f():\n    import builtins as b\n    c = b\n    return c.eval('y')\n"
@@ -433,6 +436,35 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a name that a file outside the change reads of a module too early": (
         {"a.py": "X = 1\nfrom c import f\n", "b.py": "import a\nY = a.X\n", "c.py": "import b\nf = b.Y\n"},
         {"a.py": "from c import f\nX = 1\n", "b.py": "import a\nY = a.X\n", "c.py": "import b\nf = b.Y\n"},
+    ),
+    "a name that a file outside the change takes of a star import of the change": (
+        {"m.py": SWAPPED[0], "f.py": "from m import *\n", "u.py": "from f import g\ng()\n", **TWO},
+        {"m.py": SWAPPED[1], "f.py": "from m import *\n#\n", "u.py": "from f import g\ng()\n", **TWO},
+    ),
+    "a star import of a package, of which the change has a part": (
+        {"m/__init__.py": "from .k import *\n", "m/k.py": SWAPPED[0], "f.py": STARRED, **TWO},
+        {"m/__init__.py": "from .k import *\n", "m/k.py": SWAPPED[1], "f.py": STARRED + "#\n", **TWO},
+    ),
+    "a star import of a package that gets another module as a name": (
+        {"m/__init__.py": "", "m/g.py": "", "f.py": "def g(): pass\n" + STARRED, "k.py": "import f\n"},
+        {
+            "m/__init__.py": "",
+            "m/g.py": "",
+            "f.py": "def g(): pass\n" + STARRED + "#\n",
+            "k.py": "import m.g\nimport f\n",
+        },
+    ),
+    "two star imports in another order": (
+        {"f.py": "from q import *\nfrom r import *\ndef w(): return g()\n", **TWO},
+        {"f.py": "from r import *\nfrom q import *\ndef w(): return g()\n", **TWO},
+    ),
+    "a star import of a file that loads by name what changed": (
+        {"m.py": LOADS_BY_NAME, "k.py": SWAPPED[0], "f.py": STARRED, **TWO},
+        {"m.py": LOADS_BY_NAME, "k.py": SWAPPED[1], "f.py": STARRED + "#\n", **TWO},
+    ),
+    "a relative star import, in another folder": (
+        {"a/m.py": TWO["q.py"], "b/m.py": TWO["r.py"], "a/f.py": STARRED.replace(" m ", " .m ")},
+        {"a/m.py": TWO["q.py"], "b/m.py": TWO["r.py"], "b/f.py": STARRED.replace(" m ", " .m ")},
     ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),

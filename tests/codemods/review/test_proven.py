@@ -71,6 +71,24 @@ CASES: dict[str, tuple[Files, Files]] = {
             "b.py": "EPS = 1e-8\ndef g(x):\n    return x - EPS\n",
         },
     ),
+    "a star import of a file outside the change": (
+        {"a.py": "from m import *\nx = 1\ndef f(): return g(x)\n", "m.py": "def g(x): return x\n"},
+        {"a.py": "from m import *\nx = 1\n\ndef f():\n    return g(x)\n", "m.py": "def g(x): return x\n"},
+    ),
+    "a star import of a package outside the change": (
+        {
+            "a.py": "from m import *\ndef f(): return g(1)\n",
+            "m/__init__.py": "from .n import *\n",
+            "m/n.py": "import os\ndef g(x): return os.sep\n",
+            "other.py": "x = 1\n",
+        },
+        {
+            "a.py": "from m import *\n\ndef f():\n    return g(1)\n",
+            "m/__init__.py": "from .n import *\n",
+            "m/n.py": "import os\ndef g(x): return os.sep\n",
+            "other.py": "x = 1\n# one\n",
+        },
+    ),
     "a tuple said twice, compared with None alone": (
         {"a.py": "A = (1, 2)\ndef f(x):\n    return A if x is None else x\ndef g():\n    return A\n"},
         {
