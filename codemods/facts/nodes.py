@@ -7,9 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-# What stands in a node and holds none.
-_LEAVES = frozenset([int, str, type(None), ast.Load, ast.Store, ast.Del])
 _ENDS = frozenset([ast.Name, ast.Constant])
+# Fields that hold no node but a name, a number or a context; lists that may hold something else, too.
+_PLAIN = frozenset(
+    """
+    arg attr asname conversion ctx id is_async kind level module name rest simple tag type_comment
+    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
+)
+_MIXED = frozenset(["keys", "kw_defaults", "kwd_attrs", "names"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 
 
@@ -18,13 +23,29 @@ def children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     if type(node) in _ENDS:
         return found
-    for value in node.__dict__.values():
-        kind = type(value)
-        if kind is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
-        elif kind not in _LEAVES and isinstance(value, ast.AST):
+    values = node.__dict__
+    for name in _FIELDS[type(node)]:
+        value = values.get(name)
+        if type(value) is list:
+            found += [item for item in value if isinstance(item, ast.AST)] if name in _MIXED else value
+        elif value is not None and isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each kind of node that may hold nodes."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        self[kind] = tuple(
+            name
+            for name in kind._fields
+            if name not in _PLAIN or (name == "name" and kind.__name__ == "TypeAlias")
+        )
+        return self[kind]
+
+
+_FIELDS = _Fields()
 
 
 def walk(node: ast.AST) -> list[ast.AST]:

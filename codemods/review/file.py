@@ -14,7 +14,7 @@ from typing import TypeGuard
 from codemods.facts.globals import is_type_checking
 from codemods.facts.source import blocks_of, statements_in
 from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
-from codemods.review.lines import Lines, begin
+from codemods.review.lines import UNKNOWN, Lines, begin
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
 from codemods.review.units import Unit, binders_of, bound_by, for_types, units_of
@@ -146,8 +146,13 @@ class File:
         """Blocks that are taken for what type checkers alone read."""
         if b"TYPE_CHECKING" not in self._data and self._data.isascii():
             return []
-        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.If))
+        body = (node for node in self.tree.body if self._may_say(node, "TYPE_CHECKING"))
+        nodes = (node for top in body for node in statements_in(top) if isinstance(node, ast.If))
         return [node for node in nodes if is_type_checking(node.test)]
+
+    def _may_say(self, statement: ast.stmt, word: str) -> bool:
+        text = self.lines.of(statement)
+        return word in text or UNKNOWN in text or not text.isascii()
 
     @cached_property
     def typed(self) -> frozenset[str]:

@@ -97,6 +97,8 @@ def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) ->
     if kind is ast.Attribute:
         owner, context = written(values["value"], change), type(values["ctx"]).__name__
         return f"Attribute(value={owner}, attr={values['attr']!r}, ctx={context}())"
+    if kind is ast.Constant and values.get("kind") is None:
+        return f"Constant(value={values['value']!r})"
     parts = []
     for name, needed in _FIELDS[kind]:
         value = values.get(name)
