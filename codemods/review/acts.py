@@ -48,7 +48,7 @@ class Acting:
             kept = [self._decorates(file, statement, local)]
             kept += [self._plain_base(file, base) for base in statement.bases]
             kept += [
-                keyword.arg == "metaclass" and self._quiet(file, keyword.value, local)
+                self._plain_meta(file, keyword) and self._quiet(file, keyword.value, local)
                 for keyword in statement.keywords
             ]
             inside = frozenset(name for inner in statement.body for name in bound_by(inner)) - file.bound

@@ -218,7 +218,8 @@ class Content:
             return None
         code = compiled[0]
         # Docstrings are constants, too, and what annotations of functions inside say.
-        plain = (each for each in code.co_consts if type(each) in _NUMBERS)
+        inside = any(not each.co_name.startswith("<") for each in functions_of(code))
+        plain = (each for each in code.co_consts if type(each) in _NUMBERS and not inside)
         return code.co_varnames, tuple(sorted(map(repr, filter(None, plain))))
 
     @cached_property

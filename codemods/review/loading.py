@@ -216,7 +216,10 @@ def _differ(base: Programs, head: Programs, path: str, known: Set[tuple[bool, st
     differs is it asked whether it does anything.
     """
     programs = base, head
-    sides = [[each for each in side.of(path) if _label(each) in known] for side in programs]
+    sides = [
+        [each for each in side.of(path) if isinstance(each, Loads) or _label(each) in known]
+        for side in programs
+    ]
     while (labels := (_labels(sides[0]), _labels(sides[1])))[0] != labels[1]:
         others: list[set[int]] = [set(), set()]
         for operation, i, j, k, m in SequenceMatcher(None, *labels, autojunk=False).get_opcodes():

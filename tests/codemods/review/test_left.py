@@ -43,6 +43,7 @@ def train(model, data, rate):
         seen += len(batch)
     return seen
 """
+META = "R = []\nclass M(type):\n    def __init__(cls, *a): R.append(cls)\n"
 KEPT = "R = []\ndef put(f):\n    R.append(f)\n    return f\n"
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 FOLDED = "from functools import reduce\nseen = []\ndef f(a, b=0):\n    seen.append(a)\n    return len(seen)\n"
@@ -207,6 +208,10 @@ CASES: dict[str, tuple[Files, Files]] = {
     "classes registered in another order": (
         {"a.py": "from r import put\n@put\nclass A: pass\n@put\nclass B: pass\n"},
         {"a.py": "from r import put\n@put\nclass B: pass\n@put\nclass A: pass\n"},
+    ),
+    "classes kept in another order by their metaclass": (
+        {"a.py": META + "class A(metaclass=M): pass\nclass B(metaclass=M): pass\n"},
+        {"a.py": META + "class B(metaclass=M): pass\nclass A(metaclass=M): pass\n"},
     ),
     "functions kept in another order by a decorator of the change": (
         {"a.py": KEPT + "@put\ndef g(): pass\n@put\ndef h(): pass\n"},

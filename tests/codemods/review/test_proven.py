@@ -89,6 +89,20 @@ CASES: dict[str, tuple[Files, Files]] = {
             "other.py": "x = 1\n# one\n",
         },
     ),
+    "moved, with annotations of a function inside": (
+        {"a.py": "def f(x):\n    def g(y):\n        return y\n    return g\n"},
+        {
+            "a.py": "from b import f\n",
+            "b.py": "def f(x: int):\n    def g(y: 'int') -> Literal[5]:\n        return y\n    return g\n",
+        },
+    ),
+    "moved, with a docstring and a name that is an attribute, too": (
+        {"a.py": "from m import foo\ndef f(x):\n    return foo(x).bar + 7\n"},
+        {
+            "a.py": "from b import f\n",
+            "b.py": "from m import foo as bar\ndef f(x):\n    'Says 8.'\n    return bar(x).bar + 7\n",
+        },
+    ),
     "a tuple said twice, compared with None alone": (
         {"a.py": "A = (1, 2)\ndef f(x):\n    return A if x is None else x\ndef g():\n    return A\n"},
         {
