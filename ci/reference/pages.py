@@ -93,7 +93,7 @@ def codes() -> str:
     parts.append("## Stalls in hot loops\n")
     for code in CODES.values():
         off = "" if code.default else "\n\nOff unless `select` names it."
-        parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.instead}{off}\n")
+        parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.ways_out}{off}\n")
         parts += [_example("Flagged", code.flagged), _example("Not flagged", code.fine)]
     parts.append("## Refusals to lift\n")
     for name, rule in sorted(known_rules().items()):

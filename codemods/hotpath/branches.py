@@ -18,6 +18,7 @@ class Branch(NamedTuple):
         rare: its test may hold every so many rounds only, or almost always.
         narrows: its test may say something about the type of a variable.
         ends: its body ends with an error, or ends the program.
+        lazy: its body makes an attribute that is not there yet, so once.
     """
 
     fences: bool
@@ -26,6 +27,7 @@ class Branch(NamedTuple):
     rare: bool
     narrows: bool
     ends: bool
+    lazy: bool
 
 
 def branch_of(node: ast.If) -> Branch:
@@ -38,8 +40,31 @@ def branch_of(node: ast.If) -> Branch:
         without=_without_device(test),
         rare=_counts(test),
         narrows=narrows(test),
-        ends=isinstance(last, ast.Raise) or ends_program(last),
+        ends=_ends(last),
+        lazy=_lazy(test, node.body),
     )
+
+
+def _ends(last: ast.stmt) -> bool:
+    """Whether a block ends with an error, or the program; in one of two branches is enough."""
+    match last:
+        case ast.Raise():
+            return True
+        case ast.If(body=[*_, inner], orelse=[*_, ast.Return() | ast.Raise()]):
+            return _ends(inner)
+    return ends_program(last)
+
+
+def _lazy(test: ast.expr, body: list[ast.stmt]) -> bool:
+    """Whether an attribute is made where there is none yet: ``if not hasattr(self, "table"): ...``."""
+    match test:
+        case ast.UnaryOp(ast.Not(), ast.Call(ast.Name("hasattr"), [_, ast.Constant(str(name))])):
+            return any(
+                name in (getattr(node, "attr", None), getattr(node, "value", None))
+                for statement in body
+                for node in ast.walk(statement)
+            )
+    return False
 
 
 def _counts(test: ast.expr) -> bool:

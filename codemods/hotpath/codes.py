@@ -18,7 +18,8 @@ class Code:
         name: short, for tools that show names.
         title: what is flagged.
         why: why it stalls the device.
-        instead: what to do.
+        instead: what to do in a loop over environments.
+        per_step: what to do in one over steps, if that is something else.
         flagged: a statement that is.
         fine: one that looks like it and is not.
         default: whether it is reported without being selected.
@@ -32,8 +33,21 @@ class Code:
     flagged: str
     fine: str
     default: bool = True
+    per_step: str = ""
+
+    @property
+    def ways_out(self) -> str:
+        """What to do instead, in both kinds of loops where that differs."""
+        steps = f" In a loop over steps: {self.per_step[:1].lower()}{self.per_step[1:]}"
+        return f"{self.instead}{steps if self.per_step else ''}"
+
+    def way_out(self, *, per_env: bool) -> str:
+        """What to do instead, in a loop over environments or in another one."""
+        return self.instead if per_env else self.per_step or self.instead
 
 
+_KEEP = "Keep it on the device (`total += loss.detach()`); read every so many steps, or once after the loop."
+_GATHER = "Gather it on the device (`torch.cat`); copy every so many steps, or once after the loop."
 _BATCH = "Keep the value on the device in the loop, stack after it, and read all at once after the fence."
 
 _ALL = (
@@ -41,10 +55,11 @@ _ALL = (
         "HP001",
         "item",
         "`.item()` reads one element",
-        "The host waits until the device has computed the value, once per environment.",
+        "The host waits until the device has computed the value, in every round of the loop.",
         _BATCH,
         "total += x.item()",
         "total += values[env_idx]  # of `values = batch.tolist()`, before the loop",
+        per_step=_KEEP,
     ),
     Code(
         "HP002",
@@ -54,6 +69,7 @@ _ALL = (
         _BATCH,
         "rows.append(x.cpu())",
         "rows.append(x.detach())",
+        per_step=_GATHER,
     ),
     Code(
         "HP003",
@@ -63,6 +79,7 @@ _ALL = (
         _BATCH,
         "rows.append(x.tolist())",
         "rows.append(np.zeros(3).tolist())",
+        per_step=_GATHER,
     ),
     Code(
         "HP004",
@@ -73,6 +90,7 @@ _ALL = (
         _BATCH,
         "rows.append(x.numpy(force=True))",
         "rows.append(np.asarray([env_idx, 2]))",
+        per_step=_GATHER,
     ),
     Code(
         "HP005",
@@ -82,6 +100,7 @@ _ALL = (
         "Copy once for all environments, or with `non_blocking=True` and one fence after the loop.",
         'rows.append(x.to("cpu"))',
         'rows.append(x.to("cpu", non_blocking=True))',
+        per_step="Copy with `non_blocking=True` into pinned memory, and use it a step later.",
     ),
     Code(
         "HP006",
@@ -100,6 +119,7 @@ _ALL = (
         _BATCH,
         "total += float(x)",
         "total += float(x.shape[0])",
+        per_step=_KEEP,
     ),
     Code(
         "HP008",
@@ -109,6 +129,7 @@ _ALL = (
         "Decide on the device with `torch.where`, or read all decisions at once after the fence.",
         "if x > 0:\n    total += 1",
         "if x is not None:\n    total += 1",
+        per_step="Decide on the device with `torch.where`, or add flags up and test every so many steps.",
     ),
     Code(
         "HP009",
@@ -118,30 +139,33 @@ _ALL = (
         "Log numbers that were read once, after the fence; shapes and devices cost nothing.",
         'print(f"loss {x}")',
         'print(f"loss of shape {x.shape}")',
+        per_step="Log every so many steps; shapes and devices cost nothing.",
     ),
     Code(
         "HP010",
         "device-synchronize",
         "the host waits for the whole device",
-        "`torch.cuda.synchronize()` per environment lets no two environments overlap.",
+        "After `torch.cuda.synchronize()` nothing is queued: no two steps, or environments, overlap.",
         "Synchronise once after the loop.",
         "y = x * 2\ntorch.cuda.synchronize()",
         "torch.cuda.current_stream().wait_stream(stream)",
+        per_step="Leave it out; to time steps, record `torch.cuda.Event`s and read them after the loop.",
     ),
     Code(
         "HP011",
         "stream-synchronize",
         "the host waits for a stream",
-        "Beside other work, each environment's stream is drained before the next one's work is queued.",
+        "Beside other work, a stream is drained before the next round's, or environment's, work is queued.",
         "Queue the work of all environments first; wait in a loop that does nothing else.",
         "y = x * 2\nstream.synchronize()",
         "stream.wait_stream(torch.cuda.current_stream())",
+        per_step="Let streams wait for each other (`stream.wait_stream`); the host once, after the loop.",
     ),
     Code(
         "HP012",
         "event-synchronize",
         "the host waits for an event",
-        "As for a stream: the environments' work is done one after the other.",
+        "As for a stream: the work of environments, or of steps, is done one after the other.",
         "Let streams wait for events (`stream.wait_event`), the host once at the end.",
         "event.record()\nevent.synchronize()",
         "event.record()\nstream.wait_event(event)",
@@ -166,6 +190,7 @@ _ALL = (
         "Use the unchecked form (`inv_ex`, `validate_args=False`, `num_classes=`), or call it once for all.",
         "rows.append(torch.multinomial(x, 1))",
         "rows.append(torch.linalg.inv_ex(x))",
+        per_step="Use the unchecked form (`inv_ex`, `validate_args=False`); bfloat16 needs no `GradScaler`.",
     ),
     Code(
         "HP015",
@@ -175,6 +200,7 @@ _ALL = (
         "Pin the array and copy with `non_blocking=True`; for many environments, build one and copy once.",
         "rows.append(torch.tensor([1.0, 2.0], device=device))",
         "rows.append(torch.zeros(2, device=device))",
+        per_step="Pin (`DataLoader(pin_memory=True)`), copy with `non_blocking=True`; make constants once.",
     ),
     Code(
         "HP016",
@@ -184,6 +210,7 @@ _ALL = (
         "Save after the loop, or in another process from a copy on the host.",
         'torch.save({"weights": x}, path)',
         "saved = copy.deepcopy(x)",
+        per_step="Save every so many steps, or in another process from a copy on the host.",
     ),
     Code(
         "HP017",
@@ -193,6 +220,7 @@ _ALL = (
         "Use collectives of tensors, once for all environments.",
         "torch.distributed.barrier()",
         "torch.distributed.all_reduce(x, async_op=True)",
+        per_step="Use collectives of tensors, for which the host does not wait.",
     ),
     Code(
         "HP018",
@@ -211,6 +239,7 @@ _ALL = (
         "Give it numbers that were read once for all environments.",
         'writer.add_scalar("loss", x, env_idx)',
         'writer.add_scalar("loss", 0.5, env_idx)',
+        per_step="Give it values every so many steps; add up on the device in between.",
     ),
     Code(
         "HP900",

@@ -248,18 +248,17 @@ def merged(owner: Kind, other: Kind) -> Kind:
         return put(owner, UNKNOWN) or UNKNOWN
     if not other.more:
         return put(owner, other.of) or UNKNOWN
-    kinds = dict((*owner.more, *other.more)) if owner.more or owner.of.tag == "bottom" else {}
-    return mapping(join(owner.of, other.of), kinds)
+    return mapping(join(owner.of, other.of), dict((*owner.more, *other.more)))
 
 
 def _join_keys(left: Kind, right: Kind) -> dict[str, Kind]:
-    """What is known under single keys of one dict or the other; of one without any, all may be anything."""
+    """What is known under single keys of one dict or the other; of one with others, all may be anything."""
     found: dict[str, Kind] = {}
     for one, other in ((left, right), (right, left)):
         there = dict(other.more)
-        anything = not there and other.of.tag != "bottom"
+        rest = BOTTOM if other.of == join_all(there.values()) else other.of
         for name, kind in one.more:
-            found[name] = join(kind, other.of if anything else there.get(name, BOTTOM))
+            found[name] = join(kind, there.get(name, rest))
     return found
 
 
@@ -268,8 +267,7 @@ def put(owner: Kind, kind: Kind, *, key: Kind = HOST, is_slice: bool = False) ->
     if owner.tag == "map":
         keys = dict(owner.more)
         if key.tag == "text" and key.of is not None:
-            if keys or owner.of.tag == "bottom":
-                keys[key.of] = kind
+            keys[key.of] = kind
         else:
             keys = {name: join(known, kind) for name, known in keys.items()}
         return mapping(join(owner.of, kind), keys)

@@ -52,7 +52,7 @@ def _rule(code: str) -> dict[str, Any]:
         "name": item.name,
         "shortDescription": {"text": item.title},
         "fullDescription": {"text": item.why},
-        "help": {"text": f"{item.why} {item.instead}"},
+        "help": {"text": f"{item.why} {item.ways_out}"},
         "defaultConfiguration": {"enabled": item.default, "level": "error"},
     }
 

@@ -266,7 +266,7 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     often, rare = every(it, frame, node.test) if said.rare else None, frame.rare
     often = it.written.tick(node) if often is None else often
     frame.env = {**before, **inside}
-    frame.rare = rare or often is True
+    frame.rare = rare or often is True or said.lazy
     without, quiet = said.without, frame.quiet
     # What is told before an error, or before the program ends, is told once.
     frame.quiet = quiet or without is True or said.ends

@@ -93,7 +93,7 @@ def render_full(comparison: Comparison, lines: Lines) -> Iterator[str]:
             yield from _path(finding, lines)
         if others:
             yield f"  also   {other_ways(others)}"
-        yield f"  = instead: {code.instead}"
+        yield f"  = instead: {code.way_out(per_env=finding.heat == 'env' or finding.heat is None)}"
         yield ""
     stale = list(_stale(comparison))
     yield from [*stale, ""] if stale else []
@@ -211,6 +211,6 @@ def explain(code: str) -> str:
     fine = "\n".join(f"    {line}" for line in item.fine.splitlines())
     off = "" if item.default else "\n\nOff unless `[tool.codemods.hotpath] select` names it."
     return (
-        f"{item.code} ({item.name}): {item.title}\n\n{item.why}\n\nInstead: {item.instead}{off}\n\n"
+        f"{item.code} ({item.name}): {item.title}\n\n{item.why}\n\nInstead: {item.ways_out}{off}\n\n"
         f"Flagged, in a loop over environments or steps:\n\n{flagged}\n\nNot flagged:\n\n{fine}\n"
     )

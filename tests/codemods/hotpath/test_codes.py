@@ -1,5 +1,7 @@
 """Every code's two examples do what they say, and `--explain` tells about it."""
 
+from pathlib import Path
+
 import pytest
 
 from codemods.hotpath import main
@@ -49,11 +51,22 @@ def test_explain(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
         code.code,
         code.title,
         code.why,
-        code.instead,
+        code.ways_out,
         code.flagged.splitlines()[0],
         code.fine.splitlines()[0],
     ):
         assert part in out
+
+
+def test_the_way_out_fits_the_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = "import torch\ndef train(model, loader):\n    for x in loader:\n        print(model(x).item())\n"
+    envs = steps.replace("for x in loader", "for env_idx in range(4)").replace("model(x)", "model(env_idx)")
+    for text, out in ((steps, CODES["HP001"].per_step), (envs, CODES["HP001"].instead)):
+        (tmp_path / "train.py").write_text(text)
+        assert main([str(tmp_path), "--root", str(tmp_path), "--no-cache"]) == 1
+        assert f"= instead: {out}\n" in capsys.readouterr().out
+    in_steps = [code.per_step or code.instead for code in CODES.values() if not code.code.startswith("HP9")]
+    assert not any("environment" in text or "fence" in text for text in in_steps)
 
 
 def test_explain_unknown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,6 +107,8 @@ def test_values(code: str, found: set[str]) -> None:
         ('state = {}\nstate.update(step=step, loss=loss)\nif state.get("loss"): pass', {"HP008"}),
         ('state = {**{"loss": loss}, "step": step}\nif state["step"] or state.pop("loss"): pass', {"HP008"}),
         ('state = {"a": step}\nfor key in keys: state[key] = loss\nif state["a"]: pass', {"HP008"}),
+        ('state = made_of(x)\nstate["n"] = step\nmax(state.pop("n"), 1)', set()),
+        ('state = {key: x for key in keys}\nstate["n"] = step\nmax(state.pop("n"), 1)', set()),
         ('def tell(**more):\n    if more["n"] > 1: pass\ntell(loss=loss, n=step)', set()),
         ('def tell(**more):\n    if more["loss"] > 1: pass\ntell(**{"loss": loss, "n": step})', {"HP008"}),
     ],
@@ -115,13 +117,12 @@ def test_what_is_under_a_key(code: str, found: set[str]) -> None:
     assert {code for code, _ in codes(code)} == found
 
 
-SAVES = "def save(due=False, late=False):\n    if due: torch.save(kept, 'x')\n    if not late: print(kept)\n"
-
-
 @pytest.mark.parametrize(
     ("code", "heat"),
     [
         ("if step > args.most:\n    print(loss)\n    break", "every-n"),
+        ("if not hasattr(args, 'kept'):\n    args.kept = loss.item()", "every-n"),
+        ("if not hasattr(args, 'other'):\n    args.kept = loss.item()", "step"),
         ("if first:\n    first = False\n    print(loss)", "every-n"),
         ("if kept is None:\n    kept = loss.item()", "every-n"),
         ("if kept is None:\n    kept = loss.item()\nelse:\n    kept = None", "step"),
@@ -136,6 +137,13 @@ SAVES = "def save(due=False, late=False):\n    if due: torch.save(kept, 'x')\n  
 )
 def test_how_often(code: str, heat: str) -> None:
     assert codes(code) == {("HP009" if "print" in code else "HP001", heat)}
+
+
+def test_what_is_told_before_an_error_or_a_return_is_no_stall_of_a_loop_that_runs() -> None:
+    guard = "value = loss.item()\nif not math.isfinite(value):\n    print(loss)\n    {end}"
+    ends = "if args.strict:\n        raise ValueError(value)\n    else:\n        return"
+    assert codes(guard.format(end=ends)) == {("HP001", "step")}
+    assert codes(guard.format(end="if args.strict: kept = 1")) == {("HP001", "step"), ("HP009", "step")}
 
 
 LOOPS = """
