@@ -101,6 +101,8 @@ def command(**given: Any) -> int:
         if not asked.quiet:
             click.echo(f"codemods extract: the tree is what {later} makes, which builds on this plan")
         return Exit.DONE
+    if asked.output is not None and asked.output.resolve() in _places(asked, report):
+        raise click.UsageError(f"--output {asked.output}: is one of the files that the report is about")
     if asked.write and changed and not (asked.plan is not None and report.refused):
         from codemods.plans.write import write_all
 
@@ -188,6 +190,12 @@ def _carried_out(asked: _Asked) -> Report:
             asked.box,
             asked.annotations,
         )
+
+
+def _places(asked: _Asked, report: Report) -> set[Path]:
+    """The files that a command is about."""
+    given = [file for file in (asked.file, asked.plan) if file is not None]
+    return {file.resolve() for file in (*given, *report.sources, *(change.path for change in report.files))}
 
 
 def _superseded(report: Report, asked: _Asked) -> Path | None:

@@ -20,6 +20,13 @@ class Loaded(NamedTuple):
         return f"{self.path}:{line_of(self.text, key, index)}"
 
 
+def files_made(plan: Plan, base: Path) -> frozenset[Path]:
+    """The files that a plan makes in a project, but for the source that it takes apart in place."""
+    folder = base / plan.root
+    names = [*(move.to for move in plan.move), plan.rest, plan.loop and plan.loop.to]
+    return frozenset(folder / name for name in names if name)
+
+
 def plans_before(path: Path) -> list[Loaded]:
     """A plan after all those that it builds on, each once.
 
@@ -32,7 +39,11 @@ def plans_before(path: Path) -> list[Loaded]:
         loaded = Loaded(path, *load_plan(path, str(path)))
         for name in loaded.plan.after:
             before = path.parent / name
-            if before.resolve() in (*around, path.resolve()):
+            try:
+                itself = before.resolve() in (*around, path.resolve())
+            except (OSError, RuntimeError, ValueError) as error:
+                raise PlanError(f"{loaded.place('after')}: after: {name!r} names no file: {error}") from None
+            if itself:
                 raise PlanError(f"{loaded.place(name)}: {name} comes after this plan itself")
             visit(before, (*around, path.resolve()))
         found.setdefault(path.resolve(), loaded)

@@ -12,7 +12,7 @@ from pathlib import Path
 from codemods.facts.git import Git
 from codemods.facts.repository import files_below
 from codemods.facts.source import SourceError
-from codemods.plans.chain import plans_before
+from codemods.plans.chain import files_made, plans_before
 from codemods.plans.model import PlanError
 from codemods.plans.report import FileChange, Report
 from codemods.plans.run import root_of, run_plan
@@ -37,14 +37,13 @@ def made_by(path: Path, base: Path) -> frozenset[Path]:
     """
     made: set[Path] = set()
     for each, plan, _ in plans_before(path):
-        if plan.rest is None and base / plan.source not in made:
+        source = base / plan.source
+        if plan.rest is None and source not in made and source.exists():
             raise PlanError(
                 f"{each}: takes {plan.source} apart in place, so what was there before is gone; "
                 "keep the source and name where the rest goes (rest)"
             )
-        folder = base / plan.root
-        made.update(folder / move.to for move in plan.move)
-        made.update(folder / name for name in (plan.rest, plan.loop and plan.loop.to) if name)
+        made |= files_made(plan, base)
     return frozenset(made)
 
 
@@ -63,9 +62,9 @@ def derive_tree(path: Path, root: Path | None, into: Path) -> Report:
     if report.refused:
         return report
     into = into.resolve()
-    if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise WriteError(f"{into}: exists already and is not an empty folder; name another")
     try:
+        if into.exists() and (not into.is_dir() or any(into.iterdir())):
+            raise WriteError(f"{into}: exists already and is not an empty folder; name another")
         others = [file for file in project_files(base) if file not in made and into not in file.parents]
         into.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{into.name}.", dir=into.parent) as scratch:

@@ -32,6 +32,13 @@ def _below(value: str) -> str:
     return value
 
 
+def _inside(value: str) -> str:
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or "\0" in value:
+        raise ValueError("must be a relative path, without '..'")
+    return value
+
+
 def _plain_name(value: str) -> str:
     if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
         raise ValueError(f"{value!r} is not a name for a class or a method")
@@ -136,9 +143,9 @@ class Plan(_Strict):
     """
 
     version: Literal[1]
-    source: str
+    source: Annotated[str, AfterValidator(_inside)]
     function: str | None = None
-    root: str = "."
+    root: Annotated[str, AfterValidator(_inside)] = "."
     rest: _File | None = None
     after: _Texts = ()
     annotations: Style = "inferred"

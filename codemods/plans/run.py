@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from codemods.decide.annotate import Style
@@ -12,7 +13,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
-from codemods.plans.chain import Loaded, plans_before
+from codemods.plans.chain import Loaded, files_made, plans_before
 from codemods.plans.compose import compose, reread
 from codemods.plans.definitions import (
     MovedRows,
@@ -123,11 +124,19 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
         PlanError, SourceError: if a plan or its source can't be used.
     """
     base = root_of(path, root)
-    overlay = Overlay(absent)
-    report = _chain(path, base, overlay)
+    plans = plans_before(path)
+    planned = frozenset[Path]().union(*(files_made(loaded.plan, base) for loaded in plans))
+    folded = sorted(planned, key=lambda made: (str(made).casefold(), str(made)))
+    for first, second in pairwise(folded):
+        if str(first).casefold() == str(second).casefold():
+            raise PlanError(f"{path}: {first.name} and {second.name} are one file where case does not count")
+    overlay = Overlay(absent, planned)
+    report = _chain(plans, base, overlay)
     taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
     for change in report.files:
         lost = _lost(change) if change.path not in taken_apart | absent else set()
+        if change.path in set(overlay.rests.values()) - absent and _is_strange(change, overlay):
+            lost = _lost(change)
         if lost:
             place = Loaded(path, *load_plan(path, str(path))).place(change.path.name)
             raise PlanError(f"{place}: {change.shown} exists already and holds {_list(sorted(lost))}")
@@ -164,11 +173,25 @@ def _lost(change: FileChange) -> set[str]:
     return defined_names(before.tree) - defined_names(decode_source(change.after, change.shown).tree)
 
 
-def _chain(path: Path, base: Path, overlay: Overlay) -> Report:
+def _is_strange(change: FileChange, overlay: Overlay) -> bool:
+    """Whether a file in the place of what is left of a source has nothing that the source or the rest has."""
+    sources = [source for source, rest in overlay.rests.items() if rest == change.path]
+    known = _defined(change.after).union(*(_defined(overlay.found(source)) for source in sources))
+    return known.isdisjoint(_defined(change.before))
+
+
+def _defined(data: bytes | None) -> set[str]:
+    """Names that a file defines at its top level, if it is one of Python."""
+    try:
+        return set() if data is None else defined_names(decode_source(data, "").tree)
+    except SourceError:
+        return set()
+
+
+def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     """Carry out a plan on what earlier plans make; the report has the files of all."""
     files: dict[Path, FileChange] = {}
     stayed: list[StayedImport] = []
-    plans = plans_before(path)
     for loaded in plans:
         report = _carry_out(loaded, base, overlay)
         if report.refused and loaded is not plans[-1]:
@@ -203,6 +226,8 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
+    if rest.is_dir():
+        raise PlanError(f"{loaded.place('rest')}: rest: {plan.rest} is a folder; name a file")
     layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
     overlay.sources.add(source_path)
     analysis = Analysis(source)
@@ -317,6 +342,8 @@ def _request(
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
                 what = f"there is no helper {name} in {where}; it has {_list(by_name)}"
+                if name in _defined(site.overlay.found(target)):
+                    what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
                 raise PlanError(f"{loaded.place(name, index)}: {what}")
             if by_name[name] in targets:
                 raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")

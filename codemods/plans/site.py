@@ -94,10 +94,12 @@ def cycle_in(needs: Mapping[str, Collection[str]]) -> list[str]:
 @dataclass
 class Overlay:
     """Made files by path; those of them that only refer to what moved; the files that plans take apart, and
-    where the rest of each went. Files that are ``absent`` count as not there until they are made.
+    where the rest of each went. Files that are ``absent`` count as not there until they are made; ``planned``
+    are all that will be.
     """
 
     absent: frozenset[Path] = frozenset()
+    planned: frozenset[Path] = frozenset()
     made: dict[Path, bytes] = field(default_factory=dict)
     followers: set[Path] = field(default_factory=set)
     sources: set[Path] = field(default_factory=set)
@@ -168,9 +170,14 @@ class Site:
 
     def imports(self, source: Source, made: Sequence[str]) -> ImportSection:
         """No imports yet, of what is left of a source, which imports from modules that are ``made``."""
-        return ImportSection(
-            self.layout.folders, manner=self.layout.manner(source, self.layout.rest), made=made
-        )
+        manner = self.layout.manner(source, self.layout.rest)
+        return ImportSection(self.layout.folders, manner=manner, made=made, planned=self.planned)
+
+    @property
+    def planned(self) -> list[str]:
+        """The modules that plans make, as they are imported."""
+        below = [path for path in self.overlay.planned if self.layout.base in path.parents]
+        return [self.layout.dotted(path) for path in sorted(below)]
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -90,8 +91,9 @@ def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence
         TargetError: if what is left of the source can't import it.
     """
     module, layout = module_of(site.layout, path), site.layout
+    manner = layout.manner(source, path)
     section = ImportSection(
-        layout.folders, source.future_flags, manner=layout.manner(source, path), made=made
+        layout.folders, source.future_flags, manner=manner, made=made, planned=site.planned
     )
     return Target(site, source, path, title, module, section, site.start_of(path))
 
@@ -136,11 +138,17 @@ def module_of(layout: Layout, path: Path) -> str:
     Raises:
         TargetError: if what is left of the source can't import it.
     """
+    where, rest = layout.shown(path), layout.shown(layout.rest)
     try:
-        return layout.dotted(path)
+        module = layout.dotted(path)
     except ValueError:
-        where, rest = layout.shown(path), layout.shown(layout.rest)
         raise TargetError(f"{where}: can't be imported from {rest}: not below its folder") from None
+    for part in module.split("."):
+        if not part.isidentifier() or keyword.iskeyword(part):
+            raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name")
+    if path.is_dir():
+        raise TargetError(f"{where}: is a folder; name a file")
+    return module
 
 
 def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:

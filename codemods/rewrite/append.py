@@ -58,7 +58,12 @@ def extended_module(
     for name in names:
         if name in bound:
             raise TargetError(f"{source.path}: has a name {name} already")
-    missing = ImportSection(imports.roots, manner=manner_of(source.tree, package) if package else Manner())
+    missing = ImportSection(
+        imports.roots,
+        manner=manner_of(source.tree, package) if package else Manner(),
+        made=imports.made,
+        planned=imports.planned,
+    )
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
         for item in made:
             known = bound.get(item.bound)

@@ -20,7 +20,7 @@ from codemods.rewrite.layout import comments_above, documentation, line_limit
 class ImportSection:
     """Imports of one file, rendered in sections: standard library, others, the project's own, relative ones.
 
-    ``made`` are modules of the project that need not be there yet.
+    ``made`` are modules of the project that need not be there yet, as are those that plans will have made.
     """
 
     roots: tuple[Path, ...]
@@ -29,6 +29,7 @@ class ImportSection:
     typing: set[Import] = field(default_factory=set)
     manner: Manner = field(default_factory=Manner)
     made: Collection[str] = ()
+    planned: Collection[str] = ()
     _own: dict[str, bool] = field(default_factory=dict)
 
     def rank(self, made: Import) -> int:
@@ -40,7 +41,8 @@ class ImportSection:
         if top in sys.stdlib_module_names:
             return 0
         if top not in self._own:
-            self._own[top] = any(module.partition(".")[0] == top for module in self.made) or any(
+            made_later = {module.partition(".")[0] for module in (*self.made, *self.planned)}
+            self._own[top] = top in made_later or any(
                 (root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots
             )
         return 2 if self._own[top] else 1

@@ -163,3 +163,65 @@ def test_nothing_is_derived_from_what_is_refused(tree: Path, capsys: pytest.Capt
     assert main(["--plan", str(tree / "second.toml"), "--derive", str(tree / "into")]) == 1
     assert "value-use" in capsys.readouterr().out
     assert not (tree / "into").exists()
+
+
+def test_a_chain_that_is_written_at_once_is_clean_and_derived_alike(tree: Path) -> None:
+    """What one plan's rest imports from what the next one makes stands where it stands on a second run."""
+    (tree / "first.toml").write_text(FIRST + 'annotations = "none"\n')
+    second = SECOND.replace('"mono.py"', '"train.py"').replace('rest = "train.py"\n', "")
+    (tree / "second.toml").write_text(second + '[loop]\nclass = "Loop"\nto = "loop.py"\n')
+    loop = "    total = 0\n    for x in range(n):\n        total += step(x)\n    return total\n"
+    (tree / "mono.py").write_text("import math\n" + SOURCE.replace("    return step(1)\n", loop))
+    plan = str(tree / "second.toml")
+    assert main(["--plan", plan, "--write", "--quiet"]) == 0
+    assert main(["--plan", plan, "--check", "--quiet"]) == 0
+    assert main(["--plan", str(tree / "first.toml"), "--check", "--quiet"]) == 0
+    into = tree.parent / f"{tree.name}.derived"
+    assert main(["--plan", plan, "--derive", str(into), "--quiet"]) == 0
+    assert files(into) == files(tree)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('to = "helpers.py"', 'to = "class.py"', "'class' is no name"),
+        ('to = "helpers.py"', 'to = "a|b.py"', "'a|b' is no name"),
+        ('to = "helpers.py"', 'to = "folder.py"', "folder.py: is a folder; name a file"),
+        ('rest = "train.py"', 'rest = "folder.py"', "rest: folder.py is a folder; name a file"),
+        ('rest = "train.py"', 'rest = "other.py"', "other.py exists already and holds USER"),
+        ('to = "helpers.py"', 'to = "Train.py"', "are one file where case does not count"),
+        ("version = 1", 'version = 1\nroot = ".."', "root: must be a relative path, without '..'"),
+        ("version = 1", 'version = 1\nroot = "/tmp"', "root: must be a relative path, without '..'"),
+        ("version = 1", 'version = 1\nafter = ["a\\u0000"]', "after: 'a\\x00' names no file"),
+        ("version = 1", 'version = 1\nafter = ["round.toml"]', "round.toml"),
+    ],
+)
+def test_what_a_plan_can_not_mean_is_one_line(
+    tree: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, told: str
+) -> None:
+    (tree / "folder.py").mkdir()
+    (tree / "other.py").write_text("USER = 1\n")
+    (tree / "round.toml").symlink_to("round.toml")
+    (tree / "first.toml").write_text(FIRST.replace(old, new))
+    before = files(tree)
+    assert main(["--plan", str(tree / "first.toml"), "--write"]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1
+    assert files(tree) == before
+
+
+def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "first.toml").write_text(FIRST.replace('rest = "train.py"\n', ""))
+    assert main(["--plan", str(tree / "first.toml"), "--write", "--quiet"]) == 0
+    assert main(["--plan", str(tree / "first.toml"), "--check"]) == 2
+    assert "in helpers.py already; was this plan carried out?" in capsys.readouterr().err
+
+
+def test_a_report_takes_the_place_of_nothing_that_it_is_about(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ("mono.py", "first.toml", "helpers.py"):
+        assert main(["--plan", str(tree / "first.toml"), "--output", str(tree / output)]) == 2
+        assert "is one of the files that the report is about" in capsys.readouterr().err
+    assert (tree / "mono.py").read_text() == SOURCE
