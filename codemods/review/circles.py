@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from codemods.facts.nodes import children
+from codemods.facts.nodes import all_defaults, children, walk
 from codemods.review.early import TooEarly
+from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer, packages_of
 from codemods.review.side import Side
+from codemods.review.units import Unit
 
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -66,7 +69,11 @@ def _bound_first(imports: Imports, path: str) -> dict[str, int]:
 
 def _mentioning(base: Side, head: Side, path: str, names: frozenset[str]) -> Iterator[str]:
     """Files that are the same on both sides and may take one of some names of a file."""
-    stem, words = PurePosixPath(path.removesuffix("/__init__.py")).stem.encode(), [n.encode() for n in names]
+    stem = PurePosixPath(path.removesuffix("/__init__.py")).stem.encode()
+    # A function of the file may be called that reads one.
+    calling = (unit.name for unit in head.changed[path].units.values() if not unit.owner)
+    words = [name.encode() for name in calling if names & _through(head, path, [name])]
+    words += [name.encode() for name in names]
     around = path.removesuffix("__init__.py") if path.endswith("/__init__.py") else None
     for other, blob in head.tree.identities.items():
         if blob == base.tree.identities.get(other) and other.endswith(".py") and " " not in blob:
@@ -87,29 +94,53 @@ def _taken(side: Side, user: str, path: str) -> Iterator[tuple[str, ast.stmt]]:
             for name in side.changed[path].exported if taken == ["*"] else taken:
                 yield name, node
     for statement in file.tree.body:
-        for chain, name in _read_when_loaded(statement):
-            meaning = side.meaning(user, name)
-            for used_path, used in side.along(user, meaning, chain):
-                if used_path == path:
-                    yield used, statement
+        for name in _through(side, path, _reached(side, file, statement, path)):
+            yield name, statement
 
 
-def _read_when_loaded(statement: ast.stmt) -> Iterator[tuple[list[str], str]]:
-    """Chains of attributes of names that a statement reads when its module is loaded."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _FUNCTIONS):
-            waiting += [*getattr(node, "decorator_list", []), *node.args.defaults]
-            waiting += filter(None, node.args.kw_defaults)
-            continue
+def _reached(side: Side, file: File, statement: ast.stmt, path: str) -> set[str]:
+    """Names of a file that a statement of another one reads when it runs, through functions of that one."""
+    found, seen, waiting = set[str](), set[str](), [*_read_when_loaded(statement)]
+    for node in waiting:
         chain: list[str] = []
         here = node
         while isinstance(here, ast.Attribute):
             chain.append(here.attr)
             here = here.value
-        if chain and isinstance(here, ast.Name):
-            yield chain[::-1], here.id
+        if not isinstance(here, ast.Name):
+            continue
+        meaning = side.meaning(file.path, here.id)
+        found |= {name for where, name in side.along(file.path, meaning, chain[::-1]) if where == path}
+        if isinstance(meaning, Unit) and meaning.path == path:
+            found.add(meaning.name)
+        own = file.binders.get(here.id, []) if here.id not in seen else []
+        seen.add(here.id)
+        waiting += (inner for each in own if isinstance(each, _NAMED) for inner in walk(each))
+    return found
+
+
+def _through(side: Side, path: str, names: Iterable[str]) -> set[str]:
+    """Names of a file with those that functions and classes of these names read."""
+    units, found, waiting = side.changed[path].units, set(names), [*names]
+    while waiting:
+        name = waiting.pop()
+        parts = [unit for unit in units.values() if name in (unit.qualname, unit.owner)]
+        reads = (unit.content.reads for unit in parts if unit.kind in ("function", "class", "method"))
+        fresh = set[str]().union(*reads) - found
+        found |= fresh
+        waiting += fresh & side.changed[path].bound
+    return found
+
+
+def _read_when_loaded(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement that are worked out when its module is loaded."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _FUNCTIONS):
+            waiting += [*getattr(node, "decorator_list", []), *all_defaults(node.args)]
+            continue
+        yield node
         waiting += children(node)
 
 

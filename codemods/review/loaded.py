@@ -6,9 +6,11 @@ Both ask the same: is a module among what the files of the other side load, or m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from codemods.facts.loading import is_of_torch
+from codemods.review.content import imports_in
+from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.loading import Programs
 from codemods.review.trees import around, below
@@ -53,14 +55,16 @@ def _doing(base: Imports, head: Programs) -> list[Loads | Outer]:
 
 def _read(base: Imports, head: Imports) -> Iterator[Outer]:
     """Modules of packages that only `import a.b` made attributes of them."""
-    there = _spelled_out(head)
+    there = {*_spelled_out(head), *_OF_THEIR_PACKAGES}
+    gone: dict[str, Outer] = {}
     for path, file in base.side.changed.items():
         for node in file.run_imports:
             for alias in node.names if isinstance(node, ast.Import) else ():
-                first, *rest = alias.name.split(".")
-                known = alias.name in there or alias.name in _OF_THEIR_PACKAGES or is_of_torch(alias.name)
-                if rest and not (alias.asname or known) and _reads(head, first, rest):
-                    yield Outer(alias.name, alias.name, path, node)
+                if "." in alias.name and not alias.asname and alias.name not in there:
+                    gone.setdefault(alias.name, Outer(alias.name, alias.name, path, node))
+    gone = {name: each for name, each in gone.items() if not is_of_torch(name)}
+    read = _attributes(head, gone) if gone else ()
+    return (gone[name] for name in gone.keys() & read)
 
 
 def _spelled_out(imports: Imports) -> set[str]:
@@ -74,9 +78,25 @@ def _spelled_out(imports: Imports) -> set[str]:
     return found
 
 
-def _reads(imports: Imports, first: str, rest: list[str]) -> bool:
-    chains = (file.attributes.get(first, ()) for file in imports.side.changed.values())
-    return any(list(chain[: len(rest)]) == rest for found in chains for chain in found)
+def _attributes(head: Imports, modules: Collection[str]) -> set[str]:
+    """Those of some modules that files read as attributes of their packages, and do not import."""
+    found = set[str]()
+    for path, blob in head.side.tree.identities.items():
+        if not path.endswith(".py") or " " in blob:
+            continue
+        data = head.side.tree.read(path)
+        for name in modules:
+            first, *rest = name.split(".")
+            file = head.side.file(path) if rest[-1].encode() in data and first.encode() in data else None
+            if file is not None and name not in _imported(file):
+                chains = file.attributes.get(first, ())
+                found.update(name for chain in chains if list(chain[: len(rest)]) == rest)
+    return found
+
+
+def _imported(file: File) -> set[str]:
+    nodes = (node for node in imports_in(file.tree.body) if isinstance(node, ast.Import))
+    return {alias.name for node in nodes for alias in node.names}
 
 
 def _acts(each: Loads | Outer, head: Programs, done: set[str]) -> bool:

@@ -184,6 +184,9 @@ def _imports(side: Side, path: str, data: bytes, name: str) -> bool:
 def other_package(path: str, base: Tree, head: Tree) -> str:
     """What becomes of a folder whose modules stay when its own file goes, or comes; empty if nothing does."""
     folder, name = path.removesuffix(_INITIAL), PurePosixPath(path).name
+    if name == "conftest.py" and (path in base.identities) != (path in head.identities):
+        which = "gone" if path in base.identities else "new"
+        return f"{which}: pytest gives what it has to the tests of its folder"
     if name != _INITIAL or not folder or (path in base.identities) == (path in head.identities):
         return ""
     for tree in (base, head):

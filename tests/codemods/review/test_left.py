@@ -471,6 +471,22 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a/m.py": TWO["q.py"], "b/m.py": TWO["r.py"], "a/f.py": STARRED.replace(" m ", " .m ")},
         {"a/m.py": TWO["q.py"], "b/m.py": TWO["r.py"], "b/f.py": STARRED.replace(" m ", " .m ")},
     ),
+    "a name that a file outside the change reads too early, by a function that it calls": (
+        {"a.py": "X = 1\nimport b\n", "b.py": "import a\ndef g(): return a.X\nY = g()\n"},
+        {"a.py": "import b\nX = 1\n", "b.py": "import a\ndef g(): return a.X\nY = g()\n"},
+    ),
+    "a name that a function of the change reads too early for a file outside it": (
+        {"a.py": "X = 1\ndef h(): return X\nimport b\n", "b.py": "import a\nY = a.h()\n"},
+        {"a.py": "def h(): return X\nimport b\nX = 1\n", "b.py": "import a\nY = a.h()\n"},
+    ),
+    "a module of a package that is no longer imported, and read outside the change": (
+        {"p/__init__.py": "", "p/m.py": "x = 1\n", "u.py": "import p.m\n", "v.py": "import p\n" + ATTRIBUTE},
+        {"p/__init__.py": "", "p/m.py": "x = 1\n", "u.py": "", "v.py": "import p\n" + ATTRIBUTE},
+    ),
+    "what pytest gives to the tests of another folder": (
+        {"t/conftest.py": "def f(): return 1\n", "t/test_a.py": ""},
+        {"t/s/conftest.py": "def f(): return 1\n", "t/test_a.py": ""},
+    ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),
     "binary content in a Python file": ({"a.py": "x = 1\n"}, {"a.py": "x = 1\0\n"}),

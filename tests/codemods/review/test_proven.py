@@ -103,6 +103,10 @@ CASES: dict[str, tuple[Files, Files]] = {
             "b.py": "from m import foo as bar\ndef f(x):\n    'Says 8.'\n    return bar(x).bar + 7\n",
         },
     ),
+    "a circle through a file outside the change that reads names in functions": (
+        {"a.py": "X = 1\nimport b\n", "b.py": "import a\ndef g(): return a.X\n"},
+        {"a.py": "import b\nX = 1\n", "b.py": "import a\ndef g(): return a.X\n"},
+    ),
     "a tuple said twice, compared with None alone": (
         {"a.py": "A = (1, 2)\ndef f(x):\n    return A if x is None else x\ndef g():\n    return A\n"},
         {
