@@ -95,6 +95,20 @@ class HelperCommand(CodemodCommand):
         return list(dict.fromkeys(helper.qualname for helper in named))
 
 
+def _on_disk(path: str, tree: cst.Module) -> bytes:
+    """A file's bytes: those that were read, with a byte order mark that libcst leaves out.
+
+    Raises:
+        SourceError: if libcst would write it differently.
+    """
+    data = tree.bytes
+    if Path(path).is_file():
+        there = Path(path).read_bytes()
+        if there != data:
+            raise SourceError(f"{path}: libcst would not write this file as it is; use codemods extract")
+    return data
+
+
 class LiftHelpers(HelperCommand):
     """Lift helpers out of functions, their captures made keyword-only parameters."""
 
@@ -115,17 +129,3 @@ class CollectCaptures(HelperCommand):
     """Lift helpers that read their captures from one frozen dataclass."""
 
     rewritten = "context"
-
-
-def _on_disk(path: str, tree: cst.Module) -> bytes:
-    """A file's bytes: those that were read, with a byte order mark that libcst leaves out.
-
-    Raises:
-        SourceError: if libcst would write it differently.
-    """
-    data = tree.bytes
-    if Path(path).is_file():
-        there = Path(path).read_bytes()
-        if there != data:
-            raise SourceError(f"{path}: libcst would not write this file as it is; use codemods extract")
-    return data

@@ -84,11 +84,8 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
 
     Outside of a package, a relative one keeps a dot.
     """
-    return resolve_relative(package, node.level, node.module) if node.level else node.module or ""
-
-
-def resolve_relative(package: str, level: int, module: str | None) -> str:
-    """The absolute name of a relative import made in a package."""
+    if not node.level:
+        return node.module or ""
     parts = package.split(".")
-    base = parts[: max(0, len(parts) - level + 1)]
-    return ".".join([*base, module] if module else base)
+    base = parts[: max(0, len(parts) - node.level + 1)]
+    return ".".join([*base, node.module] if node.module else base)

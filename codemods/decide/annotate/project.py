@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from codemods.facts.imports import bound_name, resolve_relative
+from codemods.facts.imports import bound_name, imports_of
 from codemods.facts.loading import Find
-from codemods.facts.names import imported_path
 from codemods.facts.source import SourceError, blocks_of, decode_source
 
 _LONGEST_CHAIN = 12
@@ -80,11 +79,9 @@ class Module:
         return paths.pop() if len(paths) == 1 else None
 
     def _imported(self, statement: ast.stmt, name: str) -> str | None:
-        path = imported_path(statement, name)
-        if path is not None and path.startswith("."):
-            level = len(path) - len(path.lstrip("."))
-            return resolve_relative(self.package, level, path[level:])
-        return path
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return None
+        return next((made.path for made in imports_of(statement, name, self.package)), None)
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
