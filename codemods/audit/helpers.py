@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 
 from codemods.audit.effects import mutations
 from codemods.audit.proposals import wants_context
@@ -99,15 +100,16 @@ class HelperReporter:
 
     def _unbound_at(self, name: str, owner: Scope, uses: list[Use]) -> tuple[int, ...]:
         """Lines of uses where the variable may be unbound; all of them where the flow is not understood."""
-        found = set()
-        for use in uses:
-            try:
-                flow = self.analysis.flow(owner)
-            except NotUnderstood:
-                return tuple(sorted({use.node.lineno for use in uses}))
-            for place in self._nothing_lifted.places(use.scope, use.call or use.node, owner):
-                if not flow.bound_at(place.node, name):
-                    found.add(use.node.lineno)
+        found = {use.node.lineno for use in uses}
+        with contextlib.suppress(NotUnderstood):
+            flow = self.analysis.flow(owner)
+            places = self._nothing_lifted.places
+            found = {
+                use.node.lineno
+                for use in uses
+                for place in places(use.scope, use.call or use.node, owner)
+                if not flow.bound_at(place.node, name)
+            }
         return tuple(sorted(found))
 
     def _globals(self, helper: Helper) -> tuple[Global, ...]:

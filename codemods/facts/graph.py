@@ -13,7 +13,7 @@ from functools import partial
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
 from codemods.facts.names import is_quiet
-from codemods.facts.nodes import all_arguments, all_defaults, children
+from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
 from codemods.facts.walk import ComprehensionNode
 
 # Statements that run their expressions from left to right, and do nothing else.
@@ -38,15 +38,14 @@ class Graph(Builder):
         self._link(self.current, self.end)
         return self
 
-    def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Run statements one after another."""
-        self.run(*statements)
+    # Statements, one after another.
+    block = Visitor.each
 
     def other(self, node: ast.AST) -> None:
         """An expression without a method of its own, from left to right; such a statement is not known."""
         if isinstance(node, ast.stmt) and not isinstance(node, _PLAIN):
             raise NotUnderstood(node)
-        self.run(*children(node))
+        self.each(children(node))
 
     # Expressions
 
@@ -90,7 +89,7 @@ class Graph(Builder):
 
     def do_IfExp(self, node: ast.IfExp) -> None:
         self.run(node.test)
-        self._branch([partial(self.run, node.body), partial(self.run, node.orelse)])
+        self._branch([lambda: self.run(node.body), lambda: self.run(node.orelse)])
 
     def do_Dict(self, node: ast.Dict) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
@@ -213,7 +212,7 @@ class Graph(Builder):
 
     def do_If(self, node: ast.If) -> None:
         self.run(node.test)
-        self._branch([partial(self.block, node.body), partial(self.block, node.orelse)])
+        self._branch([lambda: self.block(node.body), lambda: self.block(node.orelse)])
 
     def do_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.run(node.iter)
@@ -275,7 +274,7 @@ class Graph(Builder):
 
     def do_Try(self, node: ast.Try) -> None:
         if node.finalbody:
-            self._finally(partial(self._handled, node), partial(self.block, node.finalbody))
+            self._finally(lambda: self._handled(node), lambda: self.block(node.finalbody))
         else:
             self._handled(node)
 
@@ -331,7 +330,7 @@ class Graph(Builder):
             self.block(handler.body)
             return
         self._bind(name, handler.lineno)
-        self._finally(partial(self.block, handler.body), partial(self._unbind, name, handler.lineno))
+        self._finally(lambda: self.block(handler.body), lambda: self._unbind(name, handler.lineno))
 
     def do_Match(self, node: ast.Match) -> None:
         self.run(node.subject)

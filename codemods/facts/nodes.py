@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 _ENDS = frozenset([ast.Name, ast.Constant])
@@ -64,6 +64,10 @@ class Visitor:
 
     def run(self, *nodes: ast.AST | None) -> None:
         """Visit some nodes, one after another; those that are there."""
+        self.each(nodes)
+
+    def each(self, nodes: Sequence[Any]) -> None:
+        """Visit as many nodes as there are; deep programs are gone down without a call of C between two."""
         methods = self._methods
         for node in nodes:
             method = methods.get(type(node))
@@ -73,7 +77,7 @@ class Visitor:
 
     def other(self, node: ast.AST) -> None:
         """Visit what is in a node, in the order of its fields."""
-        self.run(*children(node))
+        self.each(children(node))
 
 
 def called_name(call: ast.Call) -> str:

@@ -47,7 +47,7 @@ class Walk(Visitor):
     def whole(self) -> None:
         """Walk the module."""
         fill(self.tree.module, self.tree.source.table)
-        self.run(*self.tree.source.tree.body)
+        self.each(self.tree.source.tree.body)
         self.tables.finish()
         for call, scope in self.calls:
             if self.tree.consumes(scope, call.func):
@@ -73,7 +73,7 @@ class Walk(Visitor):
         owner = self.tree.owner(self.scope, node.id)
         use = Use(node, self.scope, call, attribute, self.in_text, written)
         self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
-        if self.lazy and owner.kind != "module":
+        if self.lazy and owner.kind not in ("module", "types"):
             self.tree.lazy.append(use)
 
     def do_Constant(self, node: ast.Constant) -> None:
@@ -161,7 +161,7 @@ class Walk(Visitor):
         self.run(node.type)
         if node.name is not None:
             self.bind(node.name, node, node.lineno)
-        self.run(*node.body)
+        self.each(node.body)
 
     def do_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
         if node.name is not None:
@@ -265,7 +265,7 @@ class Walk(Visitor):
         self.scope, self.tables = scope, Tables(table, self.tree.source.path)
         for argument in () if isinstance(node, ast.ClassDef) else all_arguments(node.args):
             self.bind(argument.arg, argument, argument.lineno)
-        self.run(*body)
+        self.each(body)
         self.tables.finish()
         self.scope, self.tables = outer
 
