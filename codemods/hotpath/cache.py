@@ -81,7 +81,8 @@ def _encode(report: Report) -> dict[str, Any]:
         "truncated": [_place(place) for place in report.truncated],
         "functions": report.functions,
         "followed": report.followed,
-        "unfollowed": report.unfollowed,
+        "unfollowed": [[_place(place), text, why] for place, text, why in report.unfollowed],
+        "hidden": report.hidden,
         "tests": report.tests,
     }
 
@@ -117,7 +118,8 @@ def _decode(data: dict[str, Any]) -> Report:
         truncated=tuple(Place(*place) for place in data["truncated"]),
         functions=data["functions"],
         followed=data["followed"],
-        unfollowed=tuple((why, number) for why, number in data["unfollowed"]),
+        unfollowed=tuple((Place(*place), text, why) for place, text, why in data["unfollowed"]),
+        hidden=tuple((heat, number) for heat, number in data["hidden"]),
         tests=data["tests"],
     )
 

@@ -304,7 +304,7 @@ def _undefined(it: Interpreter, frame: Frame, node: ast.Call, owner: Kind, name:
         return _take(it, frame, node, call_instance(base, name, arguments))
     outcome = unknown_method(UNKNOWN, name, arguments)
     result = UNKNOWN if outcome is None else _take(it, frame, node, outcome)
-    if outcome is None:
+    if outcome is None and not any(it.program.external_base(cls, "torch.") for cls in owner.of):
         it.not_followed(frame, node, "of something unknown")
     run_arguments(it, frame, node, arguments)
     if any(map(is_tensor, arguments.all())):

@@ -85,6 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 )
 @click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
+@click.option(
+    "--not-followed", is_flag=True, help="List the calls in hot loops that were not gone into, too, and why."
+)
 @click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
 @click.option(
@@ -119,6 +122,7 @@ def command(
     reads: Path | None,
     output_format: str,
     output: Path | None,
+    not_followed: bool,
     statistics: bool,
     quiet: bool,
     heat: str | None,
@@ -179,7 +183,10 @@ def command(
         comparison = compare(report, _read_baseline(baseline, config, project))
     if add_allow is not None:
         return _allow(comparison, project, add_allow)
-    text = _render(comparison, _lines(project, given), output_format, statistics=statistics, quiet=quiet)
+    source = _lines(project, given)
+    text = _render(
+        comparison, source, output_format, statistics=statistics, quiet=quiet, not_followed=not_followed
+    )
     put(text, output)
     if comparison.clean and not report.loops and not allow_no_loops:
         _nothing_seen(report)
@@ -308,7 +315,13 @@ def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
 
 
 def _render(
-    comparison: Comparison, source: Lines, output_format: str, *, statistics: bool, quiet: bool
+    comparison: Comparison,
+    source: Lines,
+    output_format: str,
+    *,
+    statistics: bool,
+    quiet: bool,
+    not_followed: bool,
 ) -> str:
     if output_format in ("json", "github", "junit", "sarif"):
         from codemods.hotpath import formats, sarif
@@ -325,6 +338,8 @@ def _render(
             lines += text.render_concise(comparison)
         else:
             lines += text.render_full(comparison, source)
+    if not_followed:
+        lines += text.render_not_followed(comparison.report)
     if statistics:
         lines += text.render_statistics(comparison)
     elif not quiet:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from codemods.hotpath.frame import Stall
 from codemods.hotpath.kinds import Kind
-from codemods.hotpath.modules import Class, Function
+from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.results import Loop, Place
 
 Field = tuple[Class, str]
@@ -29,7 +29,7 @@ class Effects:
         entered: functions that it calls.
         hot: those of them that are called from inside of a hot loop.
         followed: calls in hot loops that were gone into.
-        unfollowed: those that were not, with the reason.
+        unfollowed: those that were not, with the module they are in and the reason.
     """
 
     function: Function | None = None
@@ -40,7 +40,7 @@ class Effects:
     entered: set[Function] = field(default_factory=set)
     hot: set[Function] = field(default_factory=set)
     followed: set[ast.AST] = field(default_factory=set)
-    unfollowed: dict[ast.AST, str] = field(default_factory=dict)
+    unfollowed: dict[ast.AST, tuple[Module, str]] = field(default_factory=dict)
 
     def found(self, loop: Loop, stall: Stall, rare: bool) -> None:
         """Note a stall in a loop; rare only if it is on every way."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from codemods.facts.source import SourceError, no_collection, room_for_nesting
 from codemods.hotpath.calls import TABLES
@@ -48,9 +49,12 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         for (loop, (code, text, place, function, steps)), rare in run.found.findings.items()
     ]
     kept, allowed = apply_pragmas(findings, pragmas, run.heeded)
-    kept = [finding for finding in kept if finding.heat is None or finding.heat in config.heat]
-    kept += [*wrong, *run.wrong.values()]
     reported = config.reported
+    cooler = {(f.place, f.code, f.heat) for f in kept if f.heat is not None and f.heat not in config.heat}
+    kept = [finding for finding in kept if finding.heat is None or finding.heat in config.heat]
+    shown = {(finding.place, finding.code) for finding in kept}
+    cooler = {item for item in cooler if item[1] in reported and item[:2] not in shown}
+    kept += [*wrong, *run.wrong.values()]
     if config.per_path_ignores:
         kept = [finding for finding in kept if finding.code not in config.ignored_in(finding.place.path)]
     reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.found.hot}
@@ -66,9 +70,16 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         truncated=tuple(sorted(run.found.truncated)),
         functions=len(run.found.hot),
         followed=len(run.found.followed),
-        unfollowed=tuple(Counter(run.found.unfollowed.values()).most_common()),
+        unfollowed=tuple(sorted(_unfollowed(run))),
+        hidden=tuple(Counter(heat for *_, heat in cooler).most_common()),
         tests=sum(module.is_test for module in modules),
     )
+
+
+def _unfollowed(run: _Run) -> Iterator[tuple[Place, str, str]]:
+    for node, (module, why) in run.found.unfollowed.items():
+        if isinstance(node, ast.expr):
+            yield run.it.written.place(module, node), run.it.written.text(node), why
 
 
 def _unread(path: str, message: str) -> Finding:

@@ -47,7 +47,12 @@ def render_json(comparison: Comparison) -> str:
         "loops": len(report.loops),
         "functions": report.functions,
         "calls_followed": report.followed,
-        "calls_not_followed": dict(report.unfollowed),
+        "calls_not_followed": dict(Counter(why for *_, why in report.unfollowed).most_common()),
+        "not_followed": [
+            {"path": place.path, "line": place.line, "text": text, "why": why}
+            for place, text, why in report.unfollowed
+        ],
+        "less_hot": dict(report.hidden),
         "against": comparison.against,
         "findings": [_finding(*item) for item in fingerprints(comparison)],
         "gone": [_finding(finding, "gone", None, None, finding.key.digest()) for finding in comparison.gone],

@@ -261,7 +261,7 @@ class Interpreter:
     def not_followed(self, frame: Frame, node: ast.AST, why: str) -> None:
         """Note a call in a hot loop that was not gone into."""
         if frame.in_loop:
-            self._effects.unfollowed[node] = why
+            self._effects.unfollowed[node] = frame.module, why
 
     def call(
         self,

@@ -141,7 +141,8 @@ class Report:
         truncated: stalls that more call paths lead to than are listed.
         functions: how many run in loops over environments or steps.
         followed: calls in such loops that were gone into.
-        unfollowed: how many were not, by why.
+        unfollowed: those that were not, with their text, and why.
+        hidden: places that are less hot than what is asked for, by how hot they are.
         tests: files of tests, in which only loops over environments count.
     """
 
@@ -154,5 +155,6 @@ class Report:
     truncated: tuple[Place, ...] = ()
     functions: int = 0
     followed: int = 0
-    unfollowed: tuple[tuple[str, int], ...] = ()
+    unfollowed: tuple[tuple[Place, str, str], ...] = ()
+    hidden: tuple[tuple[Heat, int], ...] = ()
     tests: int = 0

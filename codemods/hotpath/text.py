@@ -12,6 +12,7 @@ from codemods.hotpath.results import Finding, Heat, Place, Report
 Lines = Callable[[str, int], str]
 """The text of a line of a file."""
 _MOST_LOOPS = 3
+_LONGEST = 80
 
 
 def one_line(finding: Finding) -> str:
@@ -148,6 +149,8 @@ def render_summary(comparison: Comparison) -> str:
         known.append(f"{len(comparison.accepted)} accepted by {comparison.against}")
     if comparison.allowed:
         known.append(f"{len(comparison.allowed)} allowed by comments")
+    if comparison.report.hidden:
+        known.append(f"not shown: {less_hot(comparison.report)}")
     also = f"; {', '.join(known)}" if known else ""
     if comparison.clean and not report.loops:
         return f"hotpath: {seen}: nothing was checked{also}"
@@ -192,12 +195,26 @@ def looked_at(report: Report) -> str:
         parts.append(f"{_count(report.functions, 'function')} {runs} in {inside}")
         followed = f"{_count(report.followed, 'call')} followed"
         if report.unfollowed:
-            why = ", ".join(f"{number} {reason}" for reason, number in report.unfollowed)
-            followed += f", {sum(number for _, number in report.unfollowed)} not ({why})"
+            reasons = Counter(why for *_, why in report.unfollowed).most_common()
+            why = ", ".join(f"{number} {reason}" for reason, number in reasons)
+            followed += f", {len(report.unfollowed)} not ({why})"
         parts.append(followed)
     if report.tests:
         parts.append(f"only loops over environments in {_count(report.tests, 'file')} of tests")
     return "; ".join(parts)
+
+
+def render_not_followed(report: Report) -> Iterator[str]:
+    """A line for each call in hot loops that was not gone into: nothing is said of what it runs."""
+    for place, text, why in report.unfollowed:
+        short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        yield f"{place.path}:{place.line}:{place.column}: not followed: `{short}`, {why}"
+
+
+def less_hot(report: Report) -> str:
+    """How many places there are beside those that are shown."""
+    heats = ", ".join(f"{number} {_OFTEN[heat]}" for heat, number in report.hidden)
+    return f"{heats} (--heat all shows them)" if heats else ""
 
 
 def _count(number: int, singular: str, plural: str | None = None) -> str:

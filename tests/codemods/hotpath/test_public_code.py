@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from codemods.hotpath import main
 from tests.codemods.hotpath.test_other_code import told
 
 STEP = """
@@ -241,3 +245,39 @@ def test_a_loop_of_a_script_whose_object_trains_once_a_round() -> None:
                 return 0.0
     """
     assert ("HP001", "loss.item()", "step") in told(script=script, agents=agents)
+
+
+SCREEN = """
+import torch
+from timm.utils import accuracy
+
+def train(model: torch.nn.Module, loader, optimizer, meter):
+    for step, x in enumerate(loader):
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        meter.add_unknown(accuracy(loss, x))
+        if step % 10 == 0:
+            print(loss.item(), loss.max().item())
+"""
+
+
+def test_the_last_line_says_what_is_not_shown_and_what_was_not_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(SCREEN)
+    for more in ([], ["--output-format", "json"]):
+        assert (
+            main([str(tmp_path), "--root", str(tmp_path), "--not-followed", *more]) == 0
+        )  # the second is kept
+    out = capsys.readouterr().out
+    assert "train.py:10:27: not followed: `accuracy(loss, x)`, of other packages\n" in out
+    assert (
+        "train.py:10:9: not followed: `meter.add_unknown(accuracy(loss, x))`, of something unknown\n" in out
+    )
+    assert (
+        "2 not (1 of something unknown, 1 of other packages); not shown: 2 every so many steps (--heat" in out
+    )
+    told = json.loads(out[out.index("{") :])
+    assert told["less_hot"] == {"every-n": 2}
+    assert [item["why"] for item in told["not_followed"]] == ["of something unknown", "of other packages"]
