@@ -23,6 +23,7 @@ from golden.reach.tell import tell
 from golden.record import Run
 from golden.report import closely, render, render_localized
 from golden.report.pairs import LOCALIZED
+from golden.report.text import describe
 from golden.trace.errors import GoldenError, UnusableInput
 
 
@@ -87,6 +88,12 @@ def compare_run(
     )
 
 
+_LEFTOVER = (
+    "if that is what a run finds of an earlier one in its tree, let it write to {out}, or leave it out by "
+    "[outputs] mask: a line that is masked as a whole counts on neither side"
+)
+
+
 def _base(run: Run) -> Run:
     if "base" not in run.variants:
         raise UnusableInput(f"run {run.name} has no [variants.base] table; name a git ref with --base REF")
@@ -114,4 +121,8 @@ def told(since: Since | None, run: str) -> list[str]:
 
 def text_of(result: AbResult) -> str:
     """The verdict in words."""
-    return render(result.comparison, left=result.left.title, right=result.right.title)
+    text = render(result.comparison, left=result.left.title, right=result.right.title)
+    if not isinstance(result.itself, Different):
+        return text
+    first = "\n".join(describe(result.itself.first))
+    return f"{text}\nwhat differs first: {first}\n{_LEFTOVER}"

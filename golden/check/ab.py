@@ -20,12 +20,13 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class AbResult:
-    """A comparison with both its traces."""
+    """A comparison with both its traces; ``itself`` is how the left side differs from itself, if it does."""
 
     left: Trace
     right: Trace
     comparison: Comparison
     reached: tuple[Reached, Reached] | None = None
+    itself: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +99,20 @@ def ab(
             left, again, right = (recording.result() for recording in recordings)
             check_used(left)
             check_declared(base.run, left)
-            repeats = isinstance(compare(left, again), Identical)
+            itself = compare(left, again)
         finally:
             for recording in recordings:
                 recording.cancel()
     found: Comparison = compare(left, right)
+    repeats = isinstance(itself, Identical)
     if not repeats:
         found = NotComparable(
             f"{base.label} differs from itself on a second run, so its difference to {head.label} "
             f"means nothing; see `golden doctor {base.run.name}`"
         )
     before, after = read_reached(left.folder), read_reached(right.folder)
-    return AbResult(left, right, found, (before, after) if before and after else None)
+    reached = (before, after) if before and after else None
+    return AbResult(left, right, found, reached, None if repeats else itself)
 
 
 def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) -> None:

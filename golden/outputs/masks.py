@@ -148,7 +148,8 @@ class Masks:
             drawn = [part for part in line.split("\r") if part.strip()]
             shown = self.text(drawn[-1]).rstrip() if drawn else ""
             echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
-            if not shown or echoed or _UNBOUNDED_BAR.search(shown):
+            # What the run file masks as a whole may be there or not.
+            if shown in ("", "<unstable>") or echoed or _UNBOUNDED_BAR.search(shown):
                 continue
             if _BAR.search(shown) and "100%|" not in shown:
                 continue

@@ -73,7 +73,10 @@ def gather(
 
 def masks(run: Run, *, root: Path, outputs: Path) -> Masks:
     """What of the outputs of a run can't repeat."""
-    places = {str(outputs): "{out}", str(root): "{root}", str(Path.cwd()): "{here}"}
+    places = {str(outputs): "{out}", str(root): "{root}"}
+    # A tree is called the same wherever in it the command is given.
+    if not Path.cwd().is_relative_to(root):
+        places[str(Path.cwd())] = "{here}"
     home, host = str(Path.home()), socket.gethostname()
     places |= {home: "~"} if len(home) > 1 else {}
     places |= {host: "<host>"} if len(host) > 5 else {}

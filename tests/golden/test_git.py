@@ -34,6 +34,26 @@ def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
     assert (result.code, "uncommitted" in result.err) == (0, False)
 
 
+def test_a_program_that_tells_its_tree_and_finds_what_it_left_there(
+    versions: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(versions.root)
+    run = (versions.root / "golden" / "runs" / "train.toml").read_text()
+    tells = "import pathlib; print(pathlib.Path('left').resolve())"
+    leaves = f"{tells}; left = pathlib.Path('left'); left.exists() and print('left already'); left.touch()"
+    for line in (tells, leaves):
+        versions.plain(line, run)
+        git(versions.root, "commit", "-qam", "a line")
+        result = versions.golden("ab", "train", "--base", "HEAD")
+        assert result.code == (0 if line is tells else 4), result.out
+    assert "what differs first: stdout, line " in result.out
+    assert "left already" in result.out
+    assert "or leave it out by [outputs] mask" in result.out
+    versions.run_file(run + '\n[outputs]\nmask = ["left already"]\n')
+    result = versions.golden("ab", "train", "--base", "HEAD")
+    assert result.code == 0, result.out
+
+
 def test_a_commit_that_a_shallow_clone_lacks(versions: Project, tmp_path: Path) -> None:
     git(versions.root, "commit", "-q", "--allow-empty", "-m", "after")
     git(tmp_path, "clone", "-q", "--depth", "1", versions.root.as_uri(), "shallow")

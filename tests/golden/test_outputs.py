@@ -13,6 +13,7 @@ from golden.compare import Different, compare
 from golden.outputs import Masks, read_outputs
 from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
 from golden.report.text import describe
+from golden.trace.outputs import Output
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 
@@ -304,6 +305,22 @@ def test_tables_with_comments_and_without_a_name_that_says_so(tmp_path: Path) ->
     assert [output.kind for output in sides[0]] == ["table", "table"]
     assert sides[0][0].rows[2] == {"r": 9.0, "l": 9}
     assert sides[0][1].rows[2] == {"Epoch": 1, "EpRet": 9.5}
+
+
+def test_attributes_of_a_graph_have_no_order(tmp_path: Path) -> None:
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def written(name: str, *attributes: bytes) -> list[Output]:
+        node = field(1, b"node") + b"".join(field(5, each) for each in attributes)
+        event = field(4, field(1, node))
+        record = len(event).to_bytes(8, "little") + bytes(4) + event + bytes(4)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events.out.tfevents").write_bytes(record)
+        return read_outputs(None, None, [("e", tmp_path / name / "events.out.tfevents")], Masks({}))
+
+    assert written("one", b"a", b"b") == written("two", b"b", b"a")
+    assert written("three", b"a", b"b") != written("four", b"a", b"c")
 
 
 def test_bars_count_where_they_end() -> None:
