@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
 import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
+from codemods.facts.helpers import Helper
 from codemods.facts.source import Source, SourceError, decode_source, room_for_nesting
 from codemods.plans.run import RequestError, extract_source
 
@@ -28,7 +31,7 @@ class HelperCommand(CodemodCommand):
         self, context: CodemodContext, function: str | None = None, helper: Sequence[str] | None = None
     ) -> None:
         super().__init__(context)
-        self.function = function
+        self.function = function and function.replace(".<locals>", "")
         self.helpers = tuple(helper or ())
 
     @staticmethod
@@ -45,28 +48,30 @@ class HelperCommand(CodemodCommand):
         """Rewrite a module; no metadata is made, since none is needed.
 
         Raises:
-            SkipFile: if there is nothing to do. SourceError: if the file can't be used.
+            SkipFile: if there is nothing to do, or the file can't be used.
         """
         return self.transform_module_impl(tree)
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         """As `transform_module`."""
         path = self.context.filename or "<stdin>"
-        data = _on_disk(path, tree)
-        with room_for_nesting():
-            source = decode_source(data, path)
-            names = self._chosen(source)
-            try:
-                report = extract_source(
-                    source,
-                    self.function,
-                    names=names,
-                    residual=names if self.rewritten == "residual" else (),
-                    captures="context" if self.rewritten == "context" else "params",
-                    box=names if self.rewritten == "box" else (),
-                )
-            except RequestError as error:
-                raise SkipFile(str(error)) from None
+        try:
+            with room_for_nesting():
+                return self._rewritten(path, tree)
+        except (RequestError, SourceError) as error:
+            raise SkipFile(str(error)) from None
+
+    def _rewritten(self, path: str, tree: cst.Module) -> cst.Module:
+        source, data = _source_of(path, tree)
+        names = self._chosen(source)
+        report = extract_source(
+            source,
+            self.function,
+            names=names,
+            residual=names if self.rewritten == "residual" else (),
+            captures="context" if self.rewritten == "context" else "params",
+            box=names if self.rewritten == "box" else (),
+        )
         for row in report.refused:
             assert row.refusal is not None
             refusal = row.refusal
@@ -78,35 +83,23 @@ class HelperCommand(CodemodCommand):
         if not changed and not report.refused:
             raise SkipFile("no helper to rewrite")
         if not changed:
-            return tree
-        made = cst.parse_module(changed[0].after)
-        if made.bytes != changed[0].after:
-            raise SourceError(f"{path}: libcst would not write this file as it is; use codemods extract")
-        return made
+            return _written(tree, data)
+        return _written(cst.parse_module(changed[0].after), changed[0].after)
 
     def _chosen(self, source: Source) -> list[str]:
         """Qualified names of the helpers that are asked for."""
         from codemods.facts.lifting import Analysis
 
         scope = [h for h in Analysis(source).helpers if self.function in (None, h.outer.qualname)]
-        named = [h for h in scope if not self.helpers or {h.name, h.qualname} & set(self.helpers)]
+        wanted = {name.replace(".<locals>", "") for name in self.helpers}
+        named = [h for h in scope if not wanted or {h.name, h.qualname} & wanted]
         if not named:
             raise SkipFile("no such helper")
+        if self.rewritten == "residual":
+            named = [helper for helper in named if not _forwards(source, helper)]
+        if not named:
+            raise SkipFile("no helper to rewrite")
         return list(dict.fromkeys(helper.qualname for helper in named))
-
-
-def _on_disk(path: str, tree: cst.Module) -> bytes:
-    """A file's bytes: those that were read, with a byte order mark that libcst leaves out.
-
-    Raises:
-        SourceError: if libcst would write it differently.
-    """
-    data = tree.bytes
-    if Path(path).is_file():
-        there = Path(path).read_bytes()
-        if there != data:
-            raise SourceError(f"{path}: libcst would not write this file as it is; use codemods extract")
-    return data
 
 
 class LiftHelpers(HelperCommand):
@@ -129,3 +122,56 @@ class CollectCaptures(HelperCommand):
     """Lift helpers that read their captures from one frozen dataclass."""
 
     rewritten = "context"
+
+
+@dataclass(frozen=True)
+class Written(cst.Module):
+    """A module that is written as it was proven, where libcst would write some of it differently."""
+
+    written: bytes = b""
+
+    @property
+    def bytes(self) -> bytes:
+        return self.written
+
+
+def _written(tree: cst.Module, data: bytes) -> cst.Module:
+    """A module that is written as these bytes."""
+    return Written(**{field.name: getattr(tree, field.name) for field in fields(cst.Module)}, written=data)
+
+
+def _source_of(path: str, tree: cst.Module) -> tuple[Source, bytes]:
+    """A file as it is on the disk, which libcst may not keep in full; without a file, the text of the tree.
+
+    Raises:
+        SourceError: if the tree is of another text.
+    """
+    if not Path(path).is_file():
+        source = decode_source(tree.bytes, path)
+        if source.text != tree.code:
+            raise SourceError(f"{path}: its first lines name another encoding than the text has; name a file")
+        return source, tree.bytes
+    data = Path(path).read_bytes()
+    source = decode_source(data, path)
+    if tree.bytes != data and not tree.deep_equals(cst.parse_module(data)):
+        raise SourceError(
+            f"{path}: is not what the file holds; run this command before others that change it"
+        )
+    return source, data
+
+
+def _forwards(source: Source, helper: Helper) -> bool:
+    """Whether a helper does nothing but hand what it is given to a function of the module."""
+    body = helper.node.body[1:] if ast.get_docstring(helper.node) is not None else helper.node.body
+    match body:
+        case [ast.Return(value) | ast.Expr(ast.YieldFrom() as value)]:
+            call = value.value if isinstance(value, (ast.Await, ast.YieldFrom)) else value
+        case _:
+            return False
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    plain = all(isinstance(g.value if isinstance(g, ast.Starred) else g, ast.Name) for g in given)
+    return plain and call.func.id in {
+        made.name for made in source.tree.body if isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }

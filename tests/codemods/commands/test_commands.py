@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import libcst as cst
 import pytest
 from libcst.codemod import (
     CodemodContext,
+    SkipFile,
     SkipReason,
     TransformFailure,
     TransformResult,
@@ -145,15 +147,59 @@ def test_bytes_are_those_of_extract(tmp_path: Path, data: bytes) -> None:
     assert theirs.read_bytes() == ours.read_bytes() != data
 
 
-def test_a_file_that_libcst_would_write_differently_stays(tmp_path: Path) -> None:
-    """A carriage return at the end, which libcst drops, is not lost: the command says so."""
+def written(command: type[HelperCommand], path: Path, **options: object) -> bytes:
+    """What the tool would write for a file."""
+    made = command(CodemodContext(filename=str(path)), **options)  # type: ignore[arg-type]
+    return made.transform_module(cst.parse_module(path.read_bytes())).bytes
+
+
+ELIFS = "".join(f"    elif n == {number}:\n        return last({number})\n" for number in range(450))
+DEEP = f"def other(n, rows):\n    def last(x):\n        return rows[x]\n    if not n:\n        pass\n{ELIFS}"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PROGRAM.encode() + b"\r",
+        PROGRAM.encode().replace(b"\n", b"\r"),
+        PROGRAM.encode().replace(b"\ndef other", b"\n\x0cdef train2(): pass\n\ndef other"),
+        PROGRAM.encode() + b"\n   \n\t",
+        DEEP.encode(),
+    ],
+    ids=["a return at the end", "returns", "a form feed", "blanks at the end", "450 branches"],
+)
+def test_what_libcst_would_write_differently_comes_out_as_from_extract(tmp_path: Path, data: bytes) -> None:
+    ours, theirs = tmp_path / "ours.py", tmp_path / "theirs.py"
+    ours.write_bytes(data)
+    theirs.write_bytes(data)
+    assert extract([str(ours), "--function", "other", "--write", "--quiet"]) == 0
+    assert written(LiftHelpers, theirs, function="other") == ours.read_bytes() != data
+    if b"count" in data:
+        assert written(LiftHelpers, theirs, helper=["count"]) == data
+
+
+def test_a_closure_that_only_forwards_is_not_split_again(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
-    data = PROGRAM.encode() + b"\r"
-    path.write_bytes(data)
-    ran = tool(tmp_path, "-x", "codemods.commands.LiftHelpers", "--no-format", "program.py")
-    assert ran.returncode == 1
-    assert "libcst would not write this file as it is; use codemods extract" in ran.stderr
-    assert path.read_bytes() == data
+    path.write_text(PROGRAM)
+    path.write_bytes(written(SplitResidual, path, helper=["other.<locals>.last"]))
+    assert b"_last(rows=rows)" in path.read_bytes()
+    with pytest.raises(SkipFile, match="no helper to rewrite"):
+        written(SplitResidual, path, function="other")
+
+
+def test_a_text_that_says_another_encoding_than_it_has_is_a_skip() -> None:
+    text = "# coding: latin-1\nname = '\xe9'\n" + PROGRAM
+    result = run(LiftHelpers, text)
+    assert isinstance(result, TransformSkip)
+    assert "name another encoding" in result.skip_description
+
+
+def test_a_tree_that_another_command_changed_is_a_skip(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    command = LiftHelpers(CodemodContext(filename=str(path)))
+    with pytest.raises(SkipFile, match="is not what the file holds"):
+        command.transform_module(cst.parse_module(PROGRAM + "x = 1\n"))
 
 
 ONE_FILE = [case for case in load() if case.arguments == ("main.py",) and sys.version_info >= case.python]
