@@ -169,8 +169,8 @@ class _Asked:
 def _carried_out(asked: _Asked) -> Report:
     """What is asked for, done in memory; with ``--derive``, in another folder."""
     from codemods.plans.derive import derive_tree
-    from codemods.plans.journal import settle
     from codemods.plans.run import extract_source, run_plan
+    from codemods.plans.write import settle
 
     with room_for_nesting():
         for settled in settle(asked.places()):

@@ -35,9 +35,8 @@ from codemods.plans.residuals import with_residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
-from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.append import TargetError, defined_names
-from codemods.rewrite.program import TextNotPreserved
+from codemods.rewrite.program import TextNotPreserved, with_absolute_imports
 
 
 class RequestError(Unusable):

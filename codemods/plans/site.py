@@ -93,9 +93,9 @@ def cycle_in(needs: Mapping[str, Collection[str]]) -> list[str]:
 
 @dataclass
 class Overlay:
-    """Made files by path; those of them that only refer to what moved; the files that plans take apart, and
-    where the rest of each went. Files that are ``absent`` count as not there until they are made; ``planned``
-    are all that will be.
+    """The project's files as they will be, over what is on disk: made files by path; those of them that only
+    refer to what moved; the files that plans take apart, and where the rest of each went. Files that are
+    ``absent`` count as not there until they are made; ``planned`` are all that will be.
     """
 
     absent: frozenset[Path] = frozenset()

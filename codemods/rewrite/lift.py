@@ -14,11 +14,11 @@ from codemods.decide.naming import Names
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Need
 from codemods.facts.scopes import Use
-from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
 from codemods.rewrite.layout import NOTHING, annotation_text, indentation, line_limit
+from codemods.rewrite.program import with_absolute_imports
 
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 

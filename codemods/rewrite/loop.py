@@ -8,11 +8,11 @@ from typing import Any
 import libcst as cst
 
 from codemods.facts.loops import Parts
-from codemods.rewrite.absolute import with_absolute_imports
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import blank_lines, indentation
+from codemods.rewrite.program import with_absolute_imports
 
 _DEPTH = " " * 8
 

@@ -11,8 +11,7 @@ import libcst as cst
 from codemods.decide.definitions import Definition
 from codemods.facts.lifting import Analysis
 from codemods.facts.scopes import Scope
-from codemods.rewrite.absolute import with_absolute_imports
-from codemods.rewrite.program import Program
+from codemods.rewrite.program import Program, with_absolute_imports
 
 
 class Moved:

@@ -11,14 +11,16 @@ import bisect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import libcst as cst
 
+from codemods.facts.imports import imported_module
 from codemods.facts.nodes import first_line
-from codemods.facts.source import Source, all_blocks
+from codemods.facts.source import Source, all_blocks, statements_in
 from codemods.rewrite.blocks import Added, Change, Made, Pass, Place, Todo
 from codemods.rewrite.deep import deep
-from codemods.rewrite.layout import comments_above
+from codemods.rewrite.layout import BLANK, comments_above
 from codemods.rewrite.lockstep import Paired, Unpaired, paired, pairs
 from codemods.rewrite.spare import Spared, spare
 
@@ -282,3 +284,29 @@ def _with_header_below(module: cst.Module) -> cst.Module:
     if not lead:
         return module
     return module.with_changes(header=[], body=[first.with_changes(leading_lines=lead), *others])
+
+
+def with_absolute_imports(
+    source: Source,
+    touched: Iterable[ast.AST],
+    trees: Iterable[ast.AST],
+    package: str | None,
+    around: Iterable[ast.AST] = (),
+) -> Program:
+    """A file to be rewritten, where relative imports in some trees become absolute, if its package is known.
+
+    Raises:
+        TextNotPreserved: as `Program`.
+    """
+    found = (node for tree in trees if package is not None for node in statements_in(tree))
+    imports = [node for node in found if isinstance(node, ast.ImportFrom) and node.level]
+    program = Program(source, [*touched, *imports], around)
+    for statement in imports:
+        name = imported_module(statement, package or "")
+        program.change(program.nodes[statement], partial(_named, name=name))
+    return program
+
+
+def _named(node: cst.ImportFrom, name: str) -> cst.ImportFrom:
+    module = cst.parse_expression(name)
+    return node.with_changes(relative=(), module=module, whitespace_after_from=BLANK)

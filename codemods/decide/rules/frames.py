@@ -16,7 +16,6 @@ from typing import Literal
 
 from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
 from codemods.facts import nodes
-from codemods.facts.handed import asks_by_name, is_handed
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.looks import (
@@ -31,7 +30,7 @@ from codemods.facts.looks import (
     stays,
 )
 from codemods.facts.meanings import own_package
-from codemods.facts.named import line_asking, made_by
+from codemods.facts.named import asks_by_name, is_handed, line_asking, made_by
 from codemods.facts.names import dotted, imported_path
 from codemods.facts.scopes import Scope, ScopeTree
 from codemods.facts.words import words
