@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import re
 import types
 from collections import Counter
@@ -28,6 +29,7 @@ _ENDINGS = {
     for ending in ("_GLOBAL", "_NAME")
     if name.replace("_GLOBALS", "_GLOBAL").endswith(ending)
 }
+_BINDS = frozenset(dis.opmap[name] for name in ("STORE_NAME", "DELETE_NAME"))
 _LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in _ENDINGS) + b"]", re.DOTALL)
 # Parts of a value that is the same wherever it is said.
 _PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
@@ -318,11 +320,13 @@ def _evaluated(nodes: Iterable[ast.AST]) -> frozenset[str] | None:
     return frozenset(inner.id for inner in inside if isinstance(inner, ast.Name))
 
 
-def _names(code: types.CodeType) -> _Names:
+def _names(code: types.CodeType, inside: bool = False) -> _Names:
+    """`inside` a function: what a class body only binds there is no name of the module."""
     found = {"_GLOBAL": set[str](), "_NAME": set[str]()}
-    for ending, name in looked_up(code):
+    for ending, name in looked_up(code, binds=not inside):
         found[ending].add(name)
-    made = [_names(inner) for inner in functions_of(code)]
+    inside = inside or bool(code.co_flags & inspect.CO_OPTIMIZED)
+    made = [_names(inner, inside) for inner in functions_of(code)]
     return _Names(
         frozenset(found["_GLOBAL"]).union(*(inner.globally for inner in made)),
         frozenset(found["_NAME"]).union(*(inner.by_name for inner in made)),
@@ -335,12 +339,17 @@ def _is_private(name: str) -> bool:
     return "__" in name and not _SPECIAL.fullmatch(name)
 
 
-def looked_up(code: types.CodeType) -> Iterator[tuple[str, str]]:
-    """The names that a code object's instructions `..._GLOBAL` and `..._NAME` have, each with that ending."""
+def looked_up(code: types.CodeType, *, binds: bool = True) -> Iterator[tuple[str, str]]:
+    """The names that the instructions `..._GLOBAL` and `..._NAME` of a code have, each with that ending.
+
+    Those that it stores or deletes by name are among them only if `binds`.
+    """
     raw = code.co_code
     operations = raw[::2]
     for found in _LOOKS_UP.finditer(operations):
         at = found.start()
+        if not binds and operations[at] in _BINDS:
+            continue
         index, shift = raw[2 * at + 1], 8
         while at and operations[at - 1] == dis.EXTENDED_ARG:
             at -= 1

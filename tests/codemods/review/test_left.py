@@ -487,6 +487,14 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"t/conftest.py": "def f(): return 1\n", "t/test_a.py": ""},
         {"t/s/conftest.py": "def f(): return 1\n", "t/test_a.py": ""},
     ),
+    "a class in a function that reads a name of the module before it binds it": (
+        {"a.py": "x = []\ndef f():\n    class C:\n        x = x\n    return C.x\n", "b.py": "x = {}\n"},
+        {"a.py": "x = []\n", "b.py": "x = {}\ndef f():\n    class C:\n        x = x\n    return C.x\n"},
+    ),
+    "a name of a class in a function": (
+        {"a.py": "def f():\n    class C:\n        x = 1\n    return C\n"},
+        {"a.py": "def f():\n    class C:\n        y = 1\n    return C\n"},
+    ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
     "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),
     "binary content in a Python file": ({"a.py": "x = 1\n"}, {"a.py": "x = 1\0\n"}),

@@ -107,6 +107,13 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a.py": "X = 1\nimport b\n", "b.py": "import a\ndef g(): return a.X\n"},
         {"a.py": "import b\nX = 1\n", "b.py": "import a\ndef g(): return a.X\n"},
     ),
+    "moved, with a class inside that binds names": (
+        {"a.py": "def f(n):\n    class C:\n        a = n\n        b = lambda self: n\n    return C.a\n"},
+        {
+            "a.py": "from b import f\n",
+            "b.py": "def f(n):\n    class C:\n        a = n\n        b = lambda self: n\n    return C.a\n",
+        },
+    ),
     "a tuple said twice, compared with None alone": (
         {"a.py": "A = (1, 2)\ndef f(x):\n    return A if x is None else x\ndef g():\n    return A\n"},
         {
