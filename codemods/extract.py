@@ -200,7 +200,7 @@ def _places(asked: _Asked, report: Report) -> set[Path]:
 
 def _superseded(report: Report, asked: _Asked) -> Path | None:
     """A plan that builds on the one that was asked for, and that the tree is the result of."""
-    from codemods.plans.check import Carried, judge_plan
+    from codemods.plans.derive import Carried, judge_plan
 
     if asked.plan is None:
         return None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from codemods.facts.public import public
 
 if TYPE_CHECKING:
-    from codemods.plans.check import Carried as Carried
-    from codemods.plans.check import Drifted as Drifted
-    from codemods.plans.check import Refused as Refused
-    from codemods.plans.check import check_plan as check_plan
+    from codemods.plans.derive import Carried as Carried
+    from codemods.plans.derive import Drifted as Drifted
+    from codemods.plans.derive import Refused as Refused
+    from codemods.plans.derive import check_plan as check_plan
     from codemods.plans.derive import derive_tree as derive_tree
     from codemods.plans.derive import run_afresh as run_afresh
     from codemods.plans.model import Loop as Loop
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __getattr__ = public(
     __name__,
-    check="Carried Drifted Refused check_plan",
-    derive="derive_tree run_afresh",
+    derive="Carried Drifted Refused check_plan derive_tree run_afresh",
     model="Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
     run="RequestError TargetError",

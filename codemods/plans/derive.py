@@ -1,4 +1,4 @@
-"""What plans make of a frozen source, whatever the tree has at their targets by now."""
+"""What plans make of a frozen source, whatever the tree has by now; whether a tree is what a plan makes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codemods.facts.git import Git
 from codemods.facts.repository import files_below
 from codemods.facts.source import SourceError
-from codemods.plans.chain import files_made, plans_before
+from codemods.plans.chain import files_made, last_plans, plans_before
 from codemods.plans.model import PlanError
-from codemods.plans.report import FileChange, Report
+from codemods.plans.report import FileChange, HelperReport, Report
 from codemods.plans.run import root_of, run_plan
 from codemods.plans.write import WriteError, write_all
 
@@ -100,3 +100,50 @@ def project_files(root: Path) -> Iterator[Path]:
             yield file
     if listed is None:
         yield from map(Path, files_below(root))
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The tree is what the plan makes, or what a later plan that builds on it makes: ``by``."""
+
+    by: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """Files that the plan would make otherwise."""
+
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Helpers that can't be lifted as the plan says."""
+
+    helpers: tuple[HelperReport, ...]
+
+
+PlanState = Carried | Drifted | Refused
+
+
+def check_plan(path: Path, root: Path | None) -> PlanState:
+    """Carry out a plan in memory and compare with the tree.
+
+    Raises:
+        PlanError, SourceError: if a plan or its source can't be used.
+    """
+    return judge_plan(run_plan(path, root), path, root)
+
+
+def judge_plan(report: Report, path: Path, root: Path | None) -> PlanState:
+    """What the outcome of a plan says about the tree."""
+    if report.refused:
+        return Refused(report.refused)
+    changed = tuple(change.shown for change in report.files if change.changed)
+    if not changed:
+        return Carried()
+    for later in last_plans(path):
+        outcome = run_plan(later, root)
+        if not outcome.refused and not any(change.changed for change in outcome.files):
+            return Carried(later)
+    return Drifted(changed)

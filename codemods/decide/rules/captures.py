@@ -61,8 +61,7 @@ rule(
 rule(
     "suspended-capture",
     "The helper (a generator, a coroutine, or a maker of functions) reads the capture after its call has "
-    "returned, and "
-    "by then the capture may have been rebound.",
+    "returned, and by then the capture may have been rebound.",
     "keep the variable in an object that both functions share (--box NAME); where the helper must not see "
     "the later value, give that another name",
     """

@@ -35,9 +35,8 @@ rule(
 
 rule(
     "layout",
-    "The definition or a call is written in a way that can't be changed in place (a call whose own text "
-    "an f-string "
-    "prints, a definition after a backslash or a form feed).",
+    "The definition or a call is written in a way that can't be changed in place (a call whose own text an "
+    "f-string prints, a definition after a backslash or a form feed).",
     "write the call, or the definition, on a line of its own",
     """
  def outer(n):

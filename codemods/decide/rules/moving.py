@@ -126,9 +126,8 @@ rule(
 )
 rule(
     "seam-deferred",
-    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the "
-    "call it would be "
-    "read too early.",
+    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the call "
+    "it would be read too early.",
     "read the seam in the outer function and let the helper capture the result",
     """
  #% to
@@ -155,7 +154,7 @@ def _placed(body: list[ast.stmt]) -> set[ast.AST]:
     """The statements that are executed once at most, at any depth of conditions."""
     found: set[ast.AST] = set(body)
     for statement in body:
-        if isinstance(statement, (ast.If, ast.Try, ast.With)) or type(statement).__name__ == "TryStar":
+        if isinstance(statement, (ast.If, ast.Try, ast.TryStar, ast.With)):
             for block in all_blocks(statement):
                 found |= _placed(block)
     return found

@@ -24,9 +24,8 @@ rule(
 )
 rule(
     "value-use",
-    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: "
-    "its identity, its "
-    "signature and the time at which it reads its captures would change.",
+    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: its "
+    "identity, its signature and the time at which it reads its captures would change.",
     "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function",
     """
  def outer(n):
