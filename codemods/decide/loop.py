@@ -73,7 +73,7 @@ rule(
 rule(
     "loop-maybe-unbound",
     "A variable may be unbound where the loop begins or ends, and is read after that.",
-    "bind the variable before the loop, on every path",
+    "bind the variable before the loop, on every path, or end its branches with one that raises",
     """
  #% loop
  def train(n):
@@ -382,17 +382,24 @@ def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Refusals:
 
 def _bindings(parts: Parts, flow: LoopFlow) -> Refusals:
     """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    unbound = [name for name in parts.names if _may_lack(parts, flow, name)]
+    if unbound:
+        what = f"{', '.join(unbound)} may be unbound where the loop begins"
+        yield refuse("loop-maybe-unbound", parts.loop, what)
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
         line = bound[0].line if bound else parts.loop.lineno
-        outside = before or not bound
-        if outside and flow.read_in_loop(name) and not flow.bound_before(name):
-            yield refuse("loop-maybe-unbound", parts.loop, f"{name} may be unbound where the loop begins")
         if bound and flow.read_in_tail(name) and not flow.bound_after(name):
             yield refuse("loop-maybe-unbound", line, f"{name} may be unbound where the loop ends")
         if bound and not before and parts.uses(name, "setup"):
             line = parts.uses(name, "setup")[0].node.lineno
             yield refuse("loop-maybe-unbound", line, f"{name} is read here, before the loop binds it")
+
+
+def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:
+    """Whether a variable that the loop is handed may be unbound when it begins."""
+    outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
+    return bool(outside) and flow.read_in_loop(name) and not flow.bound_before(name)
 
 
 def field_of(group: str) -> str:

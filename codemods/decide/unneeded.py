@@ -17,6 +17,7 @@ from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
 from codemods.facts.loading import Run
 from codemods.facts.mentions import mentions
+from codemods.facts.namespaces import space_of
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.source import Source
 from codemods.facts.surroundings import Surroundings
@@ -127,8 +128,12 @@ class Left:
                     return f"line {node.lineno} uses {name}, which may read any name"
                 case ast.ImportFrom(module="sys", names=names) if any(n.name == "modules" for n in names):
                     return f"line {node.lineno} takes sys.modules, through which any name may be read"
-                case ast.Call(func=ast.Name(id=name), args=[]) if name in _BARE:
-                    return f"line {node.lineno} calls {name}(), which may read any name"
+        tree = read_scopes(self.now)
+        for use in (use for name in _BARE for use in tree.uses.get((tree.module, name), ())):
+            # In a function they see its variables alone.
+            inside = space_of(use.scope).kind in ("function", "lambda")
+            if use.call is not None and not use.call.args and not inside:
+                return f"line {use.node.lineno} calls {use.node.id}(), which may read any name"
         return None
 
     def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:

@@ -210,9 +210,7 @@ CASES = {
     "an object's namespace": Case(
         MATH + "def other(x):\n    return x.__dict__\n", kept=("math",), reason="__dict__", unmarked=True
     ),
-    "local variables": Case(
-        MATH + "def other():\n    return locals()\n", kept=("math",), reason="locals()", unmarked=True
-    ),
+    "local variables of a function": Case(MATH + "def other():\n    return locals()\n", gone=("math",)),
     "a module that imports this one while it loads": Case(
         "import back\n" + MATH + "print(back.g)\n",
         kept=("math",),
