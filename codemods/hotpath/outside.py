@@ -363,7 +363,7 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
     if dotted.startswith("torch.optim."):
         if name == "step" and dotted.endswith("ReduceLROnPlateau") and any(map(is_tensor, arguments.all())):
             return Outcome(HOST, "HP007", "queued")
-        return Outcome(HOST, after="queued")
+        return Outcome(mapping(TENSOR) if name == "state_dict" else HOST, after="queued")
     if dotted == LOADER:
         return Outcome(Kind("inst", LOADER) if name == "__iter__" else UNKNOWN)
     if dotted.startswith("torch.utils.data."):

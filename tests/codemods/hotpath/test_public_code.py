@@ -281,3 +281,18 @@ def test_the_last_line_says_what_is_not_shown_and_what_was_not_looked_at(
     told = json.loads(out[out.index("{") :])
     assert told["less_hot"] == {"every-n": 2}
     assert [item["why"] for item in told["not_followed"]] == ["of something unknown", "of other packages"]
+
+
+def test_the_state_of_an_optimizer_is_on_the_device() -> None:
+    script = """
+        import torch
+
+        def train(model: torch.nn.Module, loader):
+            optimizer = torch.optim.Adam(model.parameters())
+            for x in loader:
+                loss = model(x).sum()
+                loss.backward()
+                optimizer.step()
+                torch.save(optimizer.state_dict(), "x.pt")
+    """
+    assert "HP016" in {code for code, _, _ in told(script=script)}
