@@ -103,3 +103,17 @@ def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
                 if inner is not None:
                     found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
     return found
+
+
+def quoted_names(annotations: Iterable[ast.expr]) -> set[str]:
+    """Names that type checkers and linters read in texts of annotations: not in those of a `Literal`."""
+    waiting, found = list[ast.AST](annotations), set[str]()
+    while waiting:
+        match waiting.pop():
+            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
+                continue
+            case ast.Constant(value=str()) as text:
+                found |= annotation_names([text])
+            case node:
+                waiting += ast.iter_child_nodes(node)
+    return found

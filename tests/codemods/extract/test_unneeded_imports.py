@@ -51,6 +51,11 @@ CASES = {
         "def outer(n):\n    def h(x: Fraction):\n        return x + n\n    return h(1.5)\n",
         gone=("Fraction", "TYPE_CHECKING"),
     ),
+    "a text of a literal is no annotation": Case(
+        "from typing import Literal\nimport math\n" + TAIL.replace("(n)", "(n: Literal['math'])"),
+        kept=("math",),
+        reason="mentions it in a text",
+    ),
     "it was not needed before": Case(
         "import json\n" + TAIL.replace("math.floor", "int"), kept=("json",), unmarked=True
     ),
@@ -124,7 +129,7 @@ CASES = {
         "def other(x: 'list[Fraction]'): pass\n",
         gone=("floor",),
         kept=("Fraction",),
-        reason="text",
+        unmarked=True,
     ),
     "a doctest": Case(
         MATH + 'def other():\n    """\n    >>> math.floor(1.5)\n    1\n    """\n',
