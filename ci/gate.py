@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -49,38 +50,14 @@ _file = click.Path(dir_okay=False, path_type=Path)
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The repository; by default the nearest folder upwards with a [tool.gate] table.",
 )
-def command(
-    base: str | None,
-    accept: tuple[str, ...],
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
-    jobs: int | None,
-    data: Path | None,
-    out: Path | None,
-    summary: Path | None,
-    sarif: Path | None,
-    junit: Path | None,
-    root: Path | None,
-) -> int:
+def command(**options: Any) -> int:
     """Run the checks that [tool.gate] names.
 
     Exit status: 0 every check ran and passed, 1 one failed or could not run, 2 unusable input.
     """
-    from ci.judge import judge  # what it loads takes a second, which help need not wait for
+    from ci.judge import Asked, judge  # what it loads takes a second, which help need not wait for
 
-    return judge(
-        base=base,
-        accept=accept,
-        only=only,
-        skip=skip,
-        jobs=jobs,
-        data=data,
-        out=out,
-        summary=summary,
-        sarif=sarif,
-        junit=junit,
-        root=root,
-    )
+    return judge(Asked(**options))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,51 +25,52 @@ from ci.verdicts import Passed
 from golden.check.fixtures import check_writable, write_whole
 
 
-def judge(
-    *,
-    base: str | None,
-    accept: tuple[str, ...],
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
-    jobs: int | None,
-    data: Path | None,
-    out: Path | None,
-    summary: Path | None,
-    sarif: Path | None,
-    junit: Path | None,
-    root: Path | None,
-) -> int:
-    """Make the checks that are asked for, and tell what came of them; the exit status.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of ``golden-gate run``."""
 
-    The arguments are the options of ``golden-gate run``.
-    """
-    if accept and base is None:
+    base: str | None
+    accept: tuple[str, ...]
+    only: tuple[str, ...]
+    skip: tuple[str, ...]
+    jobs: int | None
+    data: Path | None
+    out: Path | None
+    summary: Path | None
+    sarif: Path | None
+    junit: Path | None
+    root: Path | None
+
+
+def judge(asked: Asked) -> int:
+    """Make the checks that are asked for, and tell what came of them; the exit status."""
+    if asked.accept and asked.base is None:
         raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
-    folder = (root or find_gate(Path.cwd())).resolve()
-    before = _summary(summary)
-    for path in filter(None, (summary, sarif, junit)):
+    folder = (asked.root or find_gate(Path.cwd())).resolve()
+    before = _summary(asked.summary)
+    for path in filter(None, (asked.summary, asked.sarif, asked.junit)):
         check_writable(path)
-    with _context(folder, base, data, out, accept) as context:
-        chosen = _chosen(context, only, skip)
+    with _context(folder, asked) as context:
+        chosen = _chosen(context, asked)
         outcomes = execute(
             chosen,
-            jobs=jobs or os.cpu_count() or 1,
+            jobs=asked.jobs or os.cpu_count() or 1,
             notify=lambda name: click.echo(f"gate: {name}", err=True),
         )
         told = Told(
             tuple(outcomes),
             left_out=tuple(needing_base(context)),
             compared=context.base.told() if context.base else "",
-            evidence=out,
+            evidence=asked.out,
             prefix=prefix_of(folder),
         )
     _show(told)
-    if summary is not None:
-        write_whole(summary, before + as_markdown(told))
-    if sarif is not None:
-        write_whole(sarif, as_sarif(told, version=version("esper-harness")))
-    if junit is not None:
-        write_whole(junit, as_junit(told))
+    if asked.summary is not None:
+        write_whole(asked.summary, before + as_markdown(told))
+    if asked.sarif is not None:
+        write_whole(asked.sarif, as_sarif(told, version=version("esper-harness")))
+    if asked.junit is not None:
+        write_whole(asked.junit, as_junit(told))
     return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
 
 
@@ -82,25 +84,23 @@ def _summary(file: Path | None) -> str:
 
 
 @contextlib.contextmanager
-def _context(
-    root: Path, ref: str | None, data: Path | None, out: Path | None, accepted: tuple[str, ...]
-) -> Iterator[Context]:
+def _context(root: Path, asked: Asked) -> Iterator[Context]:
     # A change that takes the whole table away is judged like any other that weakens it.
-    config = GateConfig() if ref is not None and not has_gate(root) else load_config(root)
+    config = GateConfig() if asked.base is not None and not has_gate(root) else load_config(root)
     with contextlib.ExitStack() as stack:
-        if out is None:
+        if asked.out is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-")))
         else:
-            scratch = _new_folder(out)
-        base = Base(ref, root, stack) if ref is not None else None
+            scratch = _new_folder(asked.out)
+        base = Base(asked.base, root, stack) if asked.base is not None else None
         yield Context(
             config,
             root,
             scratch,
             base,
-            data.absolute() if data else None,
-            kept=out is not None,
-            accepted=accepted,
+            asked.data.absolute() if asked.data else None,
+            kept=asked.out is not None,
+            accepted=asked.accept,
         )
 
 
@@ -114,13 +114,13 @@ def _new_folder(out: Path) -> Path:
     return out.resolve()
 
 
-def _chosen(context: Context, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Check]:
+def _chosen(context: Context, asked: Asked) -> list[Check]:
     every = checks(context)
     chosen = [
         check
         for check in every
-        if (not only or any(part in check.name for part in only))
-        and not any(part in check.name for part in skip)
+        if (not asked.only or any(part in check.name for part in asked.only))
+        and not any(part in check.name for part in asked.skip)
     ]
     if not chosen:
         names = ", ".join(check.name for check in every)

@@ -39,7 +39,7 @@ from golden.executors.suite import Asked, reached_by, run_suite
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
-from golden.record import Run, find_root, find_run, load_run, record_run, run_files
+from golden.record import Run, find_root, find_run, find_runs, load_run, record_run
 from golden.report import render, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
@@ -89,10 +89,7 @@ _out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep t
 def list_command(root: Path | None) -> int:
     """The runs of this repository, and what each costs."""
     root = root or find_root(Path.cwd())
-    files = run_files(root)
-    if not files:
-        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
-    runs = [load_run(path) for path in files]
+    runs = find_runs((), root)
     table = Table(box=None)
     for column in ("run", "profile", "device", "budget", "what"):
         table.add_column(column)
@@ -241,9 +238,7 @@ def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
 
 def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
     """The runs that are named, or all; on another device, all that can go there."""
-    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
-    if not runs:
-        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    runs = find_runs(names, root)
     if device is None:
         return runs
     staying = [run.name for run in runs if not run.moves]

@@ -8,8 +8,9 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -62,6 +63,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else Exit.CLEAN
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The options of the command."""
+
+    paths: tuple[Path, ...]
+    base: str | None
+    baseline: Path | None
+    update_baseline: bool
+    reason: str | None
+    owner: str | None
+    add_allow: str | None
+    reads: Path | None
+    output_format: str
+    output: Path | None
+    not_followed: bool
+    statistics: bool
+    quiet: bool
+    heat: str | None
+    select: str | None
+    ignore: str | None
+    stdin_filename: Path | None
+    allow_no_loops: bool
+    exit_zero: bool
+    root: Path | None
+    cache_dir: Path | None
+    no_cache: bool
+    code: str | None
+
+
 @click.command(
     name="hotpath",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -111,107 +141,80 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option("--cache-dir", type=click.Path(path_type=Path), help=f"Default: {CACHE} in the project.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a code and exit.")
-def command(
-    paths: tuple[Path, ...],
-    base: str | None,
-    baseline: Path | None,
-    update_baseline: bool,
-    reason: str | None,
-    owner: str | None,
-    add_allow: str | None,
-    reads: Path | None,
-    output_format: str,
-    output: Path | None,
-    not_followed: bool,
-    statistics: bool,
-    quiet: bool,
-    heat: str | None,
-    select: str | None,
-    ignore: str | None,
-    stdin_filename: Path | None,
-    allow_no_loops: bool,
-    exit_zero: bool,
-    root: Path | None,
-    cache_dir: Path | None,
-    no_cache: bool,
-    code: str | None,
-) -> int:
+def command(**given: Any) -> int:
     """The options, turned into a check and its rendering."""
-    if code is not None:
-        return _explain(code)
-    if not paths:
-        raise click.UsageError("no PATH given; name the files or folders to check")
-    if base is not None and (baseline is not None or update_baseline):
-        raise click.UsageError("--base and --baseline exclude each other; compare with one of them")
-    if (reason is not None or owner is not None) and not update_baseline:
-        raise click.UsageError("--reason and --owner are for --update-baseline")
-
-    piped = Path("-") in paths
-    if piped != (stdin_filename is not None):
-        raise click.UsageError("PATH `-` and --stdin-filename FILE go together")
-    if piped and (base is not None or update_baseline or add_allow is not None):
-        raise click.UsageError("standard input is not for --base, --update-baseline or --add-allow")
+    asked = _Asked(**given)
+    if asked.code is not None:
+        return _explain(asked.code)
+    _refuse_mixed(asked)
 
     from codemods.hotpath.check import check, check_commit, check_text
     from codemods.hotpath.compare import compare
     from codemods.hotpath.config import read_config
     from codemods.hotpath.trees import root_of, shown_path
 
-    if root is not None and not root.is_dir():
-        raise click.UsageError(f"--root {root}: no such folder")
+    paths, piped = asked.paths, asked.stdin_filename
     others = [path for path in paths if path != Path("-")]
-    project = root_of([stdin_filename] if stdin_filename else paths) if root is None else root
-    config = _with_codes(_with_heat(read_config(project), heat), select, ignore)
-    cache = None if no_cache else cache_dir or project / CACHE
-    given: dict[str, list[str]] = {}
-    if stdin_filename is not None:
+    project = asked.root or root_of([piped] if piped else paths)
+    config = _with_codes(_with_heat(read_config(project), asked.heat), asked.select, asked.ignore)
+    cache = None if asked.no_cache else asked.cache_dir or project / CACHE
+    held: dict[str, list[str]] = {}
+    if piped is not None:
         data = sys.stdin.buffer.read()
-        shown = shown_path(stdin_filename, os.path.realpath(project))
-        given[shown] = data.decode("utf-8", "replace").splitlines()
-        report = check_text(data, stdin_filename, others, config, root=project, cache=cache)
+        held[shown_path(piped, os.path.realpath(project))] = data.decode("utf-8", "replace").splitlines()
+        report = check_text(data, piped, others, config, root=project, cache=cache)
     else:
         report = check(paths, config, root=project, cache=cache)
-    if reads is not None:
-        return _missed(report, reads, exit_zero=exit_zero)
-    if update_baseline:
-        return _update(report, _baseline_path(baseline, config, project), reason, owner)
-    if base is not None:
-        comparison = compare(
-            report, check_commit(base, paths, config, root=project, cache=cache), against=base
-        )
+    if asked.reads is not None:
+        return _missed(report, asked.reads, exit_zero=asked.exit_zero)
+    if asked.update_baseline:
+        return _update(report, _baseline_path(asked.baseline, config, project), asked.reason, asked.owner)
+    if asked.base is not None:
+        before = check_commit(asked.base, paths, config, root=project, cache=cache)
+        comparison = compare(report, before, against=asked.base)
     else:
-        comparison = compare(report, _read_baseline(baseline, config, project))
-    if add_allow is not None:
-        return _allow(comparison, project, add_allow)
-    source = _lines(project, given)
-    text = _render(
-        comparison, source, output_format, statistics=statistics, quiet=quiet, not_followed=not_followed
-    )
-    put(text, output)
-    if comparison.clean and not report.loops and not allow_no_loops:
+        comparison = compare(report, _read_baseline(asked.baseline, config, project))
+    if asked.add_allow is not None:
+        return _allow(comparison, project, asked.add_allow)
+    put(_render(comparison, _lines(project, held), asked), asked.output)
+    if comparison.clean and not report.loops and not asked.allow_no_loops:
         _nothing_seen(report)
-        return Exit.CLEAN if exit_zero else Exit.UNUSABLE
-    return Exit.CLEAN if comparison.clean or exit_zero else Exit.FOUND
+        return Exit.CLEAN if asked.exit_zero else Exit.UNUSABLE
+    return Exit.CLEAN if comparison.clean or asked.exit_zero else Exit.FOUND
+
+
+def _refuse_mixed(asked: _Asked) -> None:
+    """Options that do not go together, and those that nothing can be done with."""
+    if not asked.paths:
+        raise click.UsageError("no PATH given; name the files or folders to check")
+    if asked.base is not None and (asked.baseline is not None or asked.update_baseline):
+        raise click.UsageError("--base and --baseline exclude each other; compare with one of them")
+    if (asked.reason is not None or asked.owner is not None) and not asked.update_baseline:
+        raise click.UsageError("--reason and --owner are for --update-baseline")
+    piped = Path("-") in asked.paths
+    if piped != (asked.stdin_filename is not None):
+        raise click.UsageError("PATH `-` and --stdin-filename FILE go together")
+    if piped and (asked.base is not None or asked.update_baseline or asked.add_allow is not None):
+        raise click.UsageError("standard input is not for --base, --update-baseline or --add-allow")
+    if asked.root is not None and not asked.root.is_dir():
+        raise click.UsageError(f"--root {asked.root}: no such folder")
 
 
 def _with_heat(config: Config, heat: str | None) -> Config:
     """The configuration with what the command line says is reported."""
     if heat is None:
         return config
-    import dataclasses
-
     from codemods.hotpath.results import HEATS
 
     wanted = HEATS if heat == "all" else tuple(item.strip() for item in heat.split(","))
     for item in wanted:
         if item not in HEATS:
             raise click.UsageError(f"--heat: no such heat {item}; known are {', '.join(HEATS)}, all")
-    return dataclasses.replace(config, heat=wanted)
+    return replace(config, heat=wanted)
 
 
 def _with_codes(config: Config, select: str | None, ignore: str | None) -> Config:
     """The configuration with the codes that the command line says."""
-    import dataclasses
 
     def codes(option: str, given: str) -> tuple[str, ...]:
         found = tuple(code.strip().upper() for code in given.split(",") if code.strip())
@@ -224,9 +227,9 @@ def _with_codes(config: Config, select: str | None, ignore: str | None) -> Confi
         wanted = codes("--select", select)
         # What could not be read or understood is said in any case.
         others = tuple(code for code in CODES if code not in wanted and not code.startswith("HP9"))
-        config = dataclasses.replace(config, select=wanted, ignore=others)
+        config = replace(config, select=wanted, ignore=others)
     if ignore is not None:
-        config = dataclasses.replace(config, ignore=(*config.ignore, *codes("--ignore", ignore)))
+        config = replace(config, ignore=(*config.ignore, *codes("--ignore", ignore)))
     return config
 
 
@@ -314,15 +317,8 @@ def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
     return Exit.FOUND if verdicts and not exit_zero else Exit.CLEAN
 
 
-def _render(
-    comparison: Comparison,
-    source: Lines,
-    output_format: str,
-    *,
-    statistics: bool,
-    quiet: bool,
-    not_followed: bool,
-) -> str:
+def _render(comparison: Comparison, source: Lines, asked: _Asked) -> str:
+    output_format, quiet, statistics = asked.output_format, asked.quiet, asked.statistics
     if output_format in ("json", "github", "junit", "sarif"):
         from codemods.hotpath import formats, sarif
 
@@ -338,7 +334,7 @@ def _render(
             lines += text.render_concise(comparison)
         else:
             lines += text.render_full(comparison, source)
-    if not_followed:
+    if asked.not_followed:
         lines += text.render_not_followed(comparison.report)
     if statistics:
         lines += text.render_statistics(comparison)

@@ -19,7 +19,7 @@ from golden.power.power import Plan
 from golden.power.request import Request
 from golden.power.result import FILE, Power, merged, write
 from golden.power.text import plan_lines, result_lines
-from golden.record import find_root, find_run, load_run, run_files
+from golden.record import find_root, find_runs
 from golden.report.plain import visible
 from golden.trace.errors import ExitCode, UnusableInput
 
@@ -93,9 +93,7 @@ def power_command(
         return _finish(merged(paths), root, None, html, at_least)
     if not paths and base is None:
         raise UnusableInput("say where: name files or folders, or a change with --base REF")
-    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
-    if not runs:
-        raise UnusableInput(f"no run files in {root / 'golden' / 'runs'}")
+    runs = find_runs(names, root)
     jobs = settings(executor, parameters, out=out, at_a_time=workers)
     if jobs is not None and part is not None:
         raise UnusableInput("--executor shares the mistakes among its jobs: leave out --shard")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -477,6 +478,14 @@ def find_run(name: str, root: Path) -> Run:
         known = ", ".join(p.stem for p in run_files(root)) or "none"
         raise UnusableInput(f"no run called {name} in {root / RUNS_FOLDER} (there: {known})")
     return load_run(path)
+
+
+def find_runs(names: Sequence[str], root: Path) -> list[Run]:
+    """The runs that are named, or all of ``root``; UnusableInput if it has none."""
+    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
+    if not runs:
+        raise UnusableInput(f"no run files in {root / RUNS_FOLDER}")
+    return runs
 
 
 def run_files(root: Path) -> list[Path]:
