@@ -124,6 +124,15 @@ def test_the_other_rewrites() -> None:
     assert "context.rows[-1]" in collected.code
 
 
+def lifted_and_not(folder: Path, data: bytes) -> tuple[Path, Path]:
+    """Two files that held the same, of which `extract` lifted the helpers of one."""
+    ours, theirs = folder / "ours.py", folder / "theirs.py"
+    ours.write_bytes(data)
+    theirs.write_bytes(data)
+    assert extract([str(ours), "--function", "other", "--write", "--quiet"]) == 0
+    return ours, theirs
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -136,10 +145,7 @@ def test_the_other_rewrites() -> None:
     ids=["crlf", "latin-1", "tabs", "no last line end", "byte order mark"],
 )
 def test_bytes_are_those_of_extract(tmp_path: Path, data: bytes) -> None:
-    ours, theirs = tmp_path / "ours.py", tmp_path / "theirs.py"
-    ours.write_bytes(data)
-    theirs.write_bytes(data)
-    assert extract([str(ours), "--function", "other", "--write", "--quiet"]) == 0
+    ours, theirs = lifted_and_not(tmp_path, data)
     ran = tool(
         tmp_path, "-x", "codemods.commands.LiftHelpers", "--no-format", "--function", "other", "theirs.py"
     )
@@ -169,10 +175,7 @@ DEEP = f"def other(n, rows):\n    def last(x):\n        return rows[x]\n    if n
     ids=["a return at the end", "returns", "a form feed", "blanks at the end", "450 branches"],
 )
 def test_what_libcst_would_write_differently_comes_out_as_from_extract(tmp_path: Path, data: bytes) -> None:
-    ours, theirs = tmp_path / "ours.py", tmp_path / "theirs.py"
-    ours.write_bytes(data)
-    theirs.write_bytes(data)
-    assert extract([str(ours), "--function", "other", "--write", "--quiet"]) == 0
+    ours, theirs = lifted_and_not(tmp_path, data)
     assert written(LiftHelpers, theirs, function="other") == ours.read_bytes() != data
     if b"count" in data:
         assert written(LiftHelpers, theirs, helper=["count"]) == data
