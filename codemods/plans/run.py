@@ -131,13 +131,13 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
             raise PlanError(f"{path}: {first.name} and {second.name} are one file where case does not count")
     overlay = Overlay(absent, planned)
     report = _chain(plans, base, overlay)
-    taken_apart = {*overlay.sources, *overlay.rests.values(), *overlay.followers}
+    rests = set(overlay.rests.values()) - absent
+    expected = absent | overlay.sources | rests | overlay.followers
     for change in report.files:
-        lost = _lost(change) if change.path not in taken_apart | absent else set()
-        if change.path in set(overlay.rests.values()) - absent and _is_strange(change, overlay):
-            lost = _lost(change)
-        if lost:
-            place = Loaded(path, *load_plan(path, str(path))).place(change.path.name)
+        if change.path in expected and not (change.path in rests and _is_strange(change, overlay)):
+            continue
+        if lost := _lost(change):
+            place = plans[-1].place(change.path.name)
             raise PlanError(f"{place}: {change.shown} exists already and holds {_list(sorted(lost))}")
     return replace(
         report,
