@@ -24,8 +24,8 @@ from codemods.decide.decision import Decision
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator
+from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.names import imported_path
 from codemods.facts.scopes import Binder, Scope, Use
 
 _BOUND: dict[type[ast.AST], Bound] = {

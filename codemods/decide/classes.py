@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.naming import fresh_name
+from codemods.facts.frames import is_printed
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.looks import is_printed
-from codemods.facts.names import dotted
-from codemods.facts.scopes import Scope
+from codemods.facts.scopes import Scope, dotted
 from codemods.facts.source import Source
 
 

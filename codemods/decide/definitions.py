@@ -10,9 +10,8 @@ from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
 from codemods.decide.rules.moving import globals_written, not_resolved, warnings_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
-from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, called, first_line
-from codemods.facts.scopes import Use
+from codemods.facts.scopes import Use, dotted
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.words import words
 

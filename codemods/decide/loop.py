@@ -14,9 +14,9 @@ from codemods.facts import nodes
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator, own_nodes
+from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Lifting
 from codemods.facts.loops import LoopFlow, Parts, private_names
-from codemods.facts.names import imported_path
 from codemods.facts.seams import ANY_NAME
 from codemods.facts.surroundings import Surroundings
 

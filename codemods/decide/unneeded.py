@@ -17,11 +17,11 @@ from codemods.facts.annotations import annotations_in, quoted_names
 from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
 from codemods.facts.loading import Run
-from codemods.facts.mentions import mentions
 from codemods.facts.namespaces import space_of
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.source import Source
 from codemods.facts.surroundings import Surroundings
+from codemods.facts.texts import mentions
 from codemods.facts.walk import read_scopes
 
 ImportNode = ast.Import | ast.ImportFrom

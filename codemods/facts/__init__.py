@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from codemods.facts.api import liveness_of as liveness_of
     from codemods.facts.api import seams_of as seams_of
     from codemods.facts.origins import absolute as absolute
-    from codemods.facts.readers import SeamReaders as SeamReaders
-    from codemods.facts.readers import reads_own as reads_own
-    from codemods.facts.readers import seam_readers as seam_readers
     from codemods.facts.repository import mentioning as mentioning
     from codemods.facts.repository import module_name as module_name
     from codemods.facts.repository import package_of as package_of
     from codemods.facts.repository import python_files as python_files
     from codemods.facts.repository import shown_path as shown_path
+    from codemods.facts.seams import SeamReaders as SeamReaders
+    from codemods.facts.seams import reads_own as reads_own
+    from codemods.facts.seams import seam_readers as seam_readers
     from codemods.facts.source import SourceError as SourceError
     from codemods.facts.source import read_source as read_source
 
@@ -33,7 +33,7 @@ __getattr__ = public(
     __name__,
     api="Capture Captures Moment NotFollowed captures_of liveness_of seams_of",
     origins="absolute",
-    readers="SeamReaders reads_own seam_readers",
     repository="mentioning module_name package_of python_files shown_path",
+    seams="SeamReaders reads_own seam_readers",
     source="SourceError read_source",
 )

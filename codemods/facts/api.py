@@ -17,9 +17,9 @@ from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import read_by_stores
-from codemods.facts.readers import SeamReaders, seam_readers
 from codemods.facts.repository import project_root
 from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.seams import SeamReaders, seam_readers
 from codemods.facts.source import blocks_of, parse_source
 
 

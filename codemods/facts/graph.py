@@ -12,10 +12,21 @@ from functools import partial
 
 from codemods.facts.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.facts.imports import bound_name
-from codemods.facts.names import is_quiet
 from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
+from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.walk import ComprehensionNode
+from codemods.facts.words import words
 
+# Context managers that never swallow what their block raises.
+_QUIET = words("""
+    builtins.open contextlib.closing contextlib.nullcontext contextlib.redirect_stderr
+    contextlib.redirect_stdout decimal.localcontext tempfile.NamedTemporaryFile tempfile.TemporaryDirectory
+    tempfile.TemporaryFile threading.Condition threading.Lock threading.RLock threading.Semaphore
+    warnings.catch_warnings torch.amp.autocast torch.autocast torch.autograd.profiler.record_function
+    torch.autograd.set_detect_anomaly torch.autograd.set_grad_enabled torch.cuda.amp.autocast
+    torch.cuda.device torch.cuda.stream torch.device torch.enable_grad torch.inference_mode torch.no_grad
+    torch.profiler.record_function torch.random.fork_rng torch.set_grad_enabled
+""")
 # Statements that run their expressions from left to right, and do nothing else.
 _PLAIN = (ast.Delete, ast.Expr, ast.Global, ast.Nonlocal, ast.Pass)
 
@@ -255,7 +266,7 @@ class Graph(Builder):
             return
         first, *rest = items
         self.run(first.context_expr)
-        if is_quiet(self.tree, self.scope, first.context_expr):
+        if _is_quiet(self.tree, self.scope, first.context_expr):
             self.run(first.optional_vars)
             self._with(rest, body)
             return
@@ -372,3 +383,27 @@ class Graph(Builder):
             self._bind(name, pattern.lineno)
         if refutable:
             self._link(self.current, failed)
+
+
+def _is_quiet(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
+    """Whether a context manager expression surely lets exceptions of its block through."""
+    if isinstance(node, ast.IfExp):
+        return _is_quiet(tree, scope, node.body) and _is_quiet(tree, scope, node.orelse)
+    if isinstance(node, ast.Call):
+        return dotted(tree, scope, node.func) in _QUIET
+    if isinstance(node, ast.Name):
+        owner = tree.owner(scope, node.id)
+        binders = tree.binders.get((owner, node.id), [])
+        values = [_assigned(owner.node, binder.node) for binder in binders]
+        return bool(values) and all(
+            isinstance(v, (ast.Call, ast.IfExp)) and _is_quiet(tree, owner, v) for v in values
+        )
+    return False
+
+
+def _assigned(frame: ast.AST, target: ast.AST) -> ast.expr | None:
+    """The value that a plain assignment among a frame's statements gives to a target."""
+    for node in ast.walk(frame):
+        if isinstance(node, ast.Assign) and node.targets == [target]:
+            return node.value
+    return None

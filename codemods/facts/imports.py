@@ -39,6 +39,21 @@ def bound_name(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
 
 
+def imported_path(node: ast.AST, name: str) -> str | None:
+    """The dotted path that an import statement binds to a name."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.asname == name:
+                return alias.name
+            if alias.asname is None and alias.name.partition(".")[0] == name:
+                return name
+    if isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            if bound_name(alias) == name:
+                return "." * node.level + ".".join(part for part in (node.module, alias.name) if part)
+    return None
+
+
 def imports_in(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
     """What a statement of a file in a package imports."""
     if isinstance(node, ast.Import):

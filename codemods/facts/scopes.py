@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeVar, cast
 
+from codemods.facts.imports import imported_path
 from codemods.facts.nodes import children
 from codemods.facts.source import Source, SourceError, blocks_of, statements_in
 
@@ -228,6 +229,24 @@ class ScopeTree:
             scope = stack.pop()
             yield scope
             stack.extend(reversed(scope.children))
+
+
+def dotted(tree: ScopeTree, scope: Scope, node: ast.expr) -> str | None:
+    """The dotted path that an expression names, or None where the program text doesn't say.
+
+    A name counts if each of its bindings is an import of the same thing.
+    """
+    if isinstance(node, ast.Attribute):
+        base = dotted(tree, scope, node.value)
+        return None if base is None else f"{base}.{node.attr}"
+    if not isinstance(node, ast.Name):
+        return None
+    owner = tree.owner(scope, node.id)
+    binders = tree.binders.get((owner, node.id), [])
+    if not binders:
+        return f"builtins.{node.id}" if tree.is_builtin(scope, node.id) else None
+    paths = {imported_path(binder.node, node.id) for binder in binders}
+    return paths.pop() if len(paths) == 1 else None
 
 
 def mangle(name: str, private: str | None) -> str:

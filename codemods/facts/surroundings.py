@@ -16,7 +16,6 @@ from typing import TypeVar, cast
 
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark, installs_checker, settings_install_checker
-from codemods.facts.mentions import words_in
 from codemods.facts.nodes import called_name, head_of
 from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
 from codemods.facts.repository import (
@@ -29,6 +28,7 @@ from codemods.facts.repository import (
     shown_path,
 )
 from codemods.facts.source import Source, statements_in
+from codemods.facts.texts import words_in
 from codemods.facts.words import words
 
 T = TypeVar("T")

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from codemods.facts.imports import bound_name, imported_module
 from codemods.facts.lifting import Analysis
-from codemods.facts.mentions import all_words, words_in
-from codemods.facts.names import dotted
 from codemods.facts.origins import absolute, resolve, walk
 from codemods.facts.repository import folder_package, module_name, python_files, shown_path
-from codemods.facts.scopes import Scope
+from codemods.facts.scopes import Scope, dotted
 from codemods.facts.source import Source, SourceError, decode_source, own_statements
+from codemods.facts.texts import all_words, words_in
 from codemods.plans.site import Site
 from codemods.rewrite.follow import Followed, follow
 from codemods.rewrite.move import renamed_uses

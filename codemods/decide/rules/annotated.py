@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
 from codemods.decide.rules.redefined import changes_later, evaluated_annotations
-from codemods.facts.annotations import stated_by
+from codemods.facts.annotations import Meanings, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.meanings import Meanings
-from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults
-from codemods.facts.scopes import FunctionNode, ScopeTree
+from codemods.facts.scopes import FunctionNode, ScopeTree, dotted
 
 rule(
     "annotation-evaluated",

@@ -10,9 +10,8 @@ from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
 from codemods.facts.nodes import called_name
-from codemods.facts.scopes import ScopeTree
+from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.words import words
 

@@ -7,8 +7,8 @@ import ast
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, first_of
+from codemods.facts.scopes import dotted
 from codemods.facts.words import words
 
 # Decorators that keep no state and do the same thing however often they are applied.

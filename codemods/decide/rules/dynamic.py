@@ -10,10 +10,16 @@ from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
-from codemods.facts.namespaces import is_free_store, is_import_argument, may_list, name_asked, space_of
-from codemods.facts.reached import EVALUATORS, reached
-from codemods.facts.scopes import Scope, ScopeTree, Use, mangle
+from codemods.facts.namespaces import (
+    EVALUATORS,
+    is_free_store,
+    is_import_argument,
+    may_list,
+    name_asked,
+    reached,
+    space_of,
+)
+from codemods.facts.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.facts.words import words
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)

@@ -16,9 +16,8 @@ from typing import Literal
 
 from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
 from codemods.facts import nodes
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.looks import (
+from codemods.facts.annotations import own_package
+from codemods.facts.frames import (
     is_code,
     is_code_of_function,
     is_lookup,
@@ -29,10 +28,11 @@ from codemods.facts.looks import (
     restores,
     stays,
 )
-from codemods.facts.meanings import own_package
-from codemods.facts.named import asks_by_name, is_handed, line_asking, made_by
-from codemods.facts.names import dotted, imported_path
-from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.helpers import Helper
+from codemods.facts.imports import imported_path
+from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.qualnames import asks_by_name, is_handed, line_asking, made_by
+from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.words import words
 
 Reach = Literal["all", "moved", "closure", "function", "source", "inside", "named"]

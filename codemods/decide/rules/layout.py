@@ -5,9 +5,9 @@ more.
 from __future__ import annotations
 
 from codemods.decide.refusals import Refusals, refuse, rule
+from codemods.facts.frames import is_printed
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.looks import is_printed
 from codemods.facts.nodes import first_line
 
 rule(

@@ -12,8 +12,7 @@ from codemods.facts import nodes
 from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
-from codemods.facts.scopes import Binder, Scope, ScopeTree
+from codemods.facts.scopes import Binder, Scope, ScopeTree, dotted
 from codemods.facts.source import all_blocks
 
 rule(

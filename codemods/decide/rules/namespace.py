@@ -10,7 +10,7 @@ from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.named import made_by
+from codemods.facts.qualnames import made_by
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
 

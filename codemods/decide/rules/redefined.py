@@ -11,10 +11,9 @@ from codemods.decide.refusals import Refusals, refuse
 from codemods.facts.annotations import Reads, stated_by
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
 from codemods.facts.nodes import all_defaults, called
 from codemods.facts.replaced import place_replacing
-from codemods.facts.scopes import ScopeTree
+from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.surroundings import Surroundings
 
 

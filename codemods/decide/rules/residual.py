@@ -9,8 +9,8 @@ from codemods.decide.rules.attribution import levels_in
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
-from codemods.facts.names import dotted
 from codemods.facts.nodes import all_arguments, called
+from codemods.facts.scopes import dotted
 from codemods.facts.words import words
 
 _STACK_ATTRIBUTES = words("""

@@ -6,9 +6,8 @@ import ast
 import re
 from collections.abc import Callable
 
-from codemods.facts.names import dotted
 from codemods.facts.namespaces import name_asked
-from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.scopes import Scope, ScopeTree, dotted
 
 # What may be handed a frame: it looks at the file and line alone, or prints a traceback.
 _TAKERS = ("builtins.bool", "inspect.getframeinfo", "inspect.getmodule", "traceback.")

@@ -14,9 +14,8 @@ from typing import Literal
 
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper
-from codemods.facts.names import dotted
 from codemods.facts.nodes import called_name, is_accessor
-from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.words import words
 
 Made = Literal["class", "function", "generator", "called class"]
