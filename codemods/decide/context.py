@@ -75,7 +75,7 @@ def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
     found = [
         ((name, owner), use)
         for name, owner, use in helper.reads
-        if owner is helper.outer and (owner, name) not in keys and lifting.belongs(use, helper)
+        if owner is helper.outer and (owner, name) not in keys and lifting.enclosing(use.scope) is helper
     ]
     return sorted(found, key=lambda read: read[1].position)
 

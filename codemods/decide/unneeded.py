@@ -17,7 +17,6 @@ from codemods.facts.annotations import annotations_in, quoted_names
 from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
 from codemods.facts.loading import Run
-from codemods.facts.namespaces import space_of
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.source import Source
 from codemods.facts.surroundings import Surroundings
@@ -132,7 +131,7 @@ class Left:
         tree = read_scopes(self.now)
         for use in (use for name in _BARE for use in tree.uses.get((tree.module, name), ())):
             # In a function they see its variables alone.
-            inside = space_of(use.scope).kind in ("function", "lambda")
+            inside = use.scope.space.kind in ("function", "lambda")
             if use.call is not None and not use.call.args and not inside:
                 return f"line {use.node.lineno} calls {use.node.id}(), which may read any name"
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from codemods.facts.imports import bound_name
-from codemods.facts.origins import absolute
+from codemods.facts.origins import absolute, imported
 from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, read_source
 
@@ -94,12 +94,9 @@ class Exports:
         where: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                where |= {a.asname: a.name for a in node.names if a.asname} | {
-                    a.name: a.name for a in node.names if not a.asname
-                }
+                where |= {a.asname or a.name: a.name for a in node.names}
             elif isinstance(node, ast.ImportFrom):
-                base = absolute(node, package)
-                where |= {bound_name(a): f"{base}.{a.name}" if base else a.name for a in node.names}
+                where |= {made.bound: made.path.lstrip(".") for made in imported(node, package)}
         for node in ast.walk(tree):
             value: ast.expr | None = None
             match node:

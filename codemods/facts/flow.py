@@ -38,7 +38,9 @@ class Flow:
         self.graph = graph
         self._bit = {name: 1 << index for index, name in enumerate(sorted(graph.names))}
         self._bound = self._forward()
-        self._later = self._backward()
+        # Of names that an event, or one after it, may bind or unbind; those of places do neither.
+        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in graph.events]
+        self._later = backward(graph.before, own, [-1] * len(own))
         self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
 
     def _forward(self) -> list[int]:
@@ -63,11 +65,6 @@ class Flow:
                     state[successor] = merged
                     work.append(successor)
         return state
-
-    def _backward(self) -> list[int]:
-        """Mask of names that an event, or one after it, may bind or unbind; those of places do neither."""
-        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in self.graph.events]
-        return backward(self.graph.before, own, [-1] * len(own))
 
     def knows(self, node: ast.AST) -> bool:
         """Whether the node is a place in this frame."""

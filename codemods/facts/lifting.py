@@ -76,7 +76,8 @@ class Analysis:
 class Lifting:
     """One attempt to lift a set of helpers together.
 
-    ``foreign`` gives, for helpers that move to another module, the source module's globals that must be
+    ``calls_in`` gives the calls of other candidates from within each, ``nested`` the other candidates inside
+    it; ``foreign`` gives, for helpers that move to another module, the source module's globals that must be
     passed to them; ``seams`` are the globals that tests replace.
     """
 
@@ -93,18 +94,18 @@ class Lifting:
         self.foreign = foreign
         self.seams = seams
         self._by_key = {(helper.outer, helper.scope.name): helper for helper in candidates}
-        self._calls_in: dict[Helper, list[tuple[Helper, Use]]] = {helper: [] for helper in candidates}
+        self.calls_in: dict[Helper, list[tuple[Helper, Use]]] = {helper: [] for helper in candidates}
         for callee in candidates:
             for use in analysis.uses(callee):
                 caller = self.enclosing(use.scope)
                 if caller is not None:
-                    self._calls_in[caller].append((callee, use))
-        self._nested: dict[Helper, list[Helper]] = {}
+                    self.calls_in[caller].append((callee, use))
+        self.nested: dict[Helper, list[Helper]] = {helper: [] for helper in candidates}
         for helper in candidates:
             for scope in helper.outer.ancestors():
                 around = analysis.by_scope.get(scope)
                 if around in candidates:
-                    self._nested.setdefault(around, []).append(helper)
+                    self.nested[around].append(helper)
         # A function whose loop is taken out is a candidate, too, and no helper of the file.
         self._by_scope = {helper.scope: helper for helper in candidates}
         self._belonging: dict[Need, dict[Helper, list[Use]]] = {}
@@ -119,29 +120,17 @@ class Lifting:
                 return helper
         return None
 
-    def nested(self, helper: Helper) -> list[Helper]:
-        """Other candidates inside a candidate."""
-        return self._nested.get(helper, [])
-
-    def calls_in(self, helper: Helper) -> list[tuple[Helper, Use]]:
-        """Calls of other candidates from within a candidate."""
-        return self._calls_in[helper]
-
     def own_needs(self, helper: Helper) -> list[tuple[tuple[int, int], Need]]:
         """What a helper itself reads from outside that must be passed, with the place."""
         found = [
             (use.position, (name, owner))
             for name, owner, use in helper.reads
-            if (owner, name) not in self._by_key and self.belongs(use, helper)
+            if (owner, name) not in self._by_key and self.enclosing(use.scope) is helper
         ]
         for name in self.foreign.get(helper, ()):
             need = name, self.tree.module
             found += [(use.position, need) for use in self._uses_in(helper, need)]
         return found
-
-    def belongs(self, use: Use, helper: Helper) -> bool:
-        """Whether a use is in a candidate's own text, and not in that of another one nested in it."""
-        return self.enclosing(use.scope) is helper
 
     def _uses_in(self, helper: Helper, need: Need) -> list[Use]:
         """Uses of a name that belong to a candidate; those of all candidates are found at once."""
@@ -163,7 +152,7 @@ class Lifting:
             changed = False
             for helper in ordered:
                 items = self.own_needs(helper)
-                for callee, use in self._calls_in[helper]:
+                for callee, use in self.calls_in[helper]:
                     for name, owner in needs[callee]:
                         if self._outside(helper, owner):
                             items.append((use.position, (name, owner)))
@@ -195,7 +184,7 @@ class Lifting:
             changed = False
             for helper in self.candidates:
                 more = set(kept[helper])
-                for callee, use in self._calls_in[helper]:
+                for callee, use in self.calls_in[helper]:
                     if is_later(use.scope, helper.scope) or (
                         callee.lazy and use.call not in self.tree.awaited
                     ):
@@ -213,7 +202,7 @@ class Lifting:
         found: set[Helper] = set()
         waiting = [helper]
         while waiting:
-            for callee, _ in self._calls_in[waiting.pop()]:
+            for callee, _ in self.calls_in[waiting.pop()]:
                 if callee not in found:
                     found.add(callee)
                     waiting.append(callee)

@@ -22,13 +22,11 @@ from codemods.facts.words import words
 
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
 _CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")
-_HARMLESS = (
-    "logging.getLogger",
-    "torch.compiler.disable",
-    "torch.enable_grad",
-    "torch.inference_mode",
-    "torch.no_grad",
-)
+_HARMLESS = words("""
+    logging.getLogger torch.compiler.disable torch.enable_grad torch.inference_mode torch.no_grad
+""")
+# What makes classes whose objects only keep what is given.
+_RECORDS = words("dataclasses.dataclass typing.NamedTuple enum.Enum enum.IntEnum enum.StrEnum")
 _LITERALS = (ast.Constant, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -115,13 +113,14 @@ class Text:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
-            ) if isinstance(value, _LITERALS) or self._container(value):
-                self.literals.add(name)
-
-    def _container(self, value: ast.expr | None) -> bool:
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
-            return False
-        return value.func.id in _CONTAINERS and value.func.id not in self.bound
+            ):
+                match value:
+                    case ast.Call(func=ast.Name(id=maker)):
+                        written = maker in _CONTAINERS and maker not in self.bound
+                    case _:
+                        written = isinstance(value, _LITERALS)
+                if written:
+                    self.literals.add(name)
 
     def _compound(self, statement: ast.stmt) -> None:
         """One whose blocks may run, or not, or often: what it does besides counts as one."""
@@ -224,14 +223,7 @@ class Text:
         own = {inner.name for inner in node.body if isinstance(inner, _DEFINITIONS)}
         roots = [called(kind) for kind in (*node.decorator_list, *node.bases)]
         names = {self.origins.get(root.id, "") for root in roots if isinstance(root, ast.Name)}
-        made = names & {
-            "dataclasses.dataclass",
-            "typing.NamedTuple",
-            "enum.Enum",
-            "enum.IntEnum",
-            "enum.StrEnum",
-        }
-        return bool(made) and not own & _HOOKS and all(map(self.plain_base, node.bases))
+        return not names.isdisjoint(_RECORDS) and not own & _HOOKS and all(map(self.plain_base, node.bases))
 
     def plain_base(self, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
         """Does a class with this base do nothing more when it is made? `inside` are those that have it."""

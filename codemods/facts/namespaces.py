@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from codemods.facts import nodes
 from codemods.facts.imports import imported_path
 from codemods.facts.nodes import head_of
-from codemods.facts.scopes import Scope, ScopeTree, Use, dotted
+from codemods.facts.scopes import ScopeTree, Use, dotted
 from codemods.facts.words import words
 
 # Builtins that take elements, here names of modules; and those that look at a value, not into it.
@@ -29,11 +29,6 @@ class Asked:
 
     text: str
     computed: bool
-
-
-def space_of(scope: Scope) -> Scope:
-    """The function, class or module in whose namespace code of a scope runs."""
-    return next(s for s in scope.ancestors() if s.kind not in ("comprehension", "generator"))
 
 
 def is_import_argument(tree: ScopeTree, use: Use) -> bool:

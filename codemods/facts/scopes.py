@@ -75,6 +75,11 @@ class Scope:
                 return scope
         raise AssertionError("a scope without a module")
 
+    @property
+    def space(self) -> Scope:
+        """The function, class or module in whose namespace its code runs."""
+        return next(s for s in self.ancestors() if s.kind not in ("comprehension", "generator"))
+
     def inside(self, other: Scope) -> bool:
         """Whether it is ``other`` or lies in it."""
         return any(scope is other for scope in self.ancestors())
@@ -272,7 +277,9 @@ class Tables:
         for child in table.get_children():
             kind = str(child.get_type())
             if kind in ("function", "class"):
-                if kind == "function" and child.get_name() in _COMPREHENSIONS and is_comprehension(child):
+                # The only parameter of a comprehension is one that no program can name.
+                inline = child.get_name() in _COMPREHENSIONS and ".0" in child.get_identifiers()
+                if kind == "function" and inline:
                     self._collect(child, typed)
                 else:
                     key = (kind, child.get_name(), child.get_lineno())
@@ -292,11 +299,6 @@ class Tables:
         for (_, name, line), waiting in self._waiting.items():
             if waiting:
                 raise SourceError(f"{self.path}:{line}: {name} in the symbol table is not in the tree")
-
-
-def is_comprehension(table: symtable.SymbolTable) -> bool:
-    """Whether a table is of a comprehension (whose only parameter no program can name)."""
-    return ".0" in table.get_identifiers()
 
 
 def fill(scope: Scope, table: symtable.SymbolTable) -> None:

@@ -21,7 +21,7 @@ from codemods.facts.repository import (
     read_file,
     shown_path,
 )
-from codemods.facts.scopes import Scope, ScopeTree
+from codemods.facts.scopes import ScopeTree
 from codemods.facts.source import SourceError, read_source
 from codemods.facts.walk import read_scopes
 from codemods.facts.words import words
@@ -29,14 +29,15 @@ from codemods.facts.words import words
 ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""
 
-_SETTERS = {"setattr": 1, "delattr": 1, "setitem": 1, "delitem": 1, "spy": 1, "stub": 1}
+_SETTERS = words("setattr delattr setitem delitem spy stub")
 _READERS = words("""
     getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
     fullmatch search startswith endswith format
 """)
 """Calls that take a module or a dotted name and replace nothing."""
 
-_DOTTED_SETTERS = {"setattr", "delattr"}
+_NAMING = _READERS | _SETTERS | words("dir vars isinstance getmembers")
+"""Calls that assign nothing of what they are given that their text does not name."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,7 +102,8 @@ class Replacing:
             if isinstance(node, ast.Call):
                 self._call(node, scope)
             elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-                place = (node.lineno, scope.function, _how(node))
+                how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
+                place = (node.lineno, scope.function, how)
                 self._targets += ((target, *place) for target in _stored(node, scope))
                 match node:
                     case ast.Attribute(value=ast.Name(id=name)) if name not in ("self", "cls"):
@@ -110,7 +112,7 @@ class Replacing:
 
     def _call(self, node: ast.Call, scope: Names) -> None:
         patcher = _patcher(node.func, scope)
-        if not _is_reader(node, patcher):
+        if patcher is None and called_name(node) not in _NAMING:
             self._given.update(filter(None, (resolve(argument, scope) for argument in node.args)))
         targets = _call_targets(node, patcher, scope)
         self._targets += ((target, node.lineno, scope.function, how) for target, how in targets)
@@ -124,17 +126,6 @@ class Replacing:
         if any(module.within(path) == "" for path in self._given):
             # A function of the file may have been handed the module.
             yield from self._stores
-
-
-def _how(node: ast.Attribute | ast.Subscript) -> str:
-    return "assignment" if isinstance(node.ctx, ast.Store) else "del"
-
-
-def _is_reader(node: ast.Call, patcher: str | None) -> bool:
-    """Whether a call is one of those that take a module and assign nothing that its text does not name."""
-    name = called_name(node)
-    known = name in _READERS or name in _SETTERS or name in ("dir", "vars", "isinstance", "getmembers")
-    return known or patcher is not None
 
 
 def _below(target: str, module: ModuleName) -> str | None:
@@ -189,7 +180,7 @@ def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator
     elif name in _SETTERS and node.args:
         target_node = _argument(node, 0, "target")
         texts = strings(node.args[0], scope) if isinstance(function, ast.Attribute) else None
-        if texts is not None and name in _DOTTED_SETTERS and target_node is not None:
+        if texts is not None and name in ("setattr", "delattr") and target_node is not None:
             yield from ((text, name) for text in texts)
             return
         base = resolve(node.args[0], scope)
@@ -315,18 +306,12 @@ def seam_readers(
 
 
 def reading_functions(tree: ScopeTree, name: str) -> tuple[str, ...]:
-    """Qualified names of the functions of a file that read a global of it when they run, sorted."""
-    found = {
-        function.qualname
-        for use in tree.uses.get((tree.module, name), ())
-        if isinstance(use.node.ctx, ast.Load) and (function := _function(use.scope)) is not None
-    }
-    return tuple(sorted(found))
-
-
-def _function(scope: Scope) -> Scope | None:
-    """The innermost function around a scope; a lambda at module level is one without a name."""
-    return next((around for around in scope.ancestors() if around.kind in ("function", "lambda")), None)
+    """Qualified names of the functions of a file that read a global of it when they run, sorted; a lambda at
+    module level is one without a name.
+    """
+    uses = (use for use in tree.uses.get((tree.module, name), ()) if isinstance(use.node.ctx, ast.Load))
+    around = (next((s for s in u.scope.ancestors() if s.kind in ("function", "lambda")), None) for u in uses)
+    return tuple(sorted({function.qualname for function in around if function is not None}))
 
 
 def reads_own(path: Path, name: str, function: str) -> bool:

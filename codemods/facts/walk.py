@@ -118,7 +118,7 @@ class Walk(Visitor):
         """The target is a variable of the function around comprehensions."""
         self.run(node.value)
         name = node.target.id
-        around = next(s for s in self.scope.ancestors() if s.kind not in ("comprehension", "generator"))
+        around = self.scope.space
         owner = self.tree.owner(around, name)
         self.tree.binders[owner, mangle(name, around.private)].append(Binder(node, self.scope, node.lineno))
 

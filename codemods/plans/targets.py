@@ -122,7 +122,7 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
     for target in made:
         for helper in target.helpers:
             _import_globals(analysis, decision, target, helper)
-            for callee, _ in decision.lifting.calls_in(helper):
+            for callee, _ in decision.lifting.calls_in[helper]:
                 other = of[callee]
                 if other is not target:
                     target.imports.runtime.add(other.imported(callee, helper))
@@ -231,7 +231,7 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], req
             wanted = definition if definition.startswith("_") or not request.star_imported else None
             calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
             for caller in decision.lifted:
-                if any(callee is helper for callee, _ in decision.lifting.calls_in(caller)):
+                if any(callee is helper for callee, _ in decision.lifting.calls_in[caller]):
                     calls[caller] = _name_in(decision, target, caller, helper, definition)
             target.names[helper] = Names(definition, calls)
 

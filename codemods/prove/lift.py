@@ -94,11 +94,11 @@ class _Proof:
             if len(moved) != 1:
                 raise NotProven(f"{definition} is defined {len(moved)} times", helper)
             calls = {
-                names[callee].calls[helper]: self._call(callee) for callee, _ in lifting.calls_in(helper)
+                names[callee].calls[helper]: self._call(callee) for callee, _ in lifting.calls_in[helper]
             }
             own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
             captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
-            inside, flags = lifting.nested(helper), lifting.tree.source.future_flags
+            inside, flags = lifting.nested[helper], lifting.tree.source.future_flags
             self.calls.update(
                 prove_helper(helper, moved[0], calls, captures, own, inside, flags, self.package)
             )

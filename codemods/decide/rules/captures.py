@@ -115,7 +115,7 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusals
     flow = lifting.analysis.flow(owner)
     outlives = lifting.outlives(helper, need, use.call)
     at_entry = (helper.entry or {}).get(name)
-    if any(need in lifting.needs[callee] for callee, _ in lifting.calls_in(helper)):
+    if any(need in lifting.needs[callee] for callee, _ in lifting.calls_in[helper]):
         at_entry = None
     for place in lifting.places(use.scope, use.call, owner):
         line = getattr(place.node, "lineno", use.node.lineno)

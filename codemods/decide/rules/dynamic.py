@@ -17,7 +17,6 @@ from codemods.facts.namespaces import (
     may_list,
     name_asked,
     reached,
-    space_of,
 )
 from codemods.facts.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.facts.words import words
@@ -116,7 +115,7 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
         for use in tree.uses.get((tree.module, name), []):
             if (tree.module, name) in tree.binders:
                 continue
-            near = use.scope.inside(function) or name == "globals" or space_of(use.scope) is tree.module
+            near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
             early = allowed == 0 and is_early(tree, function, use)
             if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
                 yield refuse("dynamic-scope", use.node, f"{name} is used here")
