@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
 
 from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
-from codemods.facts.source import Source, SourceError, parse_source
+from codemods.facts.source import SourceError, parse_source
 from codemods.plans.compose import refusals_for
 from codemods.plans.request import Lift, Outcome, Request
 from codemods.prove.code import FUNCTIONS, NotProven
@@ -93,25 +90,6 @@ def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]
     )
 
 
-class Group(Protocol):
-    """Helpers that share one rewrite."""
-
-    @property
-    def helpers(self) -> Sequence[Helper]: ...
-
-
-G = TypeVar("G", bound=Group)
-
-
-@dataclass(frozen=True, slots=True)
-class Found(Generic[G]):
-    """Groups to be rewritten, why some helpers can't be in one, and why others stay without any rewrite."""
-
-    groups: Sequence[G]
-    unfit: Mapping[Helper, Refusal]
-    before: Mapping[Helper, Refusal]
-
-
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """A file rewritten, how a refusal after that is told of the file as it is, and a check of what is made of
@@ -124,16 +102,27 @@ class Rewritten:
     split: Collection[Helper] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Helpers for which the file is to be rewritten, and how; why some others can't be among them (then they
+    are found once more), and why others stay without any rewrite.
+    """
+
+    helpers: Sequence[Helper] = ()
+    rewrite: Callable[[], Rewritten] | None = None
+    unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
+    before: Mapping[Helper, Refusal] = field(default_factory=dict)
+
+
 def lift_rewritten(
     analysis: Analysis,
     request: Request,
     lift: Lift,
-    find: Callable[[Sequence[Helper], Collection[Helper]], Found[G]],
-    rewrite: Callable[[Sequence[G]], Rewritten],
+    find: Callable[[Sequence[Helper], Collection[Helper]], Found],
 ) -> Outcome:
-    """Rewrite groups of helpers, lift, refuse what fails, and again, until nothing does.
+    """Rewrite, lift, refuse what fails, and again, until nothing does.
 
-    ``find`` gives the groups among the helpers wanted, but for those refused.
+    ``find`` tells what to rewrite for the helpers wanted, but for those refused.
     """
     refused: dict[Helper, Refusal] = {}
     while True:
@@ -142,38 +131,18 @@ def lift_rewritten(
         if found.unfit:
             refused.update(found.unfit)
             continue
-        if not found.groups:
+        if found.rewrite is None:
             outcome = lift(analysis, replace(request, wanted=wanted))
             return replace(outcome, refused={**outcome.refused, **refused})
-        members = [helper for group in found.groups for helper in group.helpers]
         try:
-            made = rewrite(found.groups)
+            made = found.rewrite()
             now = made.prepared.now
             outcome = lift(made.prepared.analysis, translated(request, wanted, made))
-            failed = {h: outcome.refused[now[h]] for h in members if now[h] in outcome.refused}
+            failed = {h: outcome.refused[now[h]] for h in found.helpers if now[h] in outcome.refused}
             if not failed:
                 made.check(outcome)
                 before = {h: r for h, r in found.before.items() if now[h] in outcome.refused}
                 return back(outcome, made.prepared, {**before, **refused})
             refused.update({h: made.explain(h, r.with_lines(made.prepared.line)) for h, r in failed.items()})
         except (NotProven, TextNotPreserved) as failure:
-            refused.update(refusals_for(analysis, members, failure))
-
-
-def line_before(source: Source, left: Source) -> Callable[[int], int]:
-    """The line of ``source`` for each line of what is left of it."""
-
-    @cache
-    def blocks() -> list[tuple[int, int, int, int]]:
-        pairs = difflib.SequenceMatcher(None, source.lines, left.lines)
-        return [(a, b, c, d) for _, a, b, c, d in pairs.get_opcodes()]
-
-    def line(number: int) -> int:
-        if left.text == source.text:
-            return number
-        for start, end, first, last in blocks():
-            if first <= number - 1 < last:
-                return min(start + (number - 1 - first), max(start, end - 1)) + 1
-        return number
-
-    return line
+            refused.update(refusals_for(analysis, found.helpers, failure))

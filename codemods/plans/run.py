@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,12 +27,10 @@ from codemods.plans.definitions import (
 )
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
-from codemods.plans.objects import with_boxes, with_contexts
-from codemods.plans.prepared import line_before
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
 from codemods.plans.request import Lift, Outcome, Request, annotations_of
-from codemods.plans.residuals import with_residuals
+from codemods.plans.rewrites import with_boxes, with_contexts, with_residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven
@@ -299,6 +298,25 @@ def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report:
     for path, text in composed.files.items():
         made[path] = _change(left, layout, path, text)
     return Report((*report.helpers, row), tuple(made.values()), report.seams)
+
+
+def line_before(source: Source, left: Source) -> Callable[[int], int]:
+    """The line of ``source`` for each line of what is left of it."""
+
+    @cache
+    def blocks() -> list[tuple[int, int, int, int]]:
+        pairs = difflib.SequenceMatcher(None, source.lines, left.lines)
+        return [(a, b, c, d) for _, a, b, c, d in pairs.get_opcodes()]
+
+    def line(number: int) -> int:
+        if left.text == source.text:
+            return number
+        for start, end, first, last in blocks():
+            if first <= number - 1 < last:
+                return min(start + (number - 1 - first), max(start, end - 1)) + 1
+        return number
+
+    return line
 
 
 def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:

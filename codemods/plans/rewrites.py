@@ -1,0 +1,158 @@
+"""Rewrites that come before the lift: helpers share rebound variables through an object, read captures from a
+frozen one, or leave residuals where they are values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+
+from codemods.decide.box import find_boxes
+from codemods.decide.classes import Kept, class_names, find_imports
+from codemods.decide.context import collect, late
+from codemods.decide.decision import decide
+from codemods.decide.naming import FileNames
+from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.decide.rules import RESIDUAL_CHECKS
+from codemods.decide.rules.frames import looked_at
+from codemods.facts.entry import entry_reads
+from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.source import parse_source
+from codemods.plans.prepared import Found, Prepared, Rewritten, lift_rewritten, prepare
+from codemods.plans.request import Lift, Outcome, Request, annotations_of
+from codemods.plans.site import Layout
+from codemods.prove.code import NotProven
+from codemods.prove.objects import prove_objects
+from codemods.prove.residual import prove_split
+from codemods.rewrite.objects import Annotate, keep_in_objects
+from codemods.rewrite.residual import split_helpers
+
+
+def with_boxes(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
+    """Box what helpers share and lift; one that can't be lifted then gets no box."""
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
+        # What functions capture changes all over the outer function.
+        if seen := looked_at(analysis, request.box.intersection(wanted)):
+            return Found(unfit=seen)
+        boxes, unfit = find_boxes(analysis, request.box.difference(refused))
+        return _kept(analysis, boxes, unfit, {}, "State", ["state", "shared"], lambda kept, name: None)
+
+    return lift_rewritten(analysis, request, lift, find)
+
+
+def with_contexts(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
+    """Collect helpers' captures and lift; one for which that can't be done is refused."""
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
+        # Functions in them would capture the object instead of what it holds.
+        if seen := looked_at(analysis, request.collected.intersection(wanted)):
+            return Found(unfit=seen)
+        plain = decide(analysis, wanted)
+        takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)
+        contexts, unfit = collect(plain.lifting, takers)
+        fields = {name for context in contexts for name in context.variables}
+        known = annotations_of(analysis, request)
+
+        def annotate(kept: Kept, name: str) -> ast.expr | None:
+            return known.here(known.of(name, kept.outer, kept.at), fields)
+
+        # An object that holds another helper uses it as a value; that is not why it is refused.
+        return _kept(analysis, contexts, unfit, plain.refused, "Context", ["context"], annotate)
+
+    return lift_rewritten(analysis, request, lift, find)
+
+
+def _kept(
+    analysis: Analysis,
+    objects: Sequence[Kept],
+    unfit: Mapping[Helper, Refusal],
+    before: Mapping[Helper, Refusal],
+    kind: str,
+    stems: list[str],
+    annotate: Annotate,
+) -> Found:
+    """Objects to be made of a kind of class."""
+    helpers = [helper for kept in objects for helper in kept.helpers]
+    rewrite = partial(_rewritten, analysis, objects, kind, stems, annotate) if objects else None
+    return Found(helpers, rewrite, unfit, before)
+
+
+def _rewritten(
+    analysis: Analysis, objects: Sequence[Kept], kind: str, stems: list[str], annotate: Annotate
+) -> Rewritten:
+    """The file with objects in it, proven."""
+    taken: set[str] = set()
+    named = [(kept, class_names(analysis, kept.outer, kind, stems, taken)) for kept in objects]
+    later = ["dataclasses.field"] if any(kept.later for kept in objects) else []
+    paths = ["dataclasses.dataclass", *later, "typing.Any"]
+    imported = find_imports(analysis, [kept.root for kept in objects], paths, taken)
+    prepared = prepare(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
+    prove_objects(analysis.source, prepared.analysis.source, named, imported)
+
+    def explain(helper: Helper, refusal: Refusal) -> Refusal:
+        of_context = any(refusal.reason.startswith(f"{n.variable} ") for kept, n in named if kept.frozen)
+        return late(helper, refusal.line) if of_context else refusal
+
+    return Rewritten(prepared, explain)
+
+
+def with_residuals(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
+    """Split the chosen helpers and lift; one that can't be lifted then is not split."""
+    chosen = request.residual.intersection(request.wanted)
+
+    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
+        split = [helper for helper in wanted if helper in chosen]
+        unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
+        return Found(split, partial(_split, analysis, request.layout, split) if split else None, unfit)
+
+    return lift_rewritten(analysis, request, lift, find)
+
+
+def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
+    for other in chosen:
+        if other is not helper and helper.scope.inside(other.scope):
+            reason = f"{helper.name} is inside {other.name}, of which a residual stays too"
+            yield refuse("not-understood", helper.node, reason)
+    attempt = Lifting(analysis, {helper}, {})
+    for check in RESIDUAL_CHECKS:
+        yield from check(attempt, helper)
+
+
+def _split(analysis: Analysis, layout: Layout, split: Collection[Helper]) -> Rewritten:
+    """The file with residuals in it, proven."""
+    source, chosen = analysis.source, FileNames(analysis)
+    names: dict[Helper, str] = {}
+    for helper in sorted(split, key=lambda h: h.node.lineno):
+        names[helper] = next(name for _ in range(3) if (name := chosen.choose(helper, None)) != helper.name)
+    prepared = prepare(split_helpers(source, names), analysis.helpers)
+    prove_split(source, prepared.analysis.source, names)
+    for helper in names:
+        prepared.now[helper].entry = entry_reads(source, helper)
+    check = partial(_check, prepared=prepared, layout=layout, split=split)
+    return Rewritten(prepared, check=check, split=split)
+
+
+def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collection[Helper]) -> None:
+    """Ask the compiler what the residuals in the new texts capture: just what is handed over.
+
+    One that stands in a lifted function of another file hands over globals of the source as well, with
+    which that function is passed them.
+
+    Raises:
+        NotProven: if it is anything else.
+    """
+    made = {path: Analysis(parse_source(text, str(path))) for path, text in outcome.files.items()}
+    module = {name for owner, name in prepared.analysis.tree.binders if owner.kind == "module"}
+    for helper in split:
+        handed = outcome.lifted[prepared.now[helper]]
+        if not any(
+            h.name == helper.name
+            and handed <= h.scope.free
+            and h.scope.free - handed <= (module if path != layout.rest else set())
+            for path, after in made.items()
+            for h in after.helpers
+        ):
+            raise NotProven(f"{helper.name}: its residual captures something else than it hands over", helper)
