@@ -1,11 +1,15 @@
-"""Plans that build on one another."""
+"""Plans that build on one another, and what each says of a project."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from codemods.plans.model import Plan, PlanError, line_of, load_plan
+from codemods.facts.repository import module_name
+from codemods.facts.seams import Seam, find_seams
+from codemods.plans.model import Move, Plan, PlanError, line_of, load_plan
+from codemods.plans.site import Layout
 
 
 class Loaded(NamedTuple):
@@ -77,3 +81,55 @@ def last_plans(path: Path) -> list[Path]:
                 seen.add(other.resolve())
                 waiting.append(other)
     return sorted(ends)
+
+
+def expanded(move: Move, helpers: list[str]) -> list[str]:
+    """The names of a move, with ``*`` replaced by all helpers that are not excepted."""
+    found: list[str] = []
+    for name in move.names:
+        found.extend([h for h in helpers if h not in move.except_] if name == "*" else [name])
+    return found
+
+
+def find_targets(loaded: Loaded, layout: Layout) -> list[tuple[Move, Path]]:
+    """The moves of a plan, each with its file.
+
+    Raises:
+        PlanError: if that is the source itself.
+    """
+    moves = []
+    for index, move in enumerate(loaded.plan.move):
+        target = layout.root / loaded.plan.root / move.to
+        if target in (layout.source, layout.rest):
+            raise PlanError(f"{loaded.place(move.to, index)}: {move.to} is the source itself")
+        moves.append((move, target))
+    return moves
+
+
+def docstrings_of(moves: Sequence[tuple[Move, Path]]) -> dict[Path, str]:
+    """The docstrings of files that moves make."""
+    return {target: move.docstring for move, target in moves if move.docstring is not None}
+
+
+def seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str]]:
+    """Seams found in the plan's tests, and the names of these and those to be kept.
+
+    Raises:
+        PlanError: if a folder of tests is not there.
+    """
+    asked = loaded.plan.seams
+    tests = [layout.root / folder for folder in asked.tests]
+    for folder, given in zip(tests, asked.tests, strict=True):
+        if not folder.exists():
+            raise PlanError(f"{loaded.place(given)}: no such folder: {given}")
+    seams = rebound_in([*tests, layout.root], layout)
+    return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])
+
+
+def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
+    """Places in some folders where names of what is left of the source are replaced.
+
+    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
+    """
+    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root)
+    return [seam for seam in found if seam.rebinds]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,10 @@ from codemods.facts.annotations import annotation_names, annotations_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import parse_source
+from codemods.plans.chain import Loaded, docstrings_of, seams_of
+from codemods.plans.model import Move, PlanError
 from codemods.plans.references import Elsewhere, Moved, free_everywhere
+from codemods.plans.report import HelperReport
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
 from codemods.prove.move import Made, prove_moved
@@ -183,3 +186,70 @@ class Mover:
         places = list(tree.uses.get((tree.module, name), []))
         places += [use for use in tree.annotated if use.node.id == name]
         return any(not any(within(use, d.node) for d in self.definitions.values()) for use in places)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRows:
+    """Report rows of the definitions that a plan names; names of which only other files need the import."""
+
+    rows: tuple[HelperReport, ...] = ()
+    exported: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The definitions' names."""
+        return frozenset(row.name for row in self.rows)
+
+    @property
+    def refused(self) -> bool:
+        """Whether any can't be moved."""
+        return any(row.refusal is not None for row in self.rows)
+
+
+def move_definitions(
+    loaded: Loaded, moves: Sequence[tuple[Move, Path]], analysis: Analysis, site: Site
+) -> MovedRows:
+    """Move what a plan names of the module's own definitions, into the overlay.
+
+    Raises:
+        PlanError: if a name is moved twice. TargetError, NotProven: if the files can't be made.
+    """
+    # The function's own helpers come before definitions of the same name.
+    helpers = {helper.name for helper in analysis.helpers if helper.outer.qualname == loaded.plan.function}
+    defined = set(Definitions(analysis).names()) - helpers
+    targets: dict[str, Path] = {}
+    renames: dict[str, str] = {}
+    reexport: set[str] = set()
+    for index, (move, target) in enumerate(moves):
+        for name in (given for given in move.names if given in defined):
+            if name in targets:
+                raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")
+            targets[name] = target
+            reexport |= {name} if move.reexport else set()
+            renames |= {name: move.rename[name]} if name in move.rename else {}
+    if not targets:
+        return MovedRows()
+    _, seams = seams_of(loaded, site.layout)
+    request = MoveRequest(targets, renames, docstrings_of(moves), frozenset(reexport), seams)
+    mover = Mover(analysis, site, request)
+    refused = mover.check()
+    if not refused:
+        mover.run()
+    rows = []
+    for name, target in targets.items():
+        refusal, found = refused.get(name), mover.definitions.get(name)
+        line = found.node.lineno if found else refusal.line if refusal else 1
+        uses = analysis.tree.uses.get((analysis.tree.module, name), ())
+        rows.append(
+            HelperReport(
+                name,
+                name,
+                analysis.source.path,
+                line,
+                "refused" if refusal else "moved",
+                refusal,
+                target=None if refused else site.layout.shown(target),
+                call_sites=sum(use.call is not None for use in uses),
+            )
+        )
+    return MovedRows(tuple(rows), frozenset(mover.exported))

@@ -13,7 +13,6 @@ from codemods.decide.annotate.stated import Stated
 from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.loading import found_below
 from codemods.facts.repository import dotted_name, import_base
 from codemods.plans.site import Layout, Site
 
@@ -82,8 +81,7 @@ def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
     layout = request.layout
     names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    project = Project(found_below(layout.folders, request.site.overlay.found), own, names[1:])
-    return Annotations(analysis, Stated(project), style)
+    return Annotations(analysis, Stated(Project(request.site.find, own, names[1:])), style)
 
 
 def _name(layout: Layout, path: Path) -> str:

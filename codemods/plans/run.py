@@ -14,19 +14,20 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
-from codemods.plans.chain import Loaded, files_made, plans_before
-from codemods.plans.compose import compose, reread
-from codemods.plans.definitions import (
-    MovedRows,
+from codemods.plans.chain import (
+    Loaded,
     docstrings_of,
     expanded,
+    files_made,
     find_targets,
-    move_definitions,
+    plans_before,
     rebound_in,
     seams_of,
 )
+from codemods.plans.compose import compose, reread
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
+from codemods.plans.moving import MovedRows, move_definitions
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
 from codemods.plans.request import Lift, Outcome, Request, annotations_of

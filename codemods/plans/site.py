@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from codemods.facts.imports import Manner, manner_of
+from codemods.facts.loading import Find, found_below
 from codemods.facts.repository import dotted_name, folder_package, import_base, package_of, python_files
 from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
@@ -82,15 +82,6 @@ def find_root(start: Path) -> Path:
     return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
 
 
-def cycle_in(needs: Mapping[str, Collection[str]]) -> list[str]:
-    """Modules that would import each other, sorted; ``needs`` says which modules each one imports."""
-    try:
-        TopologicalSorter(needs).prepare()
-    except CycleError as error:
-        return sorted(set(error.args[1]))
-    return []
-
-
 @dataclass
 class Overlay:
     """The project's files as they will be, over what is on disk: made files by path; those of them that only
@@ -135,16 +126,6 @@ class Overlay:
             return self.made[path]
         return path.read_bytes() if path not in self.absent and path.is_file() else None
 
-    def start_of(self, path: Path, shown: str, *, fresh: bool) -> Source | None:
-        """What a target has before definitions are added: nothing, where plans make it afresh each time.
-
-        Raises:
-            SourceError: if the file that is there is not Python.
-        """
-        if path in self.made and not (fresh and path in self.followers):
-            return decode_source(self.made[path], shown)
-        return None if fresh or not self.exists(path) else read_source(path, shown)
-
     def put(self, path: Path, source: Source | None, text: str) -> None:
         """Make or replace a file, in a source's encoding; in UTF-8 without one."""
         self.made[path] = text.encode("utf-8") if source is None else source.encode(text)
@@ -164,9 +145,21 @@ class Site:
         """What is left of the file, as it is imported."""
         return self.layout.dotted(self.layout.rest)
 
+    @property
+    def find(self) -> Find:
+        """Finds modules of the project as it will be."""
+        return found_below(self.layout.folders, self.overlay.found)
+
     def start_of(self, path: Path) -> Source | None:
-        """What a target has before anything is added."""
-        return self.overlay.start_of(path, self.layout.shown(path), fresh=self.layout.frozen)
+        """What a target has before anything is added: nothing, where plans make it afresh each time.
+
+        Raises:
+            SourceError: if the file that is there is not Python.
+        """
+        overlay, fresh, shown = self.overlay, self.layout.frozen, self.layout.shown(path)
+        if path in overlay.made and not (fresh and path in overlay.followers):
+            return decode_source(overlay.made[path], shown)
+        return None if fresh or not overlay.exists(path) else read_source(path, shown)
 
     def imports(self, source: Source, made: Sequence[str]) -> ImportSection:
         """No imports yet, of what is left of a source, which imports from modules that are ``made``."""

@@ -7,6 +7,7 @@ import keyword
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
@@ -18,7 +19,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis, Need
-from codemods.facts.loading import Loading, found_below
+from codemods.facts.loading import Loading
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.met import (
@@ -31,7 +32,7 @@ from codemods.plans.met import (
     name_met,
 )
 from codemods.plans.request import Request, annotations_of
-from codemods.plans.site import Layout, Site, cycle_in
+from codemods.plans.site import Layout, Site
 from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
@@ -153,9 +154,11 @@ def module_of(layout: Layout, path: Path) -> str:
 
 def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
     """Targets must not import each other; ``needs`` says which modules each one imports."""
-    cycle = cycle_in(needs)
-    if cycle:
-        raise TargetError(f"{' and '.join(cycle)} would import each other; move their {what} to one file")
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        cycle = " and ".join(sorted(set(error.args[1])))
+        raise TargetError(f"{cycle} would import each other; move their {what} to one file") from None
 
 
 def met_by_target(target: Target) -> Surroundings | None:
@@ -164,14 +167,14 @@ def met_by_target(target: Target) -> Surroundings | None:
     Raises:
         TargetError: if the file or its new names would be met by something.
     """
-    layout, overlay, surroundings = target.site.layout, target.site.overlay, target.site.surroundings
+    layout, surroundings = target.site.layout, target.site.surroundings
     path, module = target.path, target.module
-    if path in overlay.made:
+    if path in target.site.overlay.made:
         return None
     why, there = None, None
     if target.start is not None:
         why, there = met_in_file(target.start, path, surroundings)
-        loading = Loading(found_below(layout.folders, overlay.found))
+        loading = Loading(target.site.find)
         why = why or met_by_loading(target.start, module, target.site.home, surroundings, loading)
     elif not layout.frozen:
         why = met_by_new_file(path, module, surroundings) or loaded_on_the_way(path, surroundings)
@@ -271,17 +274,13 @@ def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
                     continue
                 imports = known.imports(found, target.site.home)
                 if _can_have(target, found, imports, taken):
-                    _mention(target, imports - found.imports, loaded)
+                    for made in imports - found.imports:
+                        # For type checkers alone, unless the module is loaded anyway.
+                        here = target.imports.runtime if made.module in loaded else target.imports.typing
+                        here.add(made)
                     target.imports.typing.update(found.imports)
                     target.stated[helper, need] = known.written(found)
                     break
-
-
-def _mention(target: Target, imports: Collection[Import], loaded: Collection[str]) -> None:
-    """Import what the source imports too: for type checkers alone, unless the module is loaded anyway."""
-    for made in imports:
-        section = target.imports.runtime if made.module in loaded else target.imports.typing
-        section.add(made)
 
 
 def _can_have(target: Target, found: Annotation, imports: Collection[Import], taken: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
-from codemods.facts.loading import Loading, found_below
+from codemods.facts.loading import Loading
 from codemods.facts.repository import package_of
 from codemods.facts.source import Source, decode_source
 from codemods.plans.compose import reread
@@ -45,7 +45,7 @@ class Tidy:
         texts = {path: change.after for path, change in made.items()}
         around, layout = self.site.surroundings, self.site.layout
         as_made = replace(self.site.overlay, made=self.site.overlay.made | texts)
-        loading = Loading(found_below(layout.folders, as_made.found))
+        loading = Loading(replace(self.site, overlay=as_made).find)
         needed = functools.cache(lambda: names_needed(before, around.module.name))
         star_imported = functools.cache(lambda: spreads(layout.root, layout.rest, before.tree))
         # What imports for type checkers stood under is unneeded once they are gone.
