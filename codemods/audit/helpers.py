@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from bisect import bisect_right
+from dataclasses import dataclass, field
 
 from codemods.audit.effects import mutations
 from codemods.audit.proposals import wants_context
@@ -19,14 +21,15 @@ from codemods.audit.report import (
     Place,
     Refused,
 )
-from codemods.audit.variables import Variables
 from codemods.decide.decision import Decision
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Analysis, Lifting
+from codemods.facts.nodes import all_arguments
 from codemods.facts.scopes import Binder, Scope, Use
+from codemods.facts.source import own_statements
 
 _BOUND: dict[type[ast.AST], Bound] = {
     ast.arg: "parameter",
@@ -151,22 +154,107 @@ def _strategy(decision: Decision, helper: Helper) -> Lifted | Refused:
 
 def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
     """The parameters of a signature, in its order."""
+    kinds: dict[ast.arg | None, ParameterKind] = {arguments.vararg: "*args", arguments.kwarg: "**kwargs"}
+    kinds |= dict.fromkeys(arguments.posonlyargs, "positional-only")
+    kinds |= dict.fromkeys(arguments.args, "positional")
+    kinds |= dict.fromkeys(arguments.kwonlyargs, "keyword-only")
     positional = [*arguments.posonlyargs, *arguments.args]
-    missing = len(positional) - len(arguments.defaults)
-    defaults: list[ast.expr | None] = [*([None] * missing), *arguments.defaults]
-    found = []
-    for index, (argument, default) in enumerate(zip(positional, defaults, strict=True)):
-        kind: ParameterKind = "positional-only" if index < len(arguments.posonlyargs) else "positional"
-        found.append(_parameter(argument, kind, default))
-    if arguments.vararg is not None:
-        found.append(_parameter(arguments.vararg, "*args", None))
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found.append(_parameter(argument, "keyword-only", default))
-    if arguments.kwarg is not None:
-        found.append(_parameter(arguments.kwarg, "**kwargs", None))
-    return tuple(found)
+    defaults = dict[ast.arg, ast.expr | None](zip(positional[::-1], arguments.defaults[::-1], strict=False))
+    defaults |= zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+
+    def text(node: ast.expr | None) -> str | None:
+        return None if node is None else ast.unparse(node)
+
+    return tuple(
+        Parameter(argument.arg, kinds[argument], text(argument.annotation), text(defaults.get(argument)))
+        for argument in all_arguments(arguments)
+    )
 
 
-def _parameter(argument: ast.arg, kind: ParameterKind, default: ast.expr | None) -> Parameter:
-    annotation = None if argument.annotation is None else ast.unparse(argument.annotation)
-    return Parameter(argument.arg, kind, annotation, None if default is None else ast.unparse(default))
+@dataclass(slots=True)
+class _Frame:
+    """A function's outermost loops, as first and last lines in order, and its annotated names."""
+
+    loops: list[tuple[int, int]] = field(default_factory=list)
+    annotations: dict[str, ast.expr] = field(default_factory=dict)
+
+
+class Variables:
+    """Looks up variables of one file's functions; each function is walked once."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self._frames: dict[Scope, _Frame] = {}
+        self._rebound: dict[tuple[Scope, str], tuple[int, ...]] = {}
+
+    def binders(self, owner: Scope, name: str) -> list[Binder]:
+        """Everything that binds or unbinds a variable, in the order of the text."""
+        return sorted(self.analysis.tree.binders.get((owner, name), []), key=lambda binder: binder.line)
+
+    def annotation(self, owner: Scope, name: str) -> str | None:
+        """What the program states as a variable's type: at the parameter, or at one of its assignments."""
+        for binder in self.binders(owner, name):
+            if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
+                return _collected(owner.node, binder.node, ast.unparse(binder.node.annotation))
+        found = self._frame(owner).annotations.get(name)
+        return None if found is None else ast.unparse(found)
+
+    def rebound(self, owner: Scope, name: str) -> tuple[int, ...]:
+        """Lines of bindings and unbindings that some path reaches after another one, or themselves (a loop).
+
+        Where the flow of control is not understood: all but the first.
+        """
+        key = (owner, name)
+        if key not in self._rebound:
+            self._rebound[key] = tuple(sorted(self._find_rebound(owner, name)))
+        return self._rebound[key]
+
+    def _find_rebound(self, owner: Scope, name: str) -> set[int]:
+        binders = self.binders(owner, name)
+        found = {binder.line for binder in binders if binder.scope.frame() is not owner.frame()}
+        if len(binders) == 1 and not self._may_repeat(owner, binders[0]):
+            return found
+        try:
+            events = self.analysis.flow(owner).graph.events
+        except NotUnderstood:
+            return {binder.line for binder in binders[1:]}
+        waiting = [index for index, event in enumerate(events) if event.bind == name]
+        seen: set[int] = set()
+        while waiting:
+            for successor in events[waiting.pop()].successors:
+                if successor not in seen:
+                    seen.add(successor)
+                    waiting.append(successor)
+                    if name in (events[successor].bind, events[successor].unbind):
+                        found.add(events[successor].line)
+        return found
+
+    def _may_repeat(self, owner: Scope, binder: Binder) -> bool:
+        """Whether a binding stands in the lines of a loop; a handler unbinds its own name."""
+        if isinstance(binder.node, ast.ExceptHandler):
+            return True
+        loops = self._frame(owner).loops
+        at = bisect_right(loops, binder.line, key=lambda loop: loop[0]) - 1
+        return at >= 0 and binder.line <= loops[at][1]
+
+    def _frame(self, owner: Scope) -> _Frame:
+        if owner not in self._frames:
+            frame = self._frames[owner] = _Frame()
+            for node in own_statements(owner.node):
+                if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+                    if not frame.loops or frame.loops[-1][1] < node.lineno:
+                        frame.loops.append((node.lineno, node.end_lineno or node.lineno))
+                elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    frame.annotations.setdefault(node.target.id, node.annotation)
+        return self._frames[owner]
+
+
+def _collected(function: ast.AST, parameter: ast.arg, annotation: str) -> str:
+    """The type of a parameter's variable; a starred one's annotation is that of its items."""
+    arguments = getattr(function, "args", None)
+    if isinstance(arguments, ast.arguments):
+        if parameter is arguments.vararg:
+            return f"tuple[{annotation}, ...]"
+        if parameter is arguments.kwarg:
+            return f"dict[str, {annotation}]"
+    return annotation

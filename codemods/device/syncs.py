@@ -9,13 +9,12 @@ import ast
 from dataclasses import dataclass
 
 from codemods.device.waits import JOINS, READS, is_fence, sync_method
-from codemods.facts.nodes import called_name
+from codemods.facts.nodes import called_name, children
 from codemods.facts.source import all_blocks
 
 # Loops and clauses of comprehensions, outermost first.
 _Loops = tuple[ast.AST, ...]
 _LONGEST = 60
-_BLOCK_FIELDS = frozenset(["body", "orelse", "finalbody", "handlers", "cases"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,7 @@ class _Scan:
             return fence
         inner = (*loops, node) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else loops
         own = inner if isinstance(node, ast.While) else loops
-        for name in node._fields:
-            if name not in _BLOCK_FIELDS:
-                fence = self.expressions(getattr(node, name, None), own, fence)
+        fence = self.expressions(node, own, fence)
         passed = fence
         for index, block in enumerate(all_blocks(node)):
             after = self.body(block, inner, fence)
@@ -82,27 +79,18 @@ class _Scan:
                 passed = after
         return passed
 
-    def expressions(self, node: object, loops: _Loops, fence: int | None) -> int | None:
-        """Walk what a field holds."""
-        if isinstance(node, list):
-            for item in node:
-                fence = self.expressions(item, loops, fence)
-            return fence
-        if isinstance(node, ast.expr):
-            return self.expression(node, loops, fence)
-        if isinstance(node, (ast.withitem, ast.keyword, ast.comprehension, ast.arguments)):
-            for name in node._fields:
-                fence = self.expressions(getattr(node, name, None), loops, fence)
+    def expressions(self, node: ast.AST, loops: _Loops, fence: int | None) -> int | None:
+        """Walk what is right below a node, but for the statements of its blocks."""
+        for child in children(node):
+            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                fence = self.expression(child, loops, fence)
         return fence
 
-    def expression(self, node: ast.expr, loops: _Loops, fence: int | None) -> int | None:
-        if isinstance(node, (ast.Name, ast.Constant)):
-            return fence
-        own = loops
+    def expression(self, node: ast.AST, loops: _Loops, fence: int | None) -> int | None:
+        inner = loops
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            own = (*loops, *node.generators)
-        for name in node._fields:
-            fence = self.expressions(getattr(node, name, None), own, fence)
+            inner = (*loops, *node.generators)
+        fence = self.expressions(node, inner, fence)
         method = sync_method(node) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and method is not None and not _on_host(node.func):
             line = node.func.end_lineno or node.lineno
