@@ -77,11 +77,11 @@ class Reads:
         self._own: dict[str, int] = {}
         self._reached: dict[Name, int] = {}
         self._builtins: dict[str, frozenset[str]] = {}
-        self._told: dict[ast.stmt, list[TooEarly]] = {}
         self._statements = {path: self._of_file(path) for path in self._side.changed}
         self._every = {path: _union(masks) for path, masks in self._statements.items()}
         self._loads = {path: self._loads_of(path) for path in self._side.changed}
         self._events = {path: self._events_of(path) for path in self._side.changed}
+        self._readers: dict[int, frozenset[TooEarly]] = {}
         self._wanted: dict[tuple[ast.stmt, int], list[TooEarly]] = {}
 
     def rehearsed(self, entry: str) -> int:
@@ -126,20 +126,46 @@ class Reads:
                     if isinstance(each, Loads):
                         if each.path not in loaded:
                             yield from load(each.path)
-                    elif concerned and self._numbers.bit((each.path, each.name)) & names:
-                        yield from early([TooEarly(each.path, each.name, path, each.first, each.last)])
+                    elif concerned:
+                        yield from early(self._taken(path, [each], names))
                 if read & names:
                     yield from early(self._among(path, statement, names))
             done.pop(path, None)
 
         return load(entry)
 
+    def readers(self, names: int) -> frozenset[TooEarly]:
+        """Every statement that reads one of some names, too early or not."""
+        if names not in self._readers:
+            found = set[TooEarly]()
+            for path in (path for path, read in self._every.items() if read & names):
+                for _, imports, read, statement in self._events[path]:
+                    found.update(self._taken(path, imports, names))
+                    found.update(self._among(path, statement, names) if read & names else ())
+            self._readers[names] = frozenset(found)
+        return self._readers[names]
+
+    def _taken(self, path: str, imports: Iterable[Loads | Takes], names: int) -> Iterator[TooEarly]:
+        """What the imports of a statement take of some names."""
+        for each in imports:
+            if isinstance(each, Takes) and self._numbers.bit((each.path, each.name)) & names:
+                yield TooEarly(each.path, each.name, path, each.first, each.last)
+
     def _among(self, path: str, statement: ast.stmt, names: int) -> list[TooEarly]:
-        """What a statement reads of some names."""
+        """What a statement reads of some names, those of its own file first."""
         key = (statement, names)
         if key not in self._wanted:
-            read = self._read(path, statement)
-            self._wanted[key] = [e for e in read if self._numbers.bit((e.path, e.name)) & names]
+            last = statement.end_lineno or statement.lineno
+            waiting = [(path, name) for name in self._side.changed[path].read_by(statement)]
+            seen: dict[Name, None] = {}
+            while waiting:
+                pair = waiting.pop()
+                if pair not in seen and self._reach(pair) & names:
+                    seen[pair] = None
+                    waiting += self._follow_in_order(pair)
+            told = [name for name in seen if self._as_set(name) & names]
+            told.sort(key=lambda name: name[0] != path)
+            self._wanted[key] = [TooEarly(*name, path, statement.lineno, last) for name in told]
         return self._wanted[key]
 
     def _of_file(self, path: str) -> list[int]:
@@ -253,21 +279,6 @@ class Reads:
         there = self._side.changed[path].bound
         return word in there or not (hasattr(builtins, word) or word in OF_A_MODULE or "*" in there)
 
-    def _read(self, path: str, statement: ast.stmt) -> list[TooEarly]:
-        """Names of files of the change that a statement reads, those of its own file first."""
-        if statement not in self._told:
-            last = statement.end_lineno or statement.lineno
-            waiting = [(path, name) for name in self._side.changed[path].read_by(statement)]
-            seen: dict[Name, None] = {}
-            while waiting:
-                pair = waiting.pop()
-                if pair not in seen:
-                    seen[pair] = None
-                    waiting += self._follow_in_order(pair)
-            told = sorted(filter(self._is_told, seen), key=lambda name: name[0] != path)
-            self._told[statement] = [TooEarly(*name, path, statement.lineno, last) for name in told]
-        return self._told[statement]
-
     def _follow(self, pair: Name) -> list[Name]:
         """What else is read where a name is, in no order."""
         if pair not in self._next:
@@ -320,7 +331,9 @@ def too_early(base: Imports, head: Imports) -> list[TooEarly]:
         if path not in base.side.changed:
             names = unbound
         names &= ~_union(numbers.bit(name) for name in numbers.names(unbound) if name[1] in nowhere)
-        found |= dict.fromkeys(after.told(path, names) if names else ())
+        # Where all that may be told has been, there is nothing to be added.
+        if not after.readers(names) <= found.keys():
+            found |= dict.fromkeys(after.told(path, names))
     return list(found)
 
 
