@@ -52,7 +52,8 @@ def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, as `ast.walk` gives them."""
     found = [node]
     for each in found:
-        found += children(each)
+        if type(each) not in _ENDS:
+            found += children(each)
     return found
 
 

@@ -35,6 +35,8 @@ _LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in 
 _PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPED = (*_NAMED, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
+# What expressions with a scope of their own are called.
+_EXPRESSIONS = frozenset(["<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _SPECIAL = re.compile("__[^_].*__")
 _NUMBERS = (int, float, complex, bool, bytes)
 # Of more names than these it is quicker to look for all words of a text at once.
@@ -113,9 +115,12 @@ class Content:
         outside = _evaluated(
             [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
         )
-        inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
-        if outside is None or any(map(_is_annotated, inner)):
+        if outside is None:
             return None
+        if any(each.co_name not in _EXPRESSIONS for each in functions_of(code)):
+            inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
+            if any(map(_is_annotated, inner)):
+                return None
         # The compiler knows what `__debug__` is.
         bound = (outside | {node.name}) - {"__debug__"}
         return _Told(_names(code), bound, "__class__" in code.co_freevars)

@@ -27,6 +27,9 @@ OF_A_MODULE = frozenset(
 _LOADERS = (b"importlib", b"__import__", b"pkgutil", b"runpy", b"exec", b"globals", b"vars(", b"locals")
 
 
+_BUILTINS = frozenset(dir(builtins)) - OF_A_MODULE
+
+
 class File:
     """A file that parses."""
 
@@ -45,7 +48,8 @@ class File:
         self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
         self._bindings: dict[str, tuple[str, ...]] = {}
-        self.imports = list(imports_in(self.tree.body, inside_functions=False))
+        self._importing = [node for node in self.tree.body if self._may_say(node, "import")]
+        self.imports = list(imports_in(self._importing, inside_functions=False))
 
     def _compile(self) -> None:
         """Ask the compiler, which finds more than the parser: of each statement once, on whichever side.
@@ -83,7 +87,7 @@ class File:
     @cached_property
     def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Imports that run when the file is loaded: not those for type checkers."""
-        return list(imports_in(self.tree.body, inside_functions=False, for_types=False))
+        return list(imports_in(self._importing, inside_functions=False, for_types=False))
 
     @cached_property
     def loads_by_name(self) -> bool:
@@ -168,14 +172,15 @@ class File:
     @cached_property
     def shadowing(self) -> frozenset[str]:
         """Names that it binds, and that are builtins until then."""
-        return frozenset(name for name in self.bound if hasattr(builtins, name)) - OF_A_MODULE - self.typed
+        return frozenset(_BUILTINS & self.bound) - self.typed
 
     @cached_property
     def rebound(self) -> frozenset[str]:
         """Names of the module that functions bind."""
         if b"global" not in self._data and self._data.isascii():
             return frozenset()
-        nodes = (node for node in statements_in(self.tree) if isinstance(node, ast.Global))
+        body = (node for node in self.tree.body if self._may_say(node, "global"))
+        nodes = (node for top in body for node in statements_in(top) if isinstance(node, ast.Global))
         return frozenset(name for node in nodes for name in node.names)
 
     @cached_property
