@@ -48,8 +48,9 @@ class File:
         self.binders = binders_of(self.tree.body)
         self.bound = self.binders.keys()
         self._bindings: dict[str, tuple[str, ...]] = {}
-        self._importing = [node for node in self.tree.body if self._may_say(node, "import")]
-        self.imports = list(imports_in(self._importing, inside_functions=False))
+        self._importing = {node for node in self.tree.body if self._may_say(node, "import")}
+        body = (node for node in self.tree.body if node in self._importing)
+        self.imports = list(imports_in(body, inside_functions=False))
 
     def _compile(self) -> None:
         """Ask the compiler, which finds more than the parser: of each statement once, on whichever side.
@@ -87,7 +88,13 @@ class File:
     @cached_property
     def run_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Imports that run when the file is loaded: not those for type checkers."""
-        return list(imports_in(self._importing, inside_functions=False, for_types=False))
+        return [node for statement in self.tree.body for node in self.run_by(statement)]
+
+    def run_by(self, statement: ast.stmt) -> list[ast.Import | ast.ImportFrom]:
+        """Those that run with a statement of it."""
+        if statement not in self._importing:
+            return []
+        return list(imports_in([statement], inside_functions=False, for_types=False))
 
     @cached_property
     def loads_by_name(self) -> bool:

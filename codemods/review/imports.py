@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
-from codemods.review.content import imports_in
 from codemods.review.file import File
 from codemods.review.side import Side
 from codemods.review.trees import below
@@ -84,7 +83,7 @@ class Imports:
         if path not in self._known:
             file = self.side.changed[path]
             self._known[path] = [
-                [each for node in _run_by(statement) for each in self._import(file, node)]
+                [each for node in file.run_by(statement) for each in self._import(file, node)]
                 for statement in self.body(path)
             ]
         return self._known[path]
@@ -152,8 +151,3 @@ def packages_of(path: str) -> frozenset[str]:
     """The files of the packages that one is in, which are loaded before it."""
     folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
     return frozenset(f"{folder}/__init__.py".removeprefix("./") for folder in folders)
-
-
-def _run_by(statement: ast.stmt) -> list[ast.Import | ast.ImportFrom]:
-    """The imports that run with a statement."""
-    return list(imports_in([statement], inside_functions=False, for_types=False))

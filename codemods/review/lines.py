@@ -20,7 +20,9 @@ class Lines:
     """
 
     def __init__(self, data: bytes) -> None:
-        plain = data.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        plain = data.removeprefix(_BOM)
+        if b"\r" in plain:
+            plain = plain.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         start = b"\n".join(plain.split(b"\n", 2)[:2])
         self.rows = None if _DECLARED.search(start) else plain.split(b"\n")
         self._known: dict[ast.stmt, str] = {}

@@ -75,7 +75,7 @@ class Matching:
             lambda unit: (unit.kind, unit.path, unit.qualname),
             lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None,
         ):
-            self._pair(rule)
+            self._pair(rule, self.gone, self.new)
         pairs = [(unit, self._by_base[id(unit)]) for unit in self._gone if id(unit) in self._by_base]
         self.pairs = [Pair(*p, equal=True) if id(p[0]) in given else self._judged(*p) for p in pairs]
         self.pairs += [Pair(*copy, equal=True) for copy in self._copies()]
@@ -92,16 +92,18 @@ class Matching:
 
     def _copies(self) -> Iterator[tuple[Unit, Unit]]:
         """Constants that are said once more, or once less, than before."""
+        single = self.gone, self.new
+        names = {unit.name for side in single for unit in side if unit.kind == "binding"}
         before, after = (
-            {(unit.name, value): unit for unit in units if (value := unit.constant) is not None}
+            {(u.name, value): u for u in units if u.name in names and (value := u.constant) is not None}
             for units in (self._gone, self._new)
         )
-        for unit in self.new:
+        for unit in single[1]:
             twin = before.get((unit.name, value)) if (value := unit.constant) is not None else None
             if twin is not None and not self._apart.may_be_told(unit):
                 self._taken.add(id(unit))
                 yield twin, unit
-        for unit in self.gone:
+        for unit in single[0]:
             twin = after.get((unit.name, value)) if (value := unit.constant) is not None else None
             if twin is not None and not self._apart.may_be_told(unit):
                 self._by_base[id(unit)] = twin
@@ -130,15 +132,15 @@ class Matching:
             return (unit.kind, told(unit), unit.content.shape) if enough else None
 
         # Where one has no mark, none counts.
-        units = [unit for unit in (*self.gone, *self.new) if unit.content.mark is None]
-        bare = {(unit.kind, told(unit)) for unit in units}
-        kept = _shared(shape, *_shared(mark, self.gone, self.new))
-        every = {id(unit) for side in kept for unit in side}
-        self._pair(lambda unit: (unit.kind, told(unit), unit.content.key) if id(unit) in every else None)
+        sides = self.gone, self.new
+        bare = {(unit.kind, told(unit)) for side in sides for unit in side if unit.content.mark is None}
+        self._pair(
+            lambda unit: (unit.kind, told(unit), unit.content.key), *_shared(shape, *_shared(mark, *sides))
+        )
 
-    def _pair(self, rule: Callable[[Unit], Hashable]) -> None:
+    def _pair(self, rule: Callable[[Unit], Hashable], gone: Sequence[Unit], new: Sequence[Unit]) -> None:
         """Pair those that a rule tells apart from all others, on both sides."""
-        sides = (self._sorted(self.gone, rule), self._sorted(self.new, rule))
+        sides = (self._sorted(gone, rule), self._sorted(new, rule))
         for key, [unit, *others] in sides[0].items():
             found = sides[1].get(key, [])
             if not others and len(found) == 1 and self._owners_agree(unit, found[0]):
@@ -211,7 +213,9 @@ class Matching:
             return False
         other, modules = meant
         found = content.may_hold(modules)
-        if found is None or content.may_hold(other) or any(True for _ in self._imports(base, head)):
+        if found is None or content.may_hold(other):
+            return False
+        if content.imports and any(True for _ in self._imports(base, head)):
             return False
         for name in found:
             chains = content.may_read_of(name)

@@ -11,6 +11,7 @@ from codemods.review.content import Contents
 from codemods.review.early import TooEarly, too_early
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
+from codemods.review.lines import begin
 from codemods.review.loaded import dropped, fresh
 from codemods.review.loading import Programs, Step, out_of_order
 from codemods.review.loops import Loops
@@ -174,9 +175,7 @@ def _early(found: TooEarly) -> Early:
 
 
 def _place(unit: Unit) -> Place:
-    first = unit.original[0]
-    line = min([first.lineno, *(node.lineno for node in getattr(first, "decorator_list", []))])
-    return Place(unit.path, unit.qualname, line)
+    return Place(unit.path, unit.qualname, begin(unit.original[0])[0])
 
 
 def _import(path: str, node: ast.Import | ast.ImportFrom) -> Left:

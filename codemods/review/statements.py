@@ -21,7 +21,7 @@ from codemods.review.units import Unit
 _SHORTEST_RUN = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statement:
     """A statement without its blocks: lines of its file, how deep it stands, what it does."""
 
@@ -31,14 +31,7 @@ class Statement:
     depth: int
     exact: str
     owner: str
-    node: ast.AST | None = field(default=None, compare=False, repr=False)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.path, self.first, self.last, self.depth, self.exact, self.owner))
+    node: ast.AST | None = field(default=None, repr=False)
 
     @cached_property
     def loose(self) -> str:
