@@ -84,7 +84,7 @@ def command(
         )
     with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
-    data = ignored.needed(root, (root / chosen.path).read_text("utf-8", "replace"))
+    data = ignored.needed(root, chosen.words)
     facts = read_facts(root, loops(report), BASELINE)
     if again is not None:
         facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)

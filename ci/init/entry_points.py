@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,8 @@ class EntryPoint:
         reaches: what it and the modules of the repository that it imports hold.
         distributed: whether they begin a process group.
         launches: whether it hands the training to a cluster.
+        packages: what they import, by its first name.
+        words: the names in paths, as far as they stand in their text.
     """
 
     path: str
@@ -63,6 +66,8 @@ class EntryPoint:
     reaches: frozenset[str]
     distributed: bool
     launches: bool = False
+    packages: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -118,7 +123,9 @@ def read_entry_point(
         holds=facts.marks,
         reaches=frozenset().union(*(f.marks for f in every)),
         distributed=any(f.distributed for f in every),
-        launches=not _LAUNCHERS.isdisjoint(_heads(facts.tree)),
+        launches=not _LAUNCHERS.isdisjoint(facts.packages),
+        packages=frozenset().union(*(f.packages for f in every)),
+        words=frozenset().union(*(f.words for f in every)),
     )
 
 
@@ -139,6 +146,8 @@ class _Facts:
     commands: tuple[str, ...]
     marks: frozenset[str]
     distributed: bool
+    packages: frozenset[str]
+    words: frozenset[str]
 
 
 def _facts(path: Path, read: dict[Path, _Facts | None]) -> _Facts | None:
@@ -155,7 +164,15 @@ def _read(path: Path) -> _Facts | None:
     names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     distributed = "init_process_group" in names
     options = tuple(read_options(tree, path))
-    return _Facts(tree, options, tuple(sub_commands(tree)), marks(tree), distributed)
+    return _Facts(
+        tree,
+        options,
+        tuple(sub_commands(tree)),
+        marks(tree),
+        distributed,
+        frozenset(_heads(tree)),
+        frozenset(_words(tree)),
+    )
 
 
 def _imported(
@@ -183,6 +200,12 @@ def _names(node: ast.AST, package: str) -> Iterator[str]:
         base = absolute(node, package)
         yield base
         yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _words(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.split(r"[/\\]", node.value)
 
 
 def _heads(tree: ast.Module) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from ci.git import git, ignored_paths
@@ -62,18 +61,16 @@ def untracked(root: Path) -> set[str]:
     return tops
 
 
-def needed(root: Path, text: str) -> list[str]:
-    """What git ignores, is no tool's scratch, and is named in a program's text: its data, most likely."""
-    words = _words(text)
-    return [
-        name for name in ignored_paths(root) if not _SCRATCH.search(f"{name}/") and Path(name).name in words
-    ]
+def needed(root: Path, words: Collection[str]) -> list[str]:
+    """What git ignores, is no tool's scratch, and is named in a program: its data, most likely.
 
-
-def _words(text: str) -> set[str]:
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return set()
-    values = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    return {part for value in values for part in re.split(r"[/\\]", value)}
+    Where git keeps a part of a folder, the folder stands for what is ignored in it.
+    """
+    named = []
+    for name in ignored_paths(root):
+        path = Path(name)
+        if not _SCRATCH.search(f"{name}/"):
+            named += [each.as_posix() for each in (path, *path.parents) if each.name and each.name in words][
+                :1
+            ]
+    return list(dict.fromkeys(named))

@@ -17,6 +17,7 @@ from golden.record import Run
 _SEED = 1
 _LAUNCH = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 _LEAST_BUDGET = 5.0
+_LOCAL = {"WANDB_MODE": "disabled"}
 TABLE = "# What `golden-gate run` checks. A key that is left out is a check that is not made.\n"
 
 
@@ -59,6 +60,11 @@ class Proposal:
         words = self.arguments.words[len(before) :] if inner else self.arguments.words
         return ("python", *launch, *program, *before, *inner, *words, *self.more)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables that it needs to stay on this machine."""
+        return _LOCAL if "wandb" in self.entry.packages else {}
+
     def run(self, *, timeout: float) -> Run:
         """The run by itself, to be tried."""
         return Run(
@@ -69,6 +75,7 @@ class Proposal:
             deterministic=self.deterministic,
             timeout=timeout,
             budget=self.budget or timeout,
+            environment=self.environment,
         )
 
 
@@ -120,7 +127,7 @@ def _pyproject(root: Path) -> dict[str, dict[str, object]]:
 def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Sequence[str] = ()) -> str:
     """The golden run of a proposal, as a run file. ``failure`` says why it doesn't work yet.
 
-    ``data`` is what git ignores and the program's text names.
+    ``data`` is what git ignores and the program names.
     """
     entry, arguments = proposal.entry, proposal.arguments
     budget = max(_LEAST_BUDGET, round(proposal.budget)) if proposal.budget else 30.0
@@ -149,6 +156,9 @@ def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Seq
     lines += ["", *_events(seen), "", *_outputs(seen)]
     lines += ["", "# What git ignores and the run needs: trees of other versions are given links to it."]
     lines += ["[data]", f"paths = {_array(data)}"] if data else ["# [data]", '# paths = ["data"]']
+    if proposal.environment:
+        lines += ["", "# Nothing is sent anywhere.", "[environment]"]
+        lines += [f"{name} = {_text(value)}" for name, value in proposal.environment.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -21,6 +21,7 @@ _UNKNOWN = re.compile(
     r"|[Uu]nknown (?:config )?(?:key|option|argument):? '?(?P<d>[\w.-]+)|Could not override '(?P<e>[\w.]+)'"
 )
 _NONDETERMINISTIC = "does not have a deterministic implementation"
+_TOO_LONG = "not done after"
 _ATTEMPTS = 6
 _SHORTER = 0.25
 
@@ -46,6 +47,11 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
             return Tried(proposal, tuple(changes), seen, took, None)
         adjusted = _adjusted(proposal, failure, text)
         if adjusted is None:
+            if failure.startswith(_TOO_LONG):
+                failure = (
+                    f"{_TOO_LONG} {seconds:g} s; give it less to do with --args, "
+                    "or more time with --try-seconds"
+                )
             break
         proposal, change = adjusted
         changes.append(change)
@@ -64,7 +70,7 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             argv = command_line(run, root=root, out=outputs, data=None)
             observe = {**settings(run, place), "observe": False}
             variables = environment(run, root=root, observe=observe)
-            execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs)
+            execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
         except GoldenError as error:
             failure = str(error).removeprefix(f"run {run.name}: ")
         took = time.monotonic() - begun
@@ -92,7 +98,7 @@ def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, st
             return replace(proposal, without=(*proposal.without, *options)), (
                 f"without {', '.join(options)}, which it does not know"
             )
-    if failure.startswith("not done after") and proposal.arguments.shortened:
+    if failure.startswith(_TOO_LONG) and proposal.arguments.shortened:
         shorter = replace(proposal, scale=proposal.scale * _SHORTER)
         if shorter.command != proposal.command:
             return shorter, f"shorter: it takes longer than that ({', '.join(proposal.arguments.shortened)})"

@@ -13,6 +13,8 @@ from pathlib import Path
 from golden.trace.errors import UnusableInput
 
 _NEW = ("--others", "--exclude-standard")
+_IGNORED = ("--others", "--ignored", "--exclude-standard", "--directory")
+_BYTECODE = "__pycache__"
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,8 +69,8 @@ def files_of(root: Path) -> list[str] | None:
     return sorted(name for name in {*kept, *new} if os.path.lexists(root / name))
 
 
-def _listed(root: Path, *which: str) -> list[str]:
-    found = _git(root, "ls-files", "-z", *which, "--", ".")
+def _listed(root: Path, *which: str, below: str = ".") -> list[str]:
+    found = _git(root, "ls-files", "-z", *which, "--", below)
     if found.returncode != 0:
         raise UnusableInput(f"git can't list the files of {root}: {found.stderr.strip()}")
     return [name for name in found.stdout.split("\0") if name]
@@ -96,19 +98,29 @@ def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]
 def share(paths: Sequence[str], root: Path, tree: Path) -> None:
     """Link files and folders of ``root`` into a tree that lacks them: data that git does not keep.
 
-    What git keeps is refused: a version would be given code of another one.
+    What git keeps is refused: a version would be given code of another one. Of a folder that it keeps a part
+    of, what it ignores is linked.
     """
     for path in paths:
         source, target = root / path, tree / path
         if not source.exists():
             raise UnusableInput(f"[data] paths: {source} does not exist")
-        if not target.exists():
-            if _git(root, "ls-files", "--", path).stdout:
-                raise UnusableInput(
-                    f"[data] paths: git keeps {path}; only what git does not keep can be shared"
-                )
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.symlink_to(source.resolve())
+        kept = bool(_git(root, "ls-files", "--", path).stdout)
+        if not kept and not target.exists():
+            _link(source, target)
+            continue
+        beside = _listed(root, *_IGNORED, below=path) if source.is_dir() else []
+        if not beside and not target.exists():
+            raise UnusableInput(f"[data] paths: git keeps {path}; only what git does not keep can be shared")
+        for name in beside:
+            # Bytecode would be written back through the link.
+            if _BYTECODE not in Path(name).parts and not (tree / name).exists():
+                _link(root / name, tree / name)
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(source.resolve())
 
 
 def update_submodules(tree: Path, ref: str) -> None:

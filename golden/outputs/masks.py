@@ -77,6 +77,9 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
         (r"\.py:\d+", ".py:<line>"),
         (r"\bline \d+, in ", "line <line>, in "),
+        # Where a warning comes from is where its code stands: a move is no difference.
+        (r"\{root\}/[^\s:]+\.py:<line>: (?=\w*Warning: )", "{root}/<file>.py:<line>: "),
+        (r"\b((?:offline-)?run-<time>)-[0-9a-z]{8}(?![\w-])", r"\1-<id>"),
     )
 )
 # Behind a number that is left out, its average; beside a time, how long the data took.

@@ -153,11 +153,12 @@ def execute(
     folder: Path,
     outputs: Path,
     watch: Watch | None = None,
+    observed: bool = True,
 ) -> None:
     """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
 
     ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}. Raises
-    `Stopped` as soon as ``watch`` has seen enough.
+    `Stopped` as soon as ``watch`` has seen enough. How far it came is known if it is ``observed``.
     """
     stderr_file = folder / "stderr.txt"
     with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
@@ -175,7 +176,7 @@ def execute(
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
-                status = _wait(process, run, folder, outputs, watch)
+                status = _wait(process, run, folder, outputs, watch, observed)
         finally:
             _kill(process, folder)
     if status == 0:
@@ -187,7 +188,11 @@ def execute(
     if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
-        raise RunFailed(f"run {run.name}: killed by {signal.Signals(-status).name} {_reached(folder)}")
+        raise RunFailed(
+            f"run {run.name}: killed by {signal.Signals(-status).name}{_reached(folder, observed)}"
+        )
+    if not observed:
+        raise RunFailed(f"run {run.name}: exit status {status}: {last}")
     known, ended = _ranks(folder, failed)
     if ended is not None and (failed is None or failed.rank != ended.rank):
         last = _said(ended, known, root) or last
@@ -195,7 +200,12 @@ def execute(
 
 
 def _wait(
-    process: subprocess.Popen[bytes], run: Run, folder: Path, outputs: Path, watch: Watch | None
+    process: subprocess.Popen[bytes],
+    run: Run,
+    folder: Path,
+    outputs: Path,
+    watch: Watch | None,
+    observed: bool,
 ) -> int:
     deadline = time.monotonic() + run.timeout
     while True:
@@ -205,7 +215,7 @@ def _wait(
         except subprocess.TimeoutExpired:
             if left <= 0:
                 raise RunFailed(
-                    f"run {run.name}: not done after {run.timeout:g} s, stopped {_reached(folder)}; "
+                    f"run {run.name}: not done after {run.timeout:g} s, stopped{_reached(folder, observed)}; "
                     "raise `timeout` in its run file if it needs more"
                 ) from None
         if watch is not None and watch(folder):
@@ -213,7 +223,7 @@ def _wait(
         written = _size(outputs) + _size(folder)
         if written > run.output_mib << 20:
             raise RunFailed(
-                f"run {run.name}: wrote more than {run.output_mib} MiB, stopped {_reached(folder)}; "
+                f"run {run.name}: wrote more than {run.output_mib} MiB, stopped{_reached(folder, observed)}; "
                 "raise `output_mib` in its run file if it needs more"
             )
 
@@ -240,9 +250,9 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
                 os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def _reached(folder: Path) -> str:
-    """How far it came that was stopped."""
-    return _how_far(folder, *_ranks(folder, None), None)
+def _reached(folder: Path, observed: bool) -> str:
+    """How far it came that was stopped, where that is known."""
+    return f" {_how_far(folder, *_ranks(folder, None), None)}" if observed else ""
 
 
 def _ranks(folder: Path, failed: FailedRank | None) -> tuple[list[Ended], Ended | None]:

@@ -215,7 +215,7 @@ def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path
     place.mkdir()
     argv = command_line(run.first, root=root, out=outputs, data=data)
     variables = environment(run.first, root=root, observe={**settings(run.first, place), "observe": False})
-    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs)
+    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
     shutil.rmtree(place)
 
 

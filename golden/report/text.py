@@ -416,9 +416,11 @@ def _output(change: OutputChange) -> list[str]:
         case "missing" | "extra":
             first = change.fields[0] if change.fields else None
             text = (first.left or first.right or "") if first else ""
-            head = f"{where} is {change.change} on the right: {_from(text, 0)}"
+            head = f"{where} is {change.change} on the right" + (f": {_from(text, 0)}" if text else "")
         case "moved":
             head = f"{where} has moved"
+        case _ if not change.fields:
+            head = f"{where} is another one"
         case _:
             head = f"{where}: {_output_field(change.fields[0])}"
     lines = [head]

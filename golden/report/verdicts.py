@@ -25,7 +25,7 @@ def render_verdict(verdict: Verdict) -> str:
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
-                text += f"\n  for the tensors: golden ab {run} --base REF, with REF the last good version"
+                text += f"\n  for both sides: golden ab {run} --base REF, with REF the last good version"
             return f"{run}: {text}"
         case NoGolden(run=run):
             return f"{run}: {_no_golden(verdict)}"

@@ -272,7 +272,7 @@ def test_a_run_that_fails_is_written_with_the_reason_and_fails_the_command(
     written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
     assert main(["--root", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    why = "exit status 1 before the first optimizer step: ModuleNotFoundError: No module named"
+    why = "exit status 1: ModuleNotFoundError: No module named"
     assert f"the run does not work yet: {why} 'nothing_of_that_name'" in printed
     text = (tmp_path / "golden/runs/train.toml").read_text()
     assert text.startswith(f"# It does not work yet: {why}")
@@ -291,7 +291,7 @@ def test_what_did_not_work_is_begun_again_unless_it_was_changed(
     written(tmp_path, train=needy + TRAINS + loop)
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     assert main(["--root", str(tmp_path)]) == 1
-    assert "step: AssertionError: a message … of two lines (train.py:2)" in capsys.readouterr().out
+    assert "exit status 1: AssertionError: a message … of two lines (train.py:2)" in capsys.readouterr().out
     assert main(["--root", str(tmp_path), "--args=-gpu"]) == 0
     again = files(tmp_path)
     assert again["pyproject.toml"].count(b"[tool.gate]") == 1
@@ -365,4 +365,37 @@ def test_what_can_be_no_shorter_is_tried_once(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     tried = [line for line in said.err.splitlines() if line.startswith("trying")]
     assert len(tried) == len(set(tried)) >= 2
-    assert "the run does not work yet: not done after 1 s" in said.out
+    less = "give it less to do with --args, or more time with --try-seconds"
+    assert f"the run does not work yet: not done after 1 s; {less}\n" in said.out
+
+
+def test_data_that_git_ignores_is_found_in_what_the_script_imports(tmp_path: Path) -> None:
+    """Where git keeps a part of the folder, too; and scratch is no data."""
+    git(tmp_path, "init", "-q")
+    loader = (
+        "from pathlib import Path\n\nFOLDERS = Path('./data/images/'), 'kept/raw', 'runs/last', '.cache'\n"
+    )
+    written(tmp_path, train="import loader\n" + TRAINS + STEP.format(steps=2), loader=loader)
+    (tmp_path / ".gitignore").write_text("data/\n*.bin\nruns\n.cache\nother\n")
+    for name in (
+        "data/images/0.png",
+        "kept/raw/.keep",
+        "kept/raw/0.bin",
+        "runs/last/x",
+        ".cache/x",
+        "other/x",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    git(tmp_path, "add", ".")
+    assert main(["--root", str(tmp_path), "--no-try"]) == 0
+    run = load_run(tmp_path / "golden/runs/train.toml")
+    assert run.data is not None
+    assert sorted(run.data.paths) == ["data", "kept/raw"]
+
+
+def test_a_program_that_reports_elsewhere_is_kept_from_it(tmp_path: Path) -> None:
+    reports = "import os\n\nassert os.environ['WANDB_MODE'] == 'disabled'\n\ndef log():\n    import wandb\n"
+    written(tmp_path, train="import reports\n" + TRAINS + STEP.format(steps=2), reports=reports)
+    assert main(["--root", str(tmp_path)]) == 0
+    assert load_run(tmp_path / "golden/runs/train.toml").environment == {"WANDB_MODE": "disabled"}

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,20 @@ def test_crash_in_ab_names_its_side(project: Project) -> None:
     assert "boom; train here ran to its end" in result.err
 
 
-def test_data_that_git_does_not_keep(project: Project) -> None:
-    def git(*arguments: str) -> None:
+@pytest.fixture
+def git(project: Project) -> Callable[..., None]:
+    """Run git in the project."""
+
+    def run(*arguments: str) -> None:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
         subprocess.run(
             ["git", "-C", str(project.root), *identity, *arguments], check=True, capture_output=True
         )
 
+    return run
+
+
+def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None]) -> None:
     project.plain("json.loads(open('data/numbers.json').read())")
     (project.root / ".gitignore").write_text("data\n")
     (project.root / "data").mkdir()
@@ -105,6 +113,39 @@ def test_data_that_git_does_not_keep(project: Project) -> None:
     assert "train: 1 event, 0 optimizer steps -> " in result.out
     project.run_file(PLAIN_RUN + '\n[data]\npaths = ["gone"]\n')
     assert "[data] paths: " in project.golden(*ab).err
+
+
+def test_of_a_folder_that_git_keeps_a_part_of_the_rest_is_shared(
+    project: Project, git: Callable[..., None]
+) -> None:
+    """As where a placeholder keeps an empty folder; a new module in it is not given to the base."""
+    run = PLAIN_RUN + '\n[data]\npaths = ["data"]\n'
+    project.plain(
+        "import json; json.load(open('data/raw/numbers.json')); json.load(open('data/all.json'))", run
+    )
+    (project.root / ".gitignore").write_text("*.json\n__pycache__\n")
+    for name, text in {
+        "raw/.keep": "",
+        "new/.keep": "",
+        "raw/numbers.json": "[1]",
+        "all.json": "[2]",
+    }.items():
+        path = project.root / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
+    result = project.golden(*ab)
+    assert result.code == 0, result
+    (project.root / "data" / "module.py").write_text("")
+    project.plain("import data.module", run)
+    git("add", "train.py")
+    git("commit", "-qm", "without the module")
+    result = project.golden(*ab)
+    assert "train at HEAD failed: run train: exit status 1" in result.err
+    assert "No module named 'data.module'" in result.err
 
 
 def test_places_in_a_command(project: Project) -> None:

@@ -182,7 +182,8 @@ def test_a_golden_knows_outputs(project: Project, monkeypatch: pytest.MonkeyPatc
     project.script(text.replace("print('step', step,", "print('step', step + (step == 2),"))
     result = project.golden("verify", "train", "--root", project.root)
     assert result.code == 1
-    assert "first divergence: stdout, line 7" in result.out
+    assert "first divergence: stdout, line 7 is another one" in result.out
+    assert "for both sides: golden ab train --base REF" in result.out
 
 
 def test_a_golden_of_before_says_that_outputs_are_not_compared(project: Project, goldens: Path) -> None:
@@ -281,11 +282,24 @@ def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
         ("runs/Nov23_03-19-25_host", "runs/<time>_host"),
         ("Monday_23_November_2026_03h_19m_25s", "<time>"),
         ("run_20261123_031925, 23-11-2026", "run_<time>, <date>"),
+        ("wandb sync wandb/offline-run-20261123_061810-asrojbjw", "wandb sync wandb/offline-run-<time>-<id>"),
+        ("run-20261123_061810-asrojbjwq", "run-<time>-asrojbjwq"),
         ("in May 5 apples, in mar10 20231101", "in May 5 apples, in mar10 20231101"),
     ],
 )
 def test_masks(line: str, kept: str) -> None:
     assert list(Masks({}).lines(line)) == [kept]
+
+
+def test_a_warning_of_code_that_moved_is_the_same_warning() -> None:
+    masks = Masks({"/home/me/repository": "{root}"})
+    before, after = (
+        list(masks.lines(f"/home/me/repository/{place}: UserWarning: x\n  step()\nlast"))
+        for place in ("train.py:33", "lib/epochs.py:7")
+    )
+    assert before == after == ["{root}/<file>.py:<line>: UserWarning: x", "last"]
+    error = "/home/me/repository/train.py:33: error: x"
+    assert list(masks.lines(error)) == ["{root}/train.py:<line>: error: x"]
 
 
 def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
