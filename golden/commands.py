@@ -6,7 +6,9 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -335,6 +337,26 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
         return int(result.comparison.code)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AbAsked:
+    """The options of `golden ab`."""
+
+    names: tuple[str, ...]
+    root: Path | None
+    base: str | None
+    head: str | None
+    closely: bool
+    reach: bool
+    evidence: Path | None
+    data: Path | None
+    workers: int | None
+    part: str | None
+    device: str | None
+    out: Path | None
+    executor: Name | None
+    parameters: tuple[str, ...]
+
+
 @click.command("ab")
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
@@ -356,58 +378,58 @@ def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | 
 @_device
 @_out
 @executor_options
-def ab_command(
-    names: tuple[str, ...],
-    root: Path | None,
-    base: str | None,
-    head: str | None,
-    closely: bool,
-    reach: bool,
-    evidence: Path | None,
-    data: Path | None,
-    workers: int | None,
-    part: str | None,
-    device: str | None,
-    out: Path | None,
-    executor: Name | None,
-    parameters: tuple[str, ...],
-) -> int:
+def ab_command(**options: Any) -> int:
     """Compare two versions on this machine, now: of some runs, or with --base of all.
 
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
-    root = root or find_root(Path.cwd())
+    asked = _AbAsked(**options)
+    root = asked.root or find_root(Path.cwd())
+    base, head = asked.base, asked.head
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
-    _check_evidence(evidence, base=base, reach=reach)
-    if not names and base is None:
+    _check_evidence(asked.evidence, base=base, reach=asked.reach)
+    if not asked.names and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
-    suite = _suite(names, root, device)
-    jobs = settings(executor, parameters, out=out, at_a_time=workers)
-    runs = _of_shard(suite, part, root)
+    suite = _suite(asked.names, root, asked.device)
+    jobs = settings(asked.executor, asked.parameters, out=asked.out, at_a_time=asked.workers)
+    runs = _of_shard(suite, asked.part, root)
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(_kept(out))
+        folder = stack.enter_context(_kept(asked.out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
-        since = between(root, base, head, base_root, head_root) if base and reach else None
+        since = between(root, base, head, base_root, head_root) if base and asked.reach else None
         versions = Versions(root, base, head, base_root, head_root, since)
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
         if jobs is not None:
-            asked = [Asked(run, name, 5 if closely else 3) for run, name in _named(runs, names)]
-            options = given(
-                base=base, head=head, data=data, device=device, localize=closely, no_reach=not reach
-            )
-            results = _as_jobs("ab", asked, options, jobs, root, (base, head), since)
+            results = _ab_as_jobs(asked, runs, jobs, root, since)
         else:
+            workers = asked.workers or 1
             results = [
-                compare_run(run, versions, folder, data=data, workers=workers or 1, dense=closely)
+                compare_run(run, versions, folder, data=asked.data, workers=workers, dense=asked.closely)
                 for run in runs
             ]
-    reached = _tell_all(since, evidence)
-    if len(suite) > 1 or part or out is not None:
-        return _finish("ab", suite, part, results, out, reached)
+    reached = _tell_all(since, asked.evidence)
+    if len(suite) > 1 or asked.part or asked.out is not None:
+        return _finish("ab", suite, asked.part, results, asked.out, reached)
     return worst([int(result.code) for result in results])
+
+
+def _ab_as_jobs(
+    asked: _AbAsked, runs: list[Run], jobs: Executor, root: Path, since: Since | None
+) -> list[Result]:
+    recordings = 5 if asked.closely else 3
+    options = given(
+        base=asked.base,
+        head=asked.head,
+        data=asked.data,
+        device=asked.device,
+        localize=asked.closely,
+        no_reach=not asked.reach,
+    )
+    each = [Asked(run, name, recordings) for run, name in _named(runs, asked.names)]
+    return _as_jobs("ab", each, options, jobs, root, (asked.base, asked.head), since)
 
 
 @click.command()

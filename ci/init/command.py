@@ -15,7 +15,7 @@ from ci.config import ConfigError
 from ci.init import ignored
 from ci.init.again import Again
 from ci.init.agents import write_section
-from ci.init.entry_points import EntryPoint, find_entry_points, read_entry_point
+from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.progress import still
 from ci.init.propose import Facts, Proposal, gate_table, has_gate, not_yet, read_facts, run_file, source_paths
@@ -84,7 +84,7 @@ def command(
         )
     with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
-    data = ignored.needed(root, chosen.words)
+    data = ignored.needed(root, chosen.words | names_in(shlex.split(more)))
     facts = read_facts(root, loops(report), BASELINE)
     if again is not None:
         facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,7 +171,7 @@ def _read(path: Path) -> _Facts | None:
         marks(tree),
         distributed,
         frozenset(_heads(tree)),
-        frozenset(_words(tree)),
+        names_in(_texts(tree)),
     )
 
 
@@ -202,10 +202,15 @@ def _names(node: ast.AST, package: str) -> Iterator[str]:
         yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _words(tree: ast.Module) -> Iterator[str]:
+def names_in(texts: Iterable[str]) -> frozenset[str]:
+    """The names of folders and files in texts that may be paths, or options with one."""
+    return frozenset(part for text in texts for part in re.split(r"[/\\=]", text))
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from re.split(r"[/\\]", node.value)
+            yield node.value
 
 
 def _heads(tree: ast.Module) -> Iterator[str]:

@@ -20,6 +20,10 @@ _UNKNOWN = re.compile(
     r"|[Uu]nrecognized options?:? (?P<c>.*)"
     r"|[Uu]nknown (?:config )?(?:key|option|argument):? '?(?P<d>[\w.-]+)|Could not override '(?P<e>[\w.]+)'"
 )
+_NO_DEVICE = re.compile(
+    r"_cuda_setDevice|not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver"
+    r"|invalid device ordinal|ProcessGroupNCCL is only supported with GPUs|built in NCCL"
+)
 _NONDETERMINISTIC = "does not have a deterministic implementation"
 _TOO_LONG = "not done after"
 _ATTEMPTS = 6
@@ -87,6 +91,10 @@ def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, st
     if _NONDETERMINISTIC in text and proposal.deterministic == "error":
         return replace(proposal, deterministic="warn"), (
             'deterministic = "warn": an operation of it has no deterministic implementation'
+        )
+    if proposal.entry.distributed and _NO_DEVICE.search(text):
+        return replace(proposal, entry=replace(proposal.entry, distributed=False)), (
+            "as one process: each of several wants a GPU of its own"
         )
     match = _UNKNOWN.search(text)
     if match:

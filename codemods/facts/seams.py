@@ -196,7 +196,8 @@ def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
     values = [*node.args, *(keyword.value for keyword in node.keywords)]
     for value in values:
         text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-        if "." in text and all(part.isidentifier() for part in text.split(".")):
+        # ``run_path("train.py")`` is handed a file.
+        if "." in text and not text.endswith(".py") and all(part.isidentifier() for part in text.split(".")):
             yield text
     for value, following in pairwise(node.args):
         if isinstance(following, ast.Constant) and isinstance(following.value, str):

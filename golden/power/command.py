@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,7 +14,7 @@ from golden.check.fixtures import check_writable, write_whole
 from golden.check.git import commit_of
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
-from golden.executors.settings import Name, executor_options, given, settings
+from golden.executors.settings import Executor, Name, executor_options, given, settings
 from golden.power.jobs import measure_as_jobs
 from golden.power.measure import measure
 from golden.power.power import Plan
@@ -25,6 +27,29 @@ from golden.trace.errors import ExitCode, UnusableInput
 
 _PAGE = "golden.power.page"
 _path = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The options of the command."""
+
+    paths: tuple[Path, ...]
+    root: Path | None
+    base: str | None
+    names: tuple[str, ...]
+    data: Path | None
+    minutes: float
+    most: int | None
+    workers: int | None
+    part: str | None
+    only_plan: bool
+    merging: bool
+    at_least: float | None
+    out: Path | None
+    html: Path | None
+    schema: bool
+    executor: Name | None
+    parameters: tuple[str, ...]
 
 
 @click.command("power")
@@ -54,101 +79,93 @@ _path = click.Path(path_type=Path)
 @click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what was not noticed.")
 @click.option("--schema", is_flag=True, help=f"Print the JSON schema of {FILE}, and end.")
 @executor_options
-def power_command(
-    paths: tuple[Path, ...],
-    root: Path | None,
-    base: str | None,
-    names: tuple[str, ...],
-    data: Path | None,
-    minutes: float,
-    most: int | None,
-    workers: int | None,
-    part: str | None,
-    only_plan: bool,
-    merging: bool,
-    at_least: float | None,
-    out: Path | None,
-    html: Path | None,
-    schema: bool,
-    executor: Name | None,
-    parameters: tuple[str, ...],
-) -> int:
+def power_command(**options: Any) -> int:
     """Plant small mistakes in lines that golden runs execute: would the runs notice?
 
     Say where: PATHS, or with --base the statements that a change touched. The working tree is copied, and
     stays as it is. Exit status: 0 done; 1 a smaller share than --at-least was noticed; 2 unusable input;
     4 no mistake could be tried, or a run differs from itself.
     """
-    if schema:
+    asked = _Asked(**options)
+    if asked.schema:
         click.echo(json.dumps(Power.model_json_schema(), indent=1))
         return ExitCode.IDENTICAL
-    root = root or find_root(Path.cwd())
-    if html is not None:
+    root = asked.root or find_root(Path.cwd())
+    if asked.html is not None:
         # A page that can't be drawn is told before anything runs.
         importlib.import_module(_PAGE)
-        check_writable(html)
-    if merging:
-        if not paths:
+        check_writable(asked.html)
+    if asked.merging:
+        if not asked.paths:
             raise UnusableInput("name the folders of the shards' results")
-        return _finish(merged(paths), root, None, html, at_least)
-    if not paths and base is None:
+        return _finish(merged(asked.paths), asked, root, out=None)
+    if not asked.paths and asked.base is None:
         raise UnusableInput("say where: name files or folders, or a change with --base REF")
-    runs = find_runs(names, root)
-    jobs = settings(executor, parameters, out=out, at_a_time=workers)
-    if jobs is not None and part is not None:
+    jobs = settings(asked.executor, asked.parameters, out=asked.out, at_a_time=asked.workers)
+    if jobs is not None and asked.part is not None:
         raise UnusableInput("--executor shares the mistakes among its jobs: leave out --shard")
-    if jobs is not None and not only_plan:
-        options = given(base=base, data=data, minutes=minutes, mistakes=most)
-        arguments = [
-            *(str(path.absolute()) for path in paths),
-            *(f"--run={name}" for name in names),
-            *options,
-        ]
-        commits = (commit_of(root, base),) if base is not None else ()
-        found = measure_as_jobs(
-            arguments,
-            runs,
-            jobs,
-            minutes=minutes or None,
-            root=root.resolve(),
-            refs=commits,
-            notify=progress.say,
-        )
-        return _finish(found, root, out, html, at_least)
-    asked = Request(
-        runs=runs,
-        paths=[_below(path, root) for path in paths],
-        base=base,
-        shard=parse_shard(part) if part else (1, 1),
-        most=most,
-        minutes=minutes or None,
-        workers=workers,
-        data=data,
-        kept=out,
+    if jobs is not None and not asked.only_plan:
+        found: Power | None = _as_jobs(asked, jobs, root)
+    else:
+        found = _here(asked, root)
+    return ExitCode.IDENTICAL if found is None else _finish(found, asked, root, out=asked.out)
+
+
+def _as_jobs(asked: _Asked, jobs: Executor, root: Path) -> Power:
+    """Jobs share the mistakes."""
+    options = given(base=asked.base, data=asked.data, minutes=asked.minutes, mistakes=asked.most)
+    arguments = [
+        *(str(path.absolute()) for path in asked.paths),
+        *(f"--run={name}" for name in asked.names),
+        *options,
+    ]
+    return measure_as_jobs(
+        arguments,
+        find_runs(asked.names, root),
+        jobs,
+        minutes=asked.minutes or None,
+        root=root.resolve(),
+        refs=(commit_of(root, asked.base),) if asked.base is not None else (),
+        notify=progress.say,
+    )
+
+
+def _here(asked: _Asked, root: Path) -> Power | None:
+    """Programs of this machine; None where only the plan was asked for."""
+    request = Request(
+        runs=find_runs(asked.names, root),
+        paths=[_below(path, root) for path in asked.paths],
+        base=asked.base,
+        shard=parse_shard(asked.part) if asked.part else (1, 1),
+        most=asked.most,
+        minutes=asked.minutes or None,
+        workers=asked.workers,
+        data=asked.data,
+        kept=asked.out,
     )
 
     def begin(plan: Plan) -> bool:
         click.echo("\n".join(plan_lines(plan)))
-        return not only_plan
+        return not asked.only_plan
 
-    measured = measure(root, asked, say=progress.say, begin=begin)
-    return ExitCode.IDENTICAL if measured is None else _finish(measured, root, out, html, at_least)
+    return measure(root, request, say=progress.say, begin=begin)
 
 
-def _finish(found: Power, root: Path, out: Path | None, html: Path | None, at_least: float | None) -> int:
+def _finish(found: Power, asked: _Asked, root: Path, *, out: Path | None) -> int:
     for line in result_lines(found):
         click.echo(visible(line))
     if out is not None:
         write(out / FILE, found)
         click.echo(f"results -> {out / FILE}")
-    if html is not None:
+    if asked.html is not None:
         from golden.power.page import render_page  # needs jinja2, which is an extra
 
-        write_whole(html, render_page(found, root))
-        click.echo(f"page -> {html}")
+        write_whole(asked.html, render_page(found, root))
+        click.echo(f"page -> {asked.html}")
     if found.share is None:
         return ExitCode.NOTHING_COMPARABLE
-    return ExitCode.DIFFERENT if at_least is not None and found.share < at_least else ExitCode.IDENTICAL
+    missed = asked.at_least is not None and found.share < asked.at_least
+    return ExitCode.DIFFERENT if missed else ExitCode.IDENTICAL
 
 
 def _below(path: Path, root: Path) -> str:

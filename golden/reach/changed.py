@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import types
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 from golden.reach.reached import Reached
 
 _AROUND = 2
+_TYPING = ("typing", "typing_extensions")
+_FLAG = "TYPE_CHECKING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
                 gone.update(range(i + 1, j + 1))
                 come.update(range(k + 1, m + 1))
         for side, text, lines in ((before, old, gone), (after, new, come)):
-            if found := lines & runnable(compiled(text)):
+            if found := (lines & runnable(compiled(text))) - for_types(text):
                 side[path] = frozenset(found)
         if path in before or path in after:
             passages[path] = tuple(_passages(matcher, left, right))
@@ -95,6 +98,35 @@ def runnable(code: types.CodeType | None) -> frozenset[int]:
         found.update(line for _, _, line in code.co_lines() if line and line != first)
         waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return frozenset(found)
+
+
+def for_types(text: str) -> frozenset[int]:
+    """Lines that only a type checker reads: those below ``if TYPE_CHECKING:`` at the top of a file.
+
+    None of a file that binds the name itself.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    names = {name for node in tree.body for name in _names_of_flag(node)}
+    if any(
+        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in names for n in ast.walk(tree)
+    ):
+        return frozenset()
+    lines = set[int]()
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in names:
+            lines.update(range(node.lineno + 1, (node.body[-1].end_lineno or 0) + 1))
+    return frozenset(lines)
+
+
+def _names_of_flag(node: ast.stmt) -> Iterator[str]:
+    """What an import makes of `typing.TYPE_CHECKING`."""
+    if isinstance(node, ast.Import):
+        yield from (f"{a.asname or a.name}.{_FLAG}" for a in node.names if a.name in _TYPING)
+    elif isinstance(node, ast.ImportFrom) and node.module in _TYPING and not node.level:
+        yield from (a.asname or a.name for a in node.names if a.name == _FLAG)
 
 
 def compiled(text: str | bytes) -> types.CodeType | None:

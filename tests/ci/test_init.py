@@ -399,3 +399,32 @@ def test_a_program_that_reports_elsewhere_is_kept_from_it(tmp_path: Path) -> Non
     written(tmp_path, train="import reports\n" + TRAINS + STEP.format(steps=2), reports=reports)
     assert main(["--root", str(tmp_path)]) == 0
     assert load_run(tmp_path / "golden/runs/train.toml").environment == {"WANDB_MODE": "disabled"}
+
+
+def test_data_that_the_command_line_names_is_found(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    written(tmp_path, train=TRAINS + STEP.format(steps=2))
+    (tmp_path / ".gitignore").write_text("tiny/\nother/\n")
+    for name in ("tiny", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("")
+    assert main(["--root", str(tmp_path), "--no-try", "--args", "--images=./tiny/train"]) == 0
+    run = load_run(tmp_path / "golden/runs/train.toml")
+    assert run.data is not None
+    assert run.data.paths == ("tiny",)
+
+
+def test_where_each_rank_wants_a_gpu_there_is_one_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wants = (
+        "import os\nimport torch\n\nif 'RANK' in os.environ:\n"
+        "    raise RuntimeError('No CUDA GPUs are available')\n"
+        "    torch.distributed.init_process_group('nccl')\n\n"
+    )
+    written(tmp_path, train=wants + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "-m torch.distributed.run" in said
+    assert "as one process: each of several wants a GPU of its own" in said
+    assert load_run(tmp_path / "golden/runs/train.toml").command == ("python", "train.py")

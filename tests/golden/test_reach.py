@@ -95,6 +95,22 @@ def test_lines_are_noted_wherever_they_run(repository: Path, capsys: pytest.Capt
     assert noted["files"].keys() == {"work.py", "new.py"}
 
 
+def test_what_only_a_type_checker_reads_can_not_run(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A flag of the file's own is another matter."""
+    flagged = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import a\n    import b\n"
+    own = "import typing\n\nTYPE_CHECKING = 0\nif TYPE_CHECKING:\n    import c\n"
+    own += "if typing.TYPE_CHECKING:\n    import d\n"
+    (repository / "flags.py").write_text(own)
+    (repository / "work.py").write_text(f"{flagged}import flags\n{WORK}")
+    assert main(["ab", "--base", "HEAD", "fit"]) == 0
+    out = capsys.readouterr().out
+    assert "reached: of 8 changed lines that can run, 7 ran in this run (0 of 0 before, 7 of 8 after)" in out
+    assert "did not run, after: flags.py:5\n" in out
+    assert "work.py:" not in out
+
+
 def test_several_runs_are_told_together(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the terminal, as data, and in every report of the traces that were kept."""
     (repository / "work.py").write_text(WORK.replace('"never"', '"<b>"').replace("i + 0", "i"))

@@ -169,6 +169,16 @@ def test_names_given_by_parametrize_and_by_a_helper_of_the_tests(make_tree: Tree
     assert names(root) == ["a", "b", "c", "d"]
 
 
+def test_a_file_that_is_run_is_no_seam(make_tree: Tree) -> None:
+    """Unless the text says that a name ``py`` of it is replaced."""
+    text = "import runpy\n\ndef test_it(monkeypatch):\n    runpy.run_path('trainer.py')\n"
+    root = make_tree({"trainer.py": "import py\n", "tests/test_it.py": text})
+    module = module_name(root / "trainer.py", root)
+    assert find_seams([root / "tests"], module, root) == ()
+    root = make_tree({"tests/test_it.py": f"{text}    monkeypatch.setattr('trainer.py', 1)\n"})
+    assert [seam.name for seam in find_seams([root / "tests"], module, root)] == ["py"]
+
+
 def test_a_seam_could_hide_in_a_file_that_cannot_be_parsed(make_tree: Tree) -> None:
     root = make_tree(
         PACKAGE | {"tests/test_loop.py": "\nimport pkg.sub.loop as (\n", "tests/other.py": "x = ("}
