@@ -14,7 +14,7 @@ from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import check_definition, common_path, load_common
 from golden.check.verify import common_of, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
-from golden.compare.outcome import Rows
+from golden.compare.outcome import Divergence, Rows
 from golden.compare.summaries import compare_common
 from golden.record import Run, find_run
 from golden.report.headlines import verdict_line
@@ -44,8 +44,7 @@ def golden(context: Context, name: str) -> Verdict:
 def _judged(context: Context, run: Run, found: RunVerdict) -> Verdict:
     match found:
         case Judged(comparison=Different(first=first)):
-            detail = "; ".join(["different: " + describe(first)[0], *describe(first)[1:3]])
-            return _failed(context, run, detail, found)
+            return _failed(context, run, _difference(first), found)
         case Judged(comparison=comparison):
             return _verdict(run.name, comparison)
         case Property():
@@ -97,9 +96,15 @@ def _verdict(name: str, found: Comparison) -> Verdict:
         case Different(first=first, rest=rest):
             # What differs most plainly here is how many there are of a kind.
             told = next((change for change in (first, *rest) if isinstance(change, Rows)), first)
-            return Failed("; ".join(["different: " + describe(told)[0], *describe(told)[1:3]]))
+            return Failed(_difference(told))
         case NotComparable():
             return CouldNotRun(detail)
+
+
+def _difference(found: Divergence) -> str:
+    """What differs, with two lines more; those below them tell the same in detail."""
+    head, *more = describe(found)
+    return "; ".join([f"different: {head}", *[line for line in more if not line.startswith(" ")][:2]])
 
 
 def _first_lines(text: str) -> str:

@@ -49,23 +49,27 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
     """Look at what a run wrote to its folder, ``since`` then to the repository, and what it printed."""
     files = sorted(path for path in outputs.rglob("*") if path.is_file())
     records = {path: found for path in files if (found := _records(path))}
+    every = [record for found in records.values() for record in found]
+    kind = _type(every)
+    if kind is None:
+        # Without a kind they are no events, and compared as any file is.
+        records = {}
     beside = sorted(_written(root, since))
     printed = tuple(_printed(stdout))
-    inside = {path: kind for path in files if path not in records and (kind := _metric(path))}
-    elsewhere = {path.relative_to(root).as_posix(): kind for path in beside if (kind := _metric(path))}
+    inside = {path: held for path in files if path not in records and (held := _metric(path))}
+    elsewhere = {path.relative_to(root).as_posix(): held for path in beside if (held := _metric(path))}
     metrics = (
-        *(f"{kind}: {{out}}/{path.relative_to(outputs).as_posix()}" for path, kind in inside.items()),
-        *(f"{kind}: {path}" for path, kind in elsewhere.items()),
+        *(f"{held}: {{out}}/{path.relative_to(outputs).as_posix()}" for path, held in inside.items()),
+        *(f"{held}: {path}" for path, held in elsewhere.items()),
         *printed,
     )
     globs = tuple(dict.fromkeys(map(_pattern, elsewhere)))
-    if not records:
+    if kind is None:
         return Sightings(metrics=metrics, files=globs)
-    every = [record for found in records.values() for record in found]
     paths = {path for record in every for path in _paths(record)}
     return Sightings(
         events=_glob(list(records), outputs),
-        type=_type(every),
+        type=kind,
         env=next((name for name in _ENVS if any(isinstance(r.get(name), int) for r in every)), None),
         unstable=tuple(sorted(path for path in paths if _UNSTABLE.search(path.rpartition(".")[2].lower()))),
         metrics=metrics,
@@ -93,13 +97,15 @@ def _records(path: Path) -> list[dict[str, Any]]:
     return records if all(isinstance(record, dict) for record in records) else []
 
 
-def _type(records: list[dict[str, Any]]) -> str:
-    """The field with the kind of event: a word in every record, and fewer words than records."""
+def _type(records: list[dict[str, Any]]) -> str | None:
+    """The field with the kind of event: a word in every record; None where there is no such field."""
+    if not records:
+        return None
     for name in _TYPES:
         values = [record.get(name) for record in records]
         if all(isinstance(value, str) for value in values):
             return name
-    return "type"
+    return None
 
 
 def _glob(paths: list[Path], outputs: Path) -> str:

@@ -305,7 +305,7 @@ def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> 
     kinds = []
     if left[0] != right[0]:
         note = " -> ".join(",".join(map(readable, side.split(","))) for side in (left[0], right[0]))
-        kinds.append(KindChange("loss", 1, (TensorChange("loss", None, note),)))
+        kinds.append(KindChange("loss", 1, (TensorChange("of the backward pass", None, note),)))
     kinds += [
         KindChange(_LETTERS[x[0]], 0, ())
         for x, y in zip(left[1:-1], right[1:-1], strict=True)

@@ -6,6 +6,7 @@ Slow, and only used to locate a divergence that is known already.
 from __future__ import annotations
 
 import json
+import multiprocessing.queues
 import os
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..trace.digest import hex_digest, plain
 _OWN = str(Path(__file__).resolve().parent.parent)
 _TORCH = str(Path(torch.__file__).parent)
 _LINES_AT_MOST = 200_000
+_RECEIVING = multiprocessing.queues.__file__
 
 
 class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -62,14 +64,16 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         else:
             where = self._stack[-1] if self._stack else "outside modules"
             self._module_of_node[torch._C._autograd._get_sequence_nr()] = where
+        place = _place()
         before = _digests((args, kwargs))
         out = func(*args, **kwargs)
-        if self._lines < _LINES_AT_MOST:
+        # What other processes sent is taken in whatever order it comes.
+        if self._lines < _LINES_AT_MOST and place is not None:
             self._lines += 1
             line = {
                 "op": str(func),
                 "where": where,
-                "place": _place(),
+                "place": place,
                 "args": [_text(x) for x in tree_leaves((args, kwargs)) if not isinstance(x, torch.Tensor)],
                 "in": before,
                 # An operation may also write to its arguments.
@@ -98,13 +102,16 @@ def _digests(tree: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return repr(value)[:80]
+    return " ".join(repr(value).split())[:80]
 
 
-def _place() -> str:
+def _place() -> str | None:
+    """Where the program asked for an operation; None for what it receives of another process."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         path = frame.f_code.co_filename
+        if path == _RECEIVING:
+            return None
         if not path.startswith((_OWN, _TORCH)) and not path.startswith("<"):
             shown = Path(path)
             here = Path.cwd()

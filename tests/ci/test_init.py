@@ -428,3 +428,21 @@ def test_where_each_rank_wants_a_gpu_there_is_one_process(
     assert "-m torch.distributed.run" in said
     assert "as one process: each of several wants a GPU of its own" in said
     assert load_run(tmp_path / "golden/runs/train.toml").command == ("python", "train.py")
+
+
+def test_lines_of_json_without_a_kind_are_compared_as_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writes = (
+        "import argparse, json, pathlib\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--output-dir', type=pathlib.Path)\nargs = parser.parse_args()\n"
+        "lines = [json.dumps({'train_loss': 0.5, 'epoch': n}) for n in range(3)]\n"
+        "(args.output_dir / 'log.jsonl').write_text('\\n'.join(lines))\n\n"
+    )
+    written(tmp_path, train=writes + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "also compared: JSON lines: {out}/log.jsonl" in said
+    assert "events: " not in said
+    assert load_run(tmp_path / "golden/runs/train.toml").events is None
+    assert (tmp_path / "golden/fixtures/train/common.json").is_file()

@@ -95,3 +95,38 @@ def test_ab_localize(project: Project) -> None:
     # Two other traces of that folder are another comparison.
     told = project.golden("report", out / "train" / "base", out / "train" / "base-again", "--html", page)
     assert (told.code, "Where it arises" in page.read_text()) == (0, False), told
+
+
+LOADER = """
+import sys, time, torch
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        time.sleep(0.4 * (index % 2 == LATE))
+        return torch.full((2,), float(index))
+
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader(Data(), batch_size=1, num_workers=2):
+    loss = model(x * FACTOR).sum()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_the_order_in_which_loader_processes_are_done_is_no_operation(project: Project) -> None:
+    """Here the later worker is another one on each side."""
+    project.script(LOADER.replace("LATE", "0").replace("FACTOR", "1.0"), "other.py")
+    project.script(LOADER.replace("LATE", "1").replace("FACTOR", "(1.5 if x.sum() > 5 else 1.0)"))
+    project.run_file(
+        'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
+    )
+    result = project.golden("ab", "train", "--root", project.root, "--localize")
+    assert result.code == 1, result
+    first = next(line for line in result.out.splitlines() if line.startswith("operations before step 3"))
+    assert "queues.py" not in first
+    assert "train.py:" in first
