@@ -168,6 +168,7 @@ class _Asked:
 
 def _carried_out(asked: _Asked) -> Report:
     """What is asked for, done in memory; with ``--derive``, in another folder."""
+    from codemods.facts.lifting import Analysis
     from codemods.plans.derive import derive_tree
     from codemods.plans.run import extract_source, run_plan
     from codemods.plans.write import settle
@@ -181,7 +182,7 @@ def _carried_out(asked: _Asked) -> Report:
             return run_plan(asked.plan, asked.root)
         assert asked.file is not None
         return extract_source(
-            read_source(asked.file),
+            Analysis(read_source(asked.file)),
             asked.function,
             asked.helpers,
             asked.to,

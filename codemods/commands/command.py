@@ -13,6 +13,7 @@ import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
 from codemods.facts.helpers import Helper
+from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, SourceError, decode_source, room_for_nesting
 from codemods.plans.run import RequestError, extract_source
 
@@ -63,9 +64,10 @@ class HelperCommand(CodemodCommand):
 
     def _rewritten(self, path: str, tree: cst.Module) -> cst.Module:
         source, data = _source_of(path, tree)
-        names = self._chosen(source)
+        analysis = Analysis(source)
+        names = self._chosen(analysis)
         report = extract_source(
-            source,
+            analysis,
             self.function,
             names=names,
             residual=names if self.rewritten == "residual" else (),
@@ -86,17 +88,15 @@ class HelperCommand(CodemodCommand):
             return _written(tree, data)
         return _written(cst.parse_module(changed[0].after), changed[0].after)
 
-    def _chosen(self, source: Source) -> list[str]:
+    def _chosen(self, analysis: Analysis) -> list[str]:
         """Qualified names of the helpers that are asked for."""
-        from codemods.facts.lifting import Analysis
-
-        scope = [h for h in Analysis(source).helpers if self.function in (None, h.outer.qualname)]
+        scope = [h for h in analysis.helpers if self.function in (None, h.outer.qualname)]
         wanted = {name.replace(".<locals>", "") for name in self.helpers}
         named = [h for h in scope if not wanted or {h.name, h.qualname} & wanted]
         if not named:
             raise SkipFile("no such helper")
         if self.rewritten == "residual":
-            named = [helper for helper in named if not _forwards(source, helper)]
+            named = [helper for helper in named if not _forwards(analysis.source, helper)]
         if not named:
             raise SkipFile("no helper to rewrite")
         return list(dict.fromkeys(helper.qualname for helper in named))

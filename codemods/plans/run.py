@@ -44,7 +44,7 @@ class RequestError(Unusable):
 
 
 def extract_source(
-    source: Source,
+    analysis: Analysis,
     function: str | None,
     names: Collection[str],
     to: Path | None = None,
@@ -63,8 +63,8 @@ def extract_source(
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
+    source = analysis.source
     path = Path(source.path)
-    analysis = Analysis(source)
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
     scope = _of_function(analysis, function)
