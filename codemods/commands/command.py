@@ -14,7 +14,7 @@ from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import Source, SourceError, decode_source, room_for_nesting
+from codemods.facts.source import Source, SourceError, decode_source, no_collection, room_for_nesting
 from codemods.plans.run import RequestError, extract_source
 
 
@@ -57,7 +57,7 @@ class HelperCommand(CodemodCommand):
         """As `transform_module`."""
         path = self.context.filename or "<stdin>"
         try:
-            with room_for_nesting():
+            with no_collection(), room_for_nesting():
                 return self._rewritten(path, tree)
         except (RequestError, SourceError) as error:
             raise SkipFile(str(error)) from None
