@@ -9,6 +9,7 @@ from codemods.decide.definitions import Definition
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logging_line
 from codemods.facts import nodes
+from codemods.facts.annotations import quoted_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import setting_files
@@ -39,10 +40,12 @@ def moved_alike(
     """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
     node, name = definition.node, definition.name
     known = globals_of(analysis)
-    lazily = [n for n in sorted(definition.annotated) if known.look_up(n).origin == "own" and n not in moved]
+    lazily = sorted(only_checked(analysis, definition) - moved)
     place = around.marked("annotations") if lazily else None
     if place is not None:
-        what = f"an annotation of {name} names {lazily[0]}, which stays in the source, and {place}"
+        stays = known.look_up(lazily[0]).origin == "own"
+        which = "stays in the source" if stays else "another file can't import alike"
+        what = f"an annotation of {name} names {lazily[0]}, which {which}, and {place}"
         yield refuse("needs-source", node, what)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return
@@ -59,6 +62,20 @@ def moved_alike(
     place = around.marked("log file") if where is not None else None
     if place is not None and where is not None:
         yield refuse("log-origin", where, f"{name} logs here, and {place}")
+
+
+def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
+    """Names that only annotations of a definition have, and that its new file can't import when it is loaded:
+    what stays in the source, or what is imported there after something else was done.
+    """
+    known = globals_of(analysis)
+    found = definition.annotated | quoted_in(analysis.tree, definition.node)
+    return {
+        name
+        for name in found - definition.reads.keys()
+        if known.look_up(name).origin == "own"
+        or not known.repeatable(known.look_up(name), definition.node.lineno)
+    }
 
 
 def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.facts import nodes
-from codemods.facts.annotations import annotations_in, quoted_names
+from codemods.facts.annotations import quoted_in
 from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import bound_name
 from codemods.facts.loading import Run
@@ -102,7 +102,7 @@ class Left:
     def _unused(self) -> Iterator[Alias]:
         """Aliases of plain imports at the top level that the file does not read, not in quotes either."""
         tree = read_scopes(self.now)
-        read = read_names(tree) | quoted_names(annotations_in(self.now.tree))
+        read = read_names(tree) | quoted_in(tree, self.now.tree)
         plain = {*import_statements(self.now.tree)}
         for statement in import_statements(self.now.tree):
             for number, alias in enumerate(statement.names):

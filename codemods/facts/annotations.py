@@ -20,6 +20,13 @@ from codemods.facts.source import expression_in
 from codemods.facts.words import words
 
 _GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
+# Functions of `typing` whose arguments type checkers read as types: at which places, and by which names.
+_TYPED = {
+    "TypeVar": (slice(1, None), {"bound", "default"}),
+    "NewType": (slice(1, 2), {"tp"}),
+    "assert_type": (slice(1, 2), {"typ"}),
+    "cast": (slice(1), {"typ"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,22 @@ def stated_by(node: ast.AST) -> list[ast.expr]:
 def annotations_in(tree: ast.AST) -> list[ast.expr]:
     """All annotations in a tree."""
     return [annotation for node in ast.walk(tree) for annotation in stated_by(node)]
+
+
+def quoted_in(tree: ScopeTree, part: ast.AST) -> set[str]:
+    """Names that type checkers and linters read in texts of a part of a file: in annotations, and in types
+    that calls such as ``cast("T", x)`` are given.
+    """
+    found = annotations_in(part)
+    for call in ast.walk(part):
+        if isinstance(call, ast.Call) and (path := dotted(tree, tree.module, call.func)) is not None:
+            module, _, name = path.rpartition(".")
+            if module not in ("typing", "typing_extensions") or name not in _TYPED:
+                continue
+            if dotted(tree, tree.scope_of(call), call.func) == path:
+                places, names = _TYPED[name]
+                found += [*call.args[places], *(k.value for k in call.keywords if k.arg in names)]
+    return quoted_names(found)
 
 
 def plain_names(annotation: ast.expr) -> list[str] | None:

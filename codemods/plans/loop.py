@@ -13,7 +13,7 @@ from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.loop import LoopDecision, decide_loop, field_of
 from codemods.decide.refusals import Refusal, refuse
 from codemods.facts import nodes
-from codemods.facts.annotations import annotation_names, stated_by
+from codemods.facts.annotations import annotation_names, quoted_in, stated_by
 from codemods.facts.globals import globals_of
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
@@ -255,9 +255,8 @@ class _Writer:
         self.section.typing.update(self.annotations.imports(annotation, self.site.home))
         return True
 
-    def _annotates(self, annotations: list[ast.expr]) -> None:
+    def _annotates(self, names: set[str]) -> None:
         """Import what annotations mention, for type checkers, where that can be done."""
-        names = annotation_names(annotations)
         if names & ({"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}):
             return
         for name in names:
@@ -271,10 +270,11 @@ class _Writer:
         self.section.runtime.add(_DATACLASS)
         for name in decision.imported:
             self.section.runtime.update(self._imports(name))
+        self._annotates(quoted_in(self.parts.analysis.tree, self.parts.loop))
         if "annotations" not in self.source.future_flags:
             return
         for node in nodes.walk(self.parts.loop):
-            self._annotates(stated_by(node))
+            self._annotates(annotation_names(stated_by(node)))
 
     def _method(self, decision: LoopDecision) -> str:
         newline, inner = self.newline, _INDENT * 2

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from codemods.decide.definitions import Definition, Definitions, executed_again, within
-from codemods.decide.moved import moved_alike, still_asked
+from codemods.decide.moved import moved_alike, only_checked, still_asked
 from codemods.decide.refusals import Refusal, first
-from codemods.facts.annotations import annotation_names, annotations_in
+from codemods.facts.annotations import quoted_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import parse_source
@@ -131,10 +130,12 @@ class Mover:
         """Imports that a target's definitions need."""
         package = self.layout.source_package or ""
         for definition in target.definitions:
-            texts = [a for a in annotations_in(definition.node) if isinstance(a, ast.Constant)]
-            for name in {*definition.reads, *definition.annotated, *annotation_names(texts)}:
+            checked = only_checked(self.analysis, definition)
+            quoted = quoted_in(self.analysis.tree, definition.node)
+            for name in {*definition.reads, *definition.annotated, *quoted}:
                 known = self.lookup.known.look_up(name)
-                section = target.imports.typing if known.origin == "typing" else target.imports.runtime
+                typing = name in checked or known.origin == "typing"
+                section = target.imports.typing if typing else target.imports.runtime
                 section.update(self.lookup.known.imports(name, package))
                 if known.origin != "own":
                     continue

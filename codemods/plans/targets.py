@@ -14,7 +14,8 @@ from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.decision import Decision
 from codemods.decide.definitions import Definition
 from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.facts.annotations import annotation_names, annotations_in
+from codemods.decide.rules.redefined import evaluated_annotations
+from codemods.facts.annotations import annotation_names, annotations_in, quoted_in
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import
@@ -254,13 +255,25 @@ def _import_globals(analysis: Analysis, decision: Decision, target: Target, help
     known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = target.site.layout.source_package or ""
     runtime = (set(known.read_in(helper.scope)) - passed) | set(known.defining(helper))
-    typing = annotation_names(annotations_in(helper.node))
-    for name in runtime | typing:
+    stated = annotation_names(annotations_in(helper.node)) | quoted_in(analysis.tree, helper.node)
+    evaluated = (part for a in evaluated_annotations(analysis.tree, helper) for part in ast.walk(a))
+    read = runtime.union(part.id for part in evaluated if isinstance(part, ast.Name))
+    for name in runtime | stated:
         found = known.look_up(name)
-        section = target.imports.typing if found.origin == "typing" else target.imports.runtime
+        # Loading a module earlier than the source does would be seen; an annotation alone is no reason.
+        only_checked = name not in read and not known.repeatable(found, helper.top.lineno)
+        section = (
+            target.imports.typing if only_checked or found.origin == "typing" else target.imports.runtime
+        )
         section.update(known.imports(name, package))
-        if found.origin == "own" and name not in runtime and name in typing:
+        own = found.origin == "own" and name not in read
+        if own:
             target.imports.typing.add(Import(target.site.home, name))
+        if (own or only_checked) and target.site.surroundings.checks_annotations:
+            what = (
+                f"{target.module}: an annotation of {helper.name} names {name}, which can't be imported there"
+            )
+            raise TargetError(f"{what}, and a file of the project, or its settings, has annotations checked")
 
 
 def _annotate(known: Annotations, decision: Decision, target: Target) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
+from codemods.facts.annotations import quoted_in
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.qualnames import made_by
@@ -77,13 +78,15 @@ def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> 
     """Nobody evaluates annotations of functions and classes in a helper that moves where names may be
     missing: what only an annotation names is imported for type checkers alone.
     """
-    inner = any(isinstance(node, _DEFINITIONS) for node in ast.walk(helper.node) if node is not helper.node)
-    for use in tree.annotated if inner else ():
-        own = tree.owner(use.scope, use.node.id) is tree.module and use.scope.inside(helper.scope)
+    inner = [node for node in ast.walk(helper.node) if isinstance(node, _DEFINITIONS)][1:]
+    stated = [(use.scope, use.node.id, use.node.lineno) for use in tree.annotated if inner]
+    for node in inner:
+        stated += [(tree.by_node[node], name, node.lineno) for name in quoted_in(tree, node)]
+    for scope, name, line in stated:
+        own = tree.owner(scope, name) is tree.module and scope.inside(helper.scope)
         place = around.marked("annotations") if own else None
-        if place is not None and not tree.is_builtin(use.scope, use.node.id):
-            what = f"an annotation in {helper.name} names {use.node.id}, and {place}"
-            yield refuse("needs-source", use.node.lineno, what)
+        if place is not None and not tree.is_builtin(scope, name):
+            yield refuse("needs-source", line, f"an annotation in {helper.name} names {name}, and {place}")
 
 
 def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusals:

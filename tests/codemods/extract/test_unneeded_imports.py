@@ -31,6 +31,7 @@ class Case:
     files: dict[str, str] = field(default_factory=dict)
     reason: str = ""
     unmarked: bool = False
+    unsaid: bool = False
 
 
 CASES = {
@@ -130,6 +131,25 @@ CASES = {
         gone=("floor",),
         kept=("Fraction",),
         unmarked=True,
+    ),
+    "types in quotes that calls of typing are given": Case(
+        "import typing as t\nfrom typing import NewType, TypeVar\nimport decimal\n"
+        "from fractions import Fraction\nfrom numbers import Number, Real\n"
+        "def outer(n):\n    def h(x):\n        return n + (Fraction, Number, Real, decimal)[0](x)\n"
+        "    return t.cast('list[Fraction]', h(1)) or t.cast(typ='decimal.Decimal', val=n)\n"
+        "T = TypeVar('T', bound='Number')\nN = NewType('N', 'Real')\n",
+        kept=("Fraction", "Number", "Real", "decimal"),
+        unmarked=True,
+        unsaid=True,
+    ),
+    "a text that a function of that name is given": Case(
+        "from fractions import Fraction\nfrom math import floor\n"
+        "def cast(to, x):\n    return x\n"
+        "def outer(n):\n    def h(x):\n        return n + floor(Fraction(x))\n"
+        "    return cast('Fraction', h(1))\n",
+        gone=("floor",),
+        kept=("Fraction",),
+        reason="text",
     ),
     "a doctest": Case(
         MATH + 'def other():\n    """\n    >>> math.floor(1.5)\n    1\n    """\n',
@@ -263,6 +283,7 @@ def test_an_import_goes_only_if_nothing_needs_it(
     assert not bound(after) & set(case.gone), after
     assert bound(after) >= set(case.kept), after
     said = {entry["name"]: entry["reason"] for entry in ran.json["imports"]}
+    assert not (case.unsaid and said), said
     if case.reason:
         assert {*case.kept} <= said.keys()
         assert all(case.reason in said[kept] for kept in case.kept), said
@@ -270,6 +291,18 @@ def test_an_import_goes_only_if_nothing_needs_it(
         assert bool(marked) is not case.unmarked or "package" in name or "beside" in name, after
     else:
         assert not said.keys() & set(case.gone)
+
+
+def test_what_a_cast_names_in_quotes_is_imported_where_it_goes(tmp_path: Path, extract: Command) -> None:
+    train, to = tmp_path / "train.py", tmp_path / "parts.py"
+    train.write_text(
+        "import typing\nimport decimal\nfrom fractions import Fraction\nclass Own: pass\n"
+        "def outer(n):\n    def h(x):\n        x = typing.cast('Fraction | Own', x)\n"
+        "        return typing.cast('decimal.Decimal', x) + n\n    return h(1)\n"
+    )
+    assert extract(train, "--to", to, "--write").code == 0
+    assert bound(train.read_text()) == {"_h"}
+    assert bound(to.read_text()) == {"TYPE_CHECKING", "typing", "decimal", "Fraction", "Own"}
 
 
 def test_imports_go_though_another_helper_stays(tmp_path: Path, extract: Command) -> None:
