@@ -165,13 +165,19 @@ KNOWN_CLASSES = words("""
     string.Template subprocess.CompletedProcess subprocess.Popen threading.Condition threading.Event
     threading.Thread types.CodeType types.FrameType types.FunctionType types.MethodType types.ModuleType
     types.SimpleNamespace types.TracebackType uuid.UUID zipfile.ZipFile
-    numpy.bool_ numpy.dtype numpy.float32 numpy.float64 numpy.floating numpy.generic numpy.int32 numpy.int64
-    numpy.integer numpy.ndarray numpy.number numpy.random.Generator numpy.random.RandomState numpy.uint8
-    torch.Generator torch.Size torch.SymBool torch.SymFloat torch.SymInt torch.Tensor
-    torch.cuda.Event torch.cuda.Stream torch.device torch.dtype torch.fx.Graph torch.fx.GraphModule
-    torch.fx.Node torch.layout torch.memory_format torch.nn.Module torch.nn.ModuleList torch.nn.Parameter
-    torch.nn.Sequential torch.optim.Optimizer torch.optim.lr_scheduler.LRScheduler torch.utils.data.DataLoader
-    torch.utils.data.Dataset
+    numpy.bool_ numpy.dtype numpy.float16 numpy.float32 numpy.float64 numpy.floating numpy.generic
+    numpy.int16 numpy.int32 numpy.int64 numpy.int8 numpy.integer numpy.ndarray numpy.number
+    numpy.random.Generator numpy.random.RandomState numpy.uint16 numpy.uint32 numpy.uint64 numpy.uint8
+    torch.BFloat16Tensor torch.BoolTensor torch.ByteTensor torch.CharTensor torch.DoubleTensor
+    torch.FloatTensor torch.Generator torch.HalfTensor torch.IntTensor torch.LongTensor torch.ShortTensor
+    torch.Size torch.SymBool torch.SymFloat torch.SymInt torch.Tensor torch.cuda.Event torch.cuda.Stream
+    torch.device torch.distributions.Categorical torch.distributions.Distribution torch.distributions.Normal
+    torch.dtype torch.fx.Graph torch.fx.GraphModule torch.fx.Node torch.layout torch.memory_format
+    torch.nn.Conv2d torch.nn.Dropout torch.nn.Embedding torch.nn.Identity torch.nn.LayerNorm torch.nn.Linear
+    torch.nn.Module torch.nn.ModuleDict torch.nn.ModuleList torch.nn.Parameter torch.nn.ParameterList
+    torch.nn.Sequential torch.optim.Adam torch.optim.AdamW torch.optim.Optimizer torch.optim.SGD
+    torch.optim.lr_scheduler.LRScheduler torch.utils.data.DataLoader torch.utils.data.Dataset
+    torch.utils.data.IterableDataset torch.utils.data.Sampler torch.utils.data.TensorDataset
 """)
 _TYPING = {"typing": typing, "collections.abc": collections.abc, "typing_extensions": typing}
 

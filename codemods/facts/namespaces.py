@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from codemods.facts import nodes
 from codemods.facts.imports import imported_path
-from codemods.facts.nodes import head_of
+from codemods.facts.nodes import called_name, head_of
 from codemods.facts.scopes import ScopeTree, Use, dotted
 from codemods.facts.words import words
 
@@ -248,4 +248,21 @@ def _plain(tree: ScopeTree, node: ast.expr) -> bool:
             return nodes.called_name(parent) in _BY_NAME and name not in _NAMES
         case ast.Call(args=[first, *_]) if first is node:
             return nodes.called_name(parent) in ("hasattr", "isinstance", "dir")
+    return False
+
+
+def asks_itself(node: ast.Call) -> bool:
+    """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
+    name = called_name(node)
+    first = node.args[0] if node.args else None
+    if isinstance(first, ast.Name):
+        if first.id == "__name__":
+            return name in ("__import__", "import_module", "reload", "run_module")
+        if first.id == "__file__":
+            return name in ("open", "getline", "getlines", "run_path", "FileInput", "input")
+    if name in ("open", "read_bytes", "read_text") and isinstance(node.func, ast.Attribute):
+        made = node.func.value
+        return isinstance(made, ast.Call) and any(
+            isinstance(argument, ast.Name) and argument.id == "__file__" for argument in made.args
+        )
     return False

@@ -12,13 +12,20 @@ from codemods.facts.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
-_BINDING = frozenset([ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Name, ast.Global])
+_BINDING = frozenset(
+    [
+        *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Name, ast.Global),
+        *(ast.ExceptHandler, ast.MatchAs, ast.MatchMapping, ast.MatchStar),
+    ]
+)
 _DEPTH = 8
 
 
 @dataclass(eq=False, slots=True)
 class Names:
-    """The names of one scope, by what binds them: an import, assignments, or anything else."""
+    """The names of one scope, by what binds them: an import, assignments, or anything else; a file's own
+    has those that functions declare global.
+    """
 
     node: ast.AST
     parent: Names | None
@@ -27,6 +34,7 @@ class Names:
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     stars: list[str] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
 
     def owner(self, name: str) -> Names | None:
         """The scope that binds a name; class bodies are seen only from directly inside."""
@@ -125,6 +133,11 @@ def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> 
             names.others.add(node.id)
     elif isinstance(node, ast.Global):
         names.others.difference_update(node.names)
+        names.top().declared.update(node.names)
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        names.others.update([node.name] if node.name else ())
+    elif isinstance(node, ast.MatchMapping):
+        names.others.update([node.rest] if node.rest else ())
 
 
 def resolve(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:

@@ -10,14 +10,16 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, cast
 
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark, installs_checker, settings_install_checker
+from codemods.facts.namespaces import asks_itself
 from codemods.facts.nodes import called_name, head_of
 from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
+from codemods.facts.qualnames import Made, is_class
 from codemods.facts.repository import (
     File,
     ModuleName,
@@ -47,7 +49,7 @@ _FOLLOWED = frozenset([ast.Assign, ast.Attribute, ast.Call])
 _TOLD = frozenset(
     [
         *(ast.Attribute, ast.Call, ast.Compare, ast.Constant, ast.Delete, ast.ImportFrom, ast.Subscript),
-        *(ast.comprehension, ast.keyword),
+        *(ast.AugAssign, ast.MatchClass, ast.comprehension, ast.keyword),
     ]
 )
 # By these, or by an import of itself, a file gets at its own namespace or text.
@@ -84,7 +86,7 @@ class _Seen:
     looks: list[Look] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
     public: bool = False
-    asks: list[Look] = field(default_factory=list)
+    asks: list[tuple[Look, str, bool]] = field(default_factory=list)
     reloads: bool = False
 
 
@@ -219,9 +221,11 @@ class Surroundings:
         """A place that sees every name of the module."""
         return next((look for seen in self._looking for look in seen.looks), None)
 
-    def asks_names(self) -> Look | None:
-        """A place of another file that asks what the module made for its qualified name or module."""
-        return next((look for seen in self._others for look in seen.asks), None)
+    def asks_names(self, made: frozenset[Made], *, moves: bool) -> Look | None:
+        """A place of another file that asks what the module made for its qualified name, or new module."""
+        classes = made - {"function", "generator"}
+        asks = (ask for seen in self._others for ask in seen.asks if moves or ask[1] == "__qualname__")
+        return next((look for look, _, of_class in asks if (classes if of_class else made)), None)
 
     def may_ask(self, name: str) -> bool:
         """Whether a file takes names that only a run tells from modules that only a run tells, and may mean
@@ -310,13 +314,18 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                     stores.add(node.attr)
                 if what := _looked_at(node, within, own, node in harmless):
                     seen.looks.append(Look(shown, node.lineno, what))
-                elif node.attr in ("__qualname__", "__module__") and within is None and not own:
-                    seen.asks.append(Look(shown, node.lineno, f"asks for {node.attr}"))
+                elif within is None and isinstance(node.ctx, ast.Load):
+                    _asks(seen, node.lineno, node.attr, partial(is_class, node.value, scope))
                 near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
                 if within == "":
                     seen.asked.add(node.attr)
                 elif base is None and near:
                     seen.names.add(node.attr)
+            case ast.AugAssign(target=ast.Attribute(attr=name)):
+                _asks(seen, node.lineno, name)
+            case ast.MatchClass(kwd_attrs=names):
+                for name in names:
+                    _asks(seen, node.lineno, name)
             case ast.Subscript(slice=ast.Constant()):
                 harmless.add(node.value)
             case ast.Compare(left=ast.Constant(), comparators=[space]):
@@ -337,10 +346,11 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             case ast.Constant(value=str() as text) if not own:
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
+                _asks(seen, node.lineno, text)
                 seen.words.update(re.findall(r"\w+", text))
                 seen.texts.update(words_in(text))
                 reads_file = reads_file or (node.lineno if text.endswith(file) else 0)
-            case ast.Call() if own and _asks_itself(node):
+            case ast.Call() if own and asks_itself(node):
                 seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
             case ast.Call():
                 seen.imports_any = seen.imports_any or imports_any(node)
@@ -365,6 +375,12 @@ def _looked_at(node: ast.Attribute, within: str | None, own: bool, harmless: boo
     if node.attr in _OF_FUNCTION and within and not own:
         return f"looks at {node.attr} of {within}"
     return None
+
+
+def _asks(seen: _Seen, line: int, name: str, of_class: Callable[[], bool] = lambda: False) -> None:
+    """Add that another file asks something, surely a class perhaps, for its qualified name or module."""
+    if name in ("__qualname__", "__module__") and not seen.own:
+        seen.asks.append((Look(seen.path, line, f"asks for {name}"), name, of_class()))
 
 
 def _followed(node: ast.AST) -> Iterator[ast.AST]:
@@ -398,23 +414,6 @@ def _drops(node: ast.Call, scope: Names, module: ModuleName) -> bool:
     return node.func.attr == "clear" or (
         node.func.attr == "pop" and bool(node.args) and _forgets(node.args[0], scope, module)
     )
-
-
-def _asks_itself(node: ast.Call) -> bool:
-    """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
-    name = called_name(node)
-    first = node.args[0] if node.args else None
-    if isinstance(first, ast.Name):
-        if first.id == "__name__":
-            return name in ("__import__", "import_module", "reload", "run_module")
-        if first.id == "__file__":
-            return name in ("open", "getline", "getlines", "run_path", "FileInput", "input")
-    if name in ("open", "read_bytes", "read_text") and isinstance(node.func, ast.Attribute):
-        made = node.func.value
-        return isinstance(made, ast.Call) and any(
-            isinstance(argument, ast.Name) and argument.id == "__file__" for argument in made.args
-        )
-    return False
 
 
 def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:

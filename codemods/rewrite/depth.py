@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -10,10 +11,13 @@ from codemods.facts.source import split_lines
 from codemods.rewrite.layout import is_docstring
 
 Node = TypeVar("Node", bound=cst.CSTNode)
+# What may be the end of a field of an f-string that shows its own text: ``f"{x = !r}"``.
+_SHOWS = re.compile(r"=\s*(![ars]\s*)?[:}]")
 
 
-def moved(node: Node, old: str, new: str, rows: list[str]) -> Node:
-    """A statement for another depth. ``old`` and ``new`` are the indentations, ``rows`` the lines it has.
+def moved(node: Node, old: str, new: str, rows: list[str], step: str) -> Node:
+    """A statement for another depth. ``old`` and ``new`` are the indentations, ``rows`` the lines it has,
+    ``step`` by how much its blocks are indented.
 
     Lines after backslashes and lines less indented than their block are moved here; others move with the
     block, and those inside strings stay as they are, but for a docstring's.
@@ -21,8 +25,11 @@ def moved(node: Node, old: str, new: str, rows: list[str]) -> Node:
     if old == new:
         return node
     node = _docstring_moved(node, old, new)
-    if any(row.rstrip("\r\n").endswith("\\") or (row.strip() and not row.startswith(old)) for row in rows):
-        changed = node.visit(_Stray(old, new))
+    stray = any(
+        row.rstrip("\r\n").endswith("\\") or (row.strip() and not row.startswith(old)) for row in rows
+    )
+    if stray or _SHOWS.search("".join(rows)):
+        changed = node.visit(_Stray(old, new, step))
         assert isinstance(changed, type(node))
         return changed
     return node
@@ -54,15 +61,37 @@ def _at_depth(line: str, old: str, new: str) -> str:
 
 
 class _Stray(cst.CSTTransformer):
-    """Moves the lines whose indentation is their own."""
+    """Moves the lines whose indentation is their own, and leaves those of fields that show their text."""
 
-    def __init__(self, old: str, new: str) -> None:
+    def __init__(self, old: str, new: str, step: str) -> None:
         super().__init__()
-        self.old, self.new = old, new
+        self.old, self.new, self.step = old, new, step
+        self.indents = [old]
+        self.shown = 0
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        """A block, by how much it is indented."""
+        self.indents.append(self.step if node.indent is None else node.indent)
+
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: Any) -> Any:
+        """The end of a block."""
+        self.indents.pop()
+        return updated_node
+
+    def visit_FormattedStringExpression(self, node: cst.FormattedStringExpression) -> None:
+        """A field of an f-string."""
+        self.shown += node.equal is not None
+
+    def leave_FormattedStringExpression(
+        self, original_node: cst.FormattedStringExpression, updated_node: Any
+    ) -> Any:
+        """The end of a field."""
+        self.shown -= original_node.equal is not None
+        return updated_node
 
     def leave_SimpleWhitespace(self, original_node: cst.SimpleWhitespace, updated_node: Any) -> Any:
         """A line that goes on after a backslash."""
-        if "\\" not in original_node.value:
+        if self.shown or "\\" not in original_node.value:
             return updated_node
         first, *others = split_lines(original_node.value)
         return updated_node.with_changes(value=first + "".join(self._line(line) for line in others))
@@ -72,6 +101,8 @@ class _Stray(cst.CSTTransformer):
 
     def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: Any) -> Any:
         """A comment that is less indented than its block."""
+        if self.shown:
+            return self._kept(updated_node, "whitespace")
         if original_node.indent or original_node.comment is None:
             return updated_node
         return self._with(updated_node, "whitespace")
@@ -80,7 +111,16 @@ class _Stray(cst.CSTTransformer):
         self, original_node: cst.ParenthesizedWhitespace, updated_node: Any
     ) -> Any:
         """A line in parentheses that is less indented than its block."""
+        if self.shown:
+            return self._kept(updated_node, "last_line")
         return updated_node if original_node.indent else self._with(updated_node, "last_line")
 
     def _with(self, node: Any, field: str) -> Any:
         return node.with_changes(**{field: cst.SimpleWhitespace(self._line(getattr(node, field).value))})
+
+    def _kept(self, node: Any, field: str) -> Any:
+        """A line with the indentation that it has, wherever its block goes."""
+        if not node.indent:
+            return node
+        text = "".join(self.indents) + getattr(node, field).value
+        return node.with_changes(indent=False, **{field: cst.SimpleWhitespace(text)})

@@ -86,7 +86,9 @@ class Lift:
         node, rows = self.program.taken[helper.node], self.source.lines
         assert isinstance(node, cst.FunctionDef)
         old = indentation(self.source, helper.node.lineno)
-        return deep(lambda: moved(node, old, indent, rows[helper.node.lineno - 1 : helper.node.end_lineno]))
+        own = rows[helper.node.lineno - 1 : helper.node.end_lineno]
+        step = self.program.module_of(helper.node).default_indent
+        return deep(lambda: moved(node, old, indent, own, step))
 
     def _call(self, helper: Helper, use: Use) -> None:
         """A call under the new name, with the captures."""

@@ -62,7 +62,7 @@ class Loop:
             at = len(statements) - len(last)
             old = indentation(self.source, self.parts.loop.lineno)
             rows = self.source.lines[self.parts.loop.lineno - 1 : self.parts.last]
-            loop = moved(self.program.taken[self.parts.loop], old, _DEPTH, rows)
+            loop = moved(self.program.taken[self.parts.loop], old, _DEPTH, rows, home.default_indent)
             statements.insert(at, loop.with_changes(leading_lines=blank_lines(1) if apart else []))
             body = function.body.with_changes(body=statements)
             whole = made.body.with_changes(body=[*made.body.body[:-1], function.with_changes(body=body)])

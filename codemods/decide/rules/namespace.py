@@ -59,9 +59,9 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     line = around.late_star(0 if moves else helper.top.lineno)
     if line is not None:
         yield refuse("late-star", line, "this star import may bring any names")
-    asks = around.asks_names()
     made = made_by(tree, helper)
-    if asks is not None and (made if moves else made - {"called class"}):
+    asks = around.asks_names(made if moves else made - {"called class"}, moves=moves)
+    if asks is not None:
         what = f"{helper.name} makes what is called after it, and {asks}"
         yield refuse("frame-introspection", helper.node, what)
     named = around.marked("pickles") if moves and "called class" in made else None
