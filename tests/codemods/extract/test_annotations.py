@@ -269,3 +269,24 @@ def test_the_made_files_run(
         assert annotation(text) is not None
         assert execute(tmp_path, "program.py") == before
         execute(tmp_path, "made.py")
+
+
+def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
+    tmp_path: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    text = (
+        "import numpy as np\nimport torch\nfrom torch import nn\nfrom typing import Optional\n"
+        "def outer(n):\n"
+        "    def h(x: torch.LongTensor | None, y: Optional[torch.ByteTensor] = None) -> nn.Linear | int:\n"
+        "        return n\n"
+        "    def g(x: list[torch.FloatTensor], y: np.int16 | np.ndarray) -> torch.optim.AdamW | None:\n"
+        "        return n\n"
+        "    return h(None), g([], 1)\n"
+        "print(outer(2))\n"
+    )
+    train = tmp_path / "train.py"
+    train.write_text(text)
+    before = execute(tmp_path, train)
+    ran = extract(train, "--write", "--output-format", "json")
+    assert [helper["status"] for helper in ran.json["helpers"]] == ["lifted", "lifted"]
+    assert execute(tmp_path, train) == before
