@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.facts.globals import is_type_checking
+from codemods.facts.imports import with_packages
 from codemods.facts.origins import imported
 from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, all_blocks, read_source, statements_in
@@ -93,7 +94,7 @@ class ImportGraph:
         found: list[str] = []
         for node in eager_imports(tree.body):
             for target in self.targets(node, package_of(path, module)):
-                found += _with_parents(target)
+                found += with_packages(target)
         return tuple(dict.fromkeys(name for name in found if name != module))
 
     def targets(self, node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
@@ -120,11 +121,6 @@ class ImportGraph:
                     waiting.append(target)
         self._chains[start] = found
         return found
-
-
-def _with_parents(module: str) -> list[str]:
-    parts = module.split(".")
-    return [".".join(parts[: count + 1]) for count in range(len(parts))]
 
 
 def eager_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -170,7 +166,8 @@ def pulled_in(module: str, graph: ImportGraph) -> Pulled:
     for name, chain in chains.items():
         if name == module:
             continue
-        if graph.file(name) is not None or _is_namespace(name, graph):
+        # A folder without `__init__.py` that holds modules of the repository is one as well.
+        if graph.file(name) or any(base.joinpath(*name.split(".")).is_dir() for base in graph.folders):
             own.append(name)
             continue
         top = name.partition(".")[0]
@@ -179,11 +176,6 @@ def pulled_in(module: str, graph: ImportGraph) -> Pulled:
         elif top not in sys.stdlib_module_names:
             light.add(top)
     return Pulled(tuple(sorted(own)), tuple(heavy[name] for name in sorted(heavy)), tuple(sorted(light)))
-
-
-def _is_namespace(module: str, graph: ImportGraph) -> bool:
-    """Whether a name is a folder without ``__init__.py`` that holds modules of the repository."""
-    return any((folder / Path(*module.split("."))).is_dir() for folder in graph.folders)
 
 
 def source_folders(path: Path, module: str, root: Path) -> tuple[Path, ...]:

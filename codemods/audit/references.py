@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from codemods.facts.imports import with_packages
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, imported, resolve, single, walk
 from codemods.facts.repository import File, ModuleName, file_or_none, mentioning, python_files, shown_path
+from codemods.facts.words import words
 
 Kind = Literal["call", "value", "import", "source", "method"]
 
@@ -43,16 +45,8 @@ class Taken:
     line: int
 
 
-_INSPECTORS = {
-    "getsource",
-    "getsourcelines",
-    "getsourcefile",
-    "getclosurevars",
-    "signature",
-    "dis",
-    "findsource",
-}
-_CODE = {"__code__", "co_consts", "__closure__", "__globals__"}
+_INSPECTORS = words("getsource getsourcelines getsourcefile getclosurevars signature dis findsource")
+_CODE = words("__code__ co_consts __closure__ __globals__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +73,12 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
     """
     paths = tuple(python_files(root))
     owners = {f"{spelling}.{name}": name for spelling in module.spellings for name in functions}
-    words = {module.name.rpartition(".")[2], *(part for name in functions for part in name.split("."))}
+    wanted = {module.name.rpartition(".")[2], *(part for name in functions for part in name.split("."))}
     parsed: dict[Path, File | None] = {}
     own = {module.name.rpartition(".")[2], "__init__"}
     while True:
         importing = _import_pattern([*owners, *(f"{spelling}.*" for spelling in module.spellings)])
-        for path, data in mentioning(paths, words):
+        for path, data in mentioning(paths, wanted):
             if path not in parsed and (path.stem in own or importing.search(data) is not None):
                 parsed[path] = file_or_none(path, data, root)
         files = [file for file in parsed.values() if file is not None]
@@ -94,7 +88,7 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
         if not exported:
             break
         owners |= exported
-        words |= {name.rpartition(".")[2] for name in exported}
+        wanted |= {name.rpartition(".")[2] for name in exported}
     references: dict[str, set[Reference]] = {name: set() for name in functions}
     taken: set[Taken] = set()
     for file in files:
@@ -113,11 +107,8 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
 
 def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
     """What a file must contain to import, in any way, something from which an owner can be reached."""
-    prefixes: set[str] = set()
-    for owner in owners:
-        parts = owner.split(".")[:-1]
-        prefixes.update(".".join(parts[: count + 1]) for count in range(len(parts)))
-    names = "|".join(re.escape(prefix) for prefix in sorted(prefixes))
+    around = {package for owner in owners for package in with_packages(owner)[:-1]}
+    names = "|".join(map(re.escape, sorted(around)))
     dynamic = r"import_module|importorskip|__import__|sys\.modules"
     return re.compile(rf"(?:\b(?:from|import)[\s\\]+|,\s*)(?:{names})\b|\bfrom[\s\\]+\.|{dynamic}".encode())
 
@@ -140,8 +131,8 @@ def _uses(
 ) -> Iterator[Taken | tuple[str, Reference]]:
     """One walk over a file for the functions' uses and the names taken from the module."""
     own = file.module in module.spellings
-    called: set[int] = set()
-    inspected: set[int] = set()
+    called: set[ast.AST] = set()
+    inspected: set[ast.AST] = set()
     names = set(owners.values())
     methods = {name.rpartition(".")[2]: name for name in names if "." in name}
 
@@ -150,13 +141,14 @@ def _uses(
 
     for node, scope in walk(file.tree, file.package):
         if isinstance(node, ast.Call):
-            called.add(id(node.func))
+            called.add(node.func)
             if called_name(node) in _INSPECTORS:
-                inspected.update(map(id, node.args))
-            if not own and len(node.args) == 2 and _is_getattr(node):
-                name = single(node.args[1], scope)
-                if name is not None and resolve(node.args[0], scope) in module.spellings:
-                    yield Taken(name, file.shown, node.lineno)
+                inspected.update(node.args)
+            match node:
+                case ast.Call(ast.Name("getattr"), [taken, asked]) if not own:
+                    name = single(asked, scope)
+                    if name is not None and resolve(taken, scope) in module.spellings:
+                        yield Taken(name, file.shown, node.lineno)
         elif isinstance(node, ast.ImportFrom):
             for made in imported(node, file.package):
                 if made.module in module.spellings and not own:
@@ -165,14 +157,14 @@ def _uses(
                     yield owners[made.path], Reference(file.shown, node.lineno, scope.function, "import")
         elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             if isinstance(node, ast.Attribute) and node.attr in _CODE:
-                inspected.add(id(node.value))
+                inspected.add(node.value)
             dotted = _own(node, scope, module, names) if own else None
             dotted = dotted or resolve(node, scope)
             if dotted is not None and dotted in owners:
-                kind: Kind = "call" if id(node) in called else "source" if id(node) in inspected else "value"
+                kind: Kind = "call" if node in called else "source" if node in inspected else "value"
                 yield reference(owners[dotted], node, scope, kind)
             elif isinstance(node, ast.Attribute):
-                if node.attr in methods and id(node) in called:
+                if node.attr in methods and node in called:
                     yield reference(methods[node.attr], node, scope, "method")
                 if not own and dotted is not None and dotted.rpartition(".")[0] in module.spellings:
                     yield Taken(node.attr, file.shown, node.lineno)
@@ -184,7 +176,3 @@ def _own(node: ast.Name | ast.Attribute, scope: Names, module: ModuleName, names
         return None
     owner = scope.owner(node.id)
     return f"{module.name}.{node.id}" if owner is not None and owner.parent is None else None
-
-
-def _is_getattr(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id == "getattr"

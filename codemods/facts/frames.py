@@ -76,11 +76,12 @@ def is_read_only(tree: ScopeTree, node: ast.Attribute) -> bool:
 
     So it is another object's; an augmented assignment reads it first.
     """
-    return (
-        not isinstance(node.ctx, ast.Load)
-        and _READ_ONLY.fullmatch(node.attr) is not None
-        and not isinstance(tree.parents[node], ast.AugAssign)
-    )
+    return is_only_set(tree, node) and _READ_ONLY.fullmatch(node.attr) is not None
+
+
+def is_only_set(tree: ScopeTree, node: ast.Attribute) -> bool:
+    """Whether an attribute is given a value, without a look at the one it has."""
+    return not isinstance(node.ctx, ast.Load) and not isinstance(tree.parents[node], ast.AugAssign)
 
 
 def names_compared(tree: ScopeTree, node: ast.expr) -> frozenset[str] | None:

@@ -54,6 +54,12 @@ def imported_path(node: ast.AST, name: str) -> str | None:
     return None
 
 
+def with_packages(module: str) -> list[str]:
+    """A module after the packages that it is in, the outermost first."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
 def imports_in(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
     """What a statement of a file in a package imports."""
     if isinstance(node, ast.Import):

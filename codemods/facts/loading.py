@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codemods.facts.globals import is_type_checking
+from codemods.facts.imports import with_packages
 from codemods.facts.nodes import all_defaults, called, first_of, is_accessor, root_of
 from codemods.facts.origins import imported
 from codemods.facts.quiet import QUIET, calls_back, is_plain, makes
@@ -302,18 +303,13 @@ class Loading:
         self.find = find
         self._texts: dict[str, Text | None] = {}
 
-    def of(self, module: str, text: Text) -> Run:
-        """What loading a module of this text does, in a process that has loaded nothing before."""
-        run = Run(loaded={module: 0})
-        parts = module.split(".")[:-1]
-        for count in range(1, len(parts) + 1):
-            self.load(".".join(parts[:count]), run, module)
-        self._steps(module, text, run, module)
-        return run
-
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
-        """What loading a module's file would do, with a tree in it."""
-        return self.of(module, self.text(tree, package_of(path, module)))
+        """What loading a module does, with a tree in its file, where nothing is loaded before."""
+        run = Run(loaded={module: 0})
+        for package in with_packages(module)[:-1]:
+            self.load(package, run, module)
+        self._steps(module, self.text(tree, package_of(path, module)), run, module)
+        return run
 
     def load(self, module: str, run: Run, subject: str = "") -> Text | None:
         """Load a module, if it is not loaded yet."""
@@ -339,9 +335,7 @@ class Loading:
                 continue
             if step.module == subject and module != subject:
                 run.back.add(module)
-            parts, found = step.module.split("."), None
-            for count in range(1, len(parts) + 1):
-                found = self.load(".".join(parts[:count]), run, subject)
+            found = [self.load(each, run, subject) for each in with_packages(step.module)][-1]
             for name in step.names:
                 inner = f"{step.module}.{name}"
                 if inner == subject and module != subject:

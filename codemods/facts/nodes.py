@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
+from codemods.facts.words import words
+
 _ENDS = frozenset([ast.Name, ast.Constant])
 # Fields that hold no node but a name, a number or a context; lists that may hold something else, too.
-_PLAIN = frozenset(
-    """
+_PLAIN = words("""
     arg attr asname conversion ctx id is_async kind level module name rest simple tag type_comment
-    """.split()  # noqa: SIM905 (a word list reads better than quoted lines)
-)
+""")
 _MIXED = frozenset(["keys", "kw_defaults", "kwd_attrs", "names"])
 _HEADED = re.compile(r"[A-Za-z]\w*")
 

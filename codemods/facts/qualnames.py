@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from codemods.facts import nodes
+from codemods.facts.frames import is_only_set
 from codemods.facts.helpers import Helper
 from codemods.facts.nodes import called_name, is_accessor
 from codemods.facts.origins import Names
@@ -43,8 +44,11 @@ def _made(tree: ScopeTree, helper: Helper) -> Iterator[Made]:
     if helper.lazy and not _all_used_up(tree, helper.outer, helper.scope.name):
         yield "generator"
     for node in ast.walk(helper.node):
-        if isinstance(node, ast.Call) and _makes_class(node):
-            yield "called class"
+        match node:
+            case ast.Call(ast.Name("type") | ast.Attribute(attr="type"), [_], []):
+                pass
+            case ast.Call() if called_name(node) in _MAKERS:
+                yield "called class"
         if type(node).__name__ == "TypeAlias" or getattr(node, "type_params", None):
             yield "called class"
         scope = tree.by_node.get(node)
@@ -62,11 +66,6 @@ def _made(tree: ScopeTree, helper: Helper) -> Iterator[Made]:
             yield "function"
 
 
-def _makes_class(node: ast.Call) -> bool:
-    name = called_name(node)
-    return name in _MAKERS and not (name == "type" and len(node.args) == 1 and not node.keywords)
-
-
 def _only_runs(tree: ScopeTree, scope: Scope) -> bool:
     """Whether a function is only called, and what its calls make is used up at once."""
     assert isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -75,13 +74,10 @@ def _only_runs(tree: ScopeTree, scope: Scope) -> bool:
     if scope.node.decorator_list or owner is not scope.parent or owner.kind != "function":
         return False
     uses = tree.uses.get((owner, scope.name), ())
-    lazy = isinstance(scope.node, ast.AsyncFunctionDef) or _yields(tree, scope)
+    # Some yield may be the function's own.
+    yields = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(scope.node))
+    lazy = isinstance(scope.node, ast.AsyncFunctionDef) or yields
     return all(use.call is not None for use in uses) and (not lazy or _all_used_up(tree, owner, scope.name))
-
-
-def _yields(tree: ScopeTree, scope: Scope) -> bool:
-    """Whether some yield is the function's own, or may be."""
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(scope.node))
 
 
 def _all_used_up(tree: ScopeTree, owner: Scope, name: str) -> bool:
@@ -156,7 +152,7 @@ def _asked(tree: ScopeTree) -> dict[str, list[tuple[int, bool]]]:
         if isinstance(node, ast.MatchClass):
             for name in wanted.intersection(node.kwd_attrs):
                 found.setdefault(name, []).append((node.lineno, False))
-        if isinstance(node, ast.Attribute) and node.attr in wanted and not _is_set(tree, node):
+        if isinstance(node, ast.Attribute) and node.attr in wanted and not is_only_set(tree, node):
             found.setdefault(node.attr, []).append((node.lineno, _is_class(tree, node.value)))
     return found
 
@@ -171,11 +167,6 @@ def is_class(node: ast.expr, scope: Names) -> bool:
             bound = scope.owner("type") is not None or "type" in top.declared or bool(top.stars)
             return not (bound or isinstance(given, ast.Starred))
     return False
-
-
-def _is_set(tree: ScopeTree, node: ast.Attribute) -> bool:
-    """Whether an attribute is given a value, without a look at the one it has."""
-    return not isinstance(node.ctx, ast.Load) and not isinstance(tree.parents[node], ast.AugAssign)
 
 
 def _is_class(tree: ScopeTree, node: ast.expr) -> bool:

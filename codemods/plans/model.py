@@ -207,13 +207,8 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
 
 
 def _known(place: list[str | int]) -> list[str]:
-    model: type[BaseModel] = Plan
-    if place[0] == "move" and len(place) > 1:
-        model = Move
-    elif place[0] == "seams" and len(place) > 1:
-        model = Seams
-    elif place[0] == "loop" and len(place) > 1:
-        model = Loop
+    tables: dict[str | int, type[BaseModel]] = {"move": Move, "seams": Seams, "loop": Loop}
+    model = tables.get(place[0], Plan) if len(place) > 1 else Plan
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
