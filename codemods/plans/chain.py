@@ -23,6 +23,10 @@ class Loaded(NamedTuple):
         """Where a key or a quoted name stands, from the ``index``-th table of moves on."""
         return f"{self.path}:{line_of(self.text, key, index)}"
 
+    def error(self, what: object, key: str, index: int = 0) -> PlanError:
+        """What can't be carried out, told where the plan says it."""
+        return PlanError(f"{self.place(key, index)}: {what}")
+
 
 def files_made(plan: Plan, base: Path) -> frozenset[Path]:
     """The files that a plan makes in a project, but for the source that it takes apart in place."""
@@ -46,9 +50,9 @@ def plans_before(path: Path) -> list[Loaded]:
             try:
                 itself = before.resolve() in (*around, path.resolve())
             except (OSError, RuntimeError, ValueError) as error:
-                raise PlanError(f"{loaded.place('after')}: after: {name!r} names no file: {error}") from None
+                raise loaded.error(f"after: {name!r} names no file: {error}", "after") from None
             if itself:
-                raise PlanError(f"{loaded.place(name)}: {name} comes after this plan itself")
+                raise loaded.error(f"{name} comes after this plan itself", name)
             visit(before, (*around, path.resolve()))
         found.setdefault(path.resolve(), loaded)
 
@@ -101,7 +105,7 @@ def find_targets(loaded: Loaded, layout: Layout) -> list[tuple[Move, Path]]:
     for index, move in enumerate(loaded.plan.move):
         target = layout.root / loaded.plan.root / move.to
         if target in (layout.source, layout.rest):
-            raise PlanError(f"{loaded.place(move.to, index)}: {move.to} is the source itself")
+            raise loaded.error(f"{move.to} is the source itself", move.to, index)
         moves.append((move, target))
     return moves
 
@@ -121,7 +125,7 @@ def seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str]
     tests = [layout.root / folder for folder in asked.tests]
     for folder, given in zip(tests, asked.tests, strict=True):
         if not folder.exists():
-            raise PlanError(f"{loaded.place(given)}: no such folder: {given}")
+            raise loaded.error(f"no such folder: {given}", given)
     seams = rebound_in([*tests, layout.root], layout)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])
 

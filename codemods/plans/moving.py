@@ -15,7 +15,7 @@ from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import parse_source
 from codemods.plans.chain import Loaded, docstrings_of, seams_of
-from codemods.plans.model import Move, PlanError
+from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.report import HelperReport
 from codemods.plans.site import Site
@@ -224,7 +224,7 @@ def move_definitions(
     for index, (move, target) in enumerate(moves):
         for name in (given for given in move.names if given in defined):
             if name in targets:
-                raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")
+                raise loaded.error(f"{name} is moved twice", name, index)
             targets[name] = target
             reexport |= {name} if move.reexport else set()
             renames |= {name: move.rename[name]} if name in move.rename else {}

@@ -137,8 +137,8 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
         if change.path in expected and not (change.path in rests and _is_strange(change, overlay)):
             continue
         if lost := _lost(change):
-            place = plans[-1].place(change.path.name)
-            raise PlanError(f"{place}: {change.shown} exists already and holds {_list(sorted(lost))}")
+            what = f"{change.shown} exists already and holds {_list(sorted(lost))}"
+            raise plans[-1].error(what, change.path.name)
     return replace(
         report,
         sources=frozenset([*overlay.sources, *overlay.rests.values()]),
@@ -194,7 +194,7 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     for loaded in plans:
         report = _carry_out(loaded, base, overlay)
         if report.refused and loaded is not plans[-1]:
-            raise PlanError(_stopped_by(loaded, plans, report.refused[0]))
+            raise _stopped_by(loaded, plans, report.refused[0])
         if report.refused:
             return report
         for change in report.files:
@@ -206,16 +206,16 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     return replace(report, files=tuple(files.values()), imports=tuple(stayed))
 
 
-def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> str:
-    """The message about a plan that can't be carried out: at the place that asks for it."""
-    place, name = next(
-        (later.place(name), name)
+def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> PlanError:
+    """A plan can't be carried out: told at the place that asks for it."""
+    later, name = next(
+        (later, name)
         for later in plans
         for name in later.plan.after
         if (later.path.parent / name).resolve() == before.path.resolve()
     )
     reason = refused.refusal.reason if refused.refusal else "it was refused"
-    return f"{place}: {name} can't be carried out: {refused.name}: {reason}"
+    return later.error(f"{name} can't be carried out: {refused.name}: {reason}", name)
 
 
 def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
@@ -226,7 +226,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
     if rest.is_dir():
-        raise PlanError(f"{loaded.place('rest')}: rest: {plan.rest} is a folder; name a file")
+        raise loaded.error(f"rest: {plan.rest} is a folder; name a file", "rest")
     layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
     overlay.sources.add(source_path)
     analysis = Analysis(source)
@@ -245,7 +245,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         composed = compose_with(analysis, request)
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
-        raise PlanError(f"{loaded.place('move')}: {error}") from None
+        raise loaded.error(error, "move") from None
     report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
     report = _with_moved(report, moved, layout, overlay)
     if report.refused:
@@ -256,7 +256,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         report = _with_loop(plan, plan.loop, source, request, report)
         return tidy.tidied(source, report)
     except (TargetError, NotProven, TextNotPreserved) as error:
-        raise PlanError(f"{loaded.place('loop')}: {error}") from None
+        raise loaded.error(error, "loop") from None
 
 
 def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report: Report) -> Report:
@@ -362,21 +362,20 @@ def _request(
                 what = f"there is no helper {name} in {where}; it has {_list(by_name)}"
                 if name in _defined(site.overlay.found(target)):
                     what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
-                raise PlanError(f"{loaded.place(name, index)}: {what}")
+                raise loaded.error(what, name, index)
             if by_name[name] in targets:
-                raise PlanError(f"{loaded.place(name, index)}: {name} is moved twice")
+                raise loaded.error(f"{name} is moved twice", name, index)
             targets[by_name[name]] = target
         for name, new in move.rename.items():
             if name not in names:
-                what = f"{name} is renamed but not among the names moved"
-                raise PlanError(f"{loaded.place(name, index)}: {what}")
+                raise loaded.error(f"{name} is renamed but not among the names moved", name, index)
             if name in by_name:
                 renames[by_name[name]] = new
         for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
             for name in given:
                 if name not in names or name not in by_name:
                     what = f"{key} names {name}, which is no helper among the names moved"
-                    raise PlanError(f"{loaded.place(key, index)}: {what}")
+                    raise loaded.error(what, key, index)
                 chosen.add(by_name[name])
         if move.captures == "context":
             context.update(by_name[name] for name in names if name in by_name)
@@ -416,9 +415,10 @@ def _of_function(analysis: Analysis, function: str | None, loaded: Loaded | None
         return list(analysis.helpers)
     scopes = analysis.tree.functions(function)
     if not scopes:
-        where = analysis.source.path if loaded is None else loaded.place("function")
-        kind: type[Exception] = RequestError if loaded is None else PlanError
-        raise kind(f"{where}: there is no function {function} in {analysis.source.path}")
+        what = f"there is no function {function} in {analysis.source.path}"
+        if loaded is not None:
+            raise loaded.error(what, "function")
+        raise RequestError(f"{analysis.source.path}: {what}")
     return [helper for helper in analysis.helpers if helper.outer in scopes]
 
 
