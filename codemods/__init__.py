@@ -1,1 +1,20 @@
 """The static half: lift helpers, move code by a plan, audit captures and seams, flag device syncs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+
+def public(package: str, **names: str) -> Callable[[str], object]:
+    """What a package takes for its ``__getattr__``, whose public names load their modules when they are asked for;
+    ``names`` has those of each module.
+    """
+    homes = {name: module for module, given in names.items() for name in given.split()}
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(name)
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return get

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codemods.facts.public import public
+from codemods import public
 
 if TYPE_CHECKING:
     from codemods.plans.derive import Carried as Carried

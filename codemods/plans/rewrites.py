@@ -16,8 +16,7 @@ from codemods.decide.naming import FileNames
 from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.decide.rules import RESIDUAL_CHECKS
 from codemods.decide.rules.frames import looked_at
-from codemods.facts.entry import entry_reads
-from codemods.facts.helpers import Helper
+from codemods.facts.helpers import Helper, entry_reads
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
 from codemods.plans.prepared import Found, Prepared, Rewritten, lift_rewritten, prepare
