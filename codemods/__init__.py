@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 
 def public(package: str, **names: str) -> Callable[[str], object]:
-    """What a package takes for its ``__getattr__``, whose public names load their modules when they are asked for;
-    ``names`` has those of each module.
-    """
+    """What a package takes for its ``__getattr__``: its public names, which load their modules."""
     homes = {name: module for module, given in names.items() for name in given.split()}
 
     def get(name: str) -> object:

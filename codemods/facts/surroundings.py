@@ -72,9 +72,10 @@ class Look:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one file does with the module's names."""
+    """What one file does with the names of a module; ``harmless`` are namespaces that give none away."""
 
     path: str
+    module: ModuleName
     names: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
@@ -88,6 +89,15 @@ class _Seen:
     public: bool = False
     asks: list[tuple[Look, str, bool]] = field(default_factory=list)
     reloads: bool = False
+    harmless: set[ast.AST] = field(default_factory=set)
+
+    def look(self, node: ast.expr, what: str) -> None:
+        """An expression sees every name of the module."""
+        self.looks.append(Look(self.path, node.lineno, what))
+
+    def is_module(self, path: str | None) -> bool:
+        """Whether a dotted path leads to the module itself."""
+        return path is not None and self.module.within(path) == ""
 
 
 class Surroundings:
@@ -136,7 +146,7 @@ class Surroundings:
                 # What can't be parsed runs nowhere; its words are counted all the same.
                 words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
                 shown = shown_path(path, self.root)
-                found.append(_Seen(shown, words=words, texts=words, imports_any=True))
+                found.append(_Seen(shown, self.module, words=words, texts=words, imports_any=True))
         return found
 
     def _mark(self, path: Path, data: bytes, marks: Iterable[Mark]) -> None:
@@ -154,11 +164,6 @@ class Surroundings:
     @property
     def _seen(self) -> list[_Seen]:
         return [*self._others, self._own]
-
-    @cached_property
-    def _looking(self) -> list[_Seen]:
-        """The files that may see every name of the module."""
-        return [*self._others, *([self._own] if self._may_look_at_itself() else [])]
 
     def _may_look_at_itself(self) -> bool:
         """Whether the file may look at its own namespace or text: a search for words takes less time."""
@@ -219,7 +224,8 @@ class Surroundings:
 
     def look(self) -> Look | None:
         """A place that sees every name of the module."""
-        return next((look for seen in self._looking for look in seen.looks), None)
+        looking = [*self._others, *([self._own] if self._may_look_at_itself() else [])]
+        return next((look for seen in looking for look in seen.looks), None)
 
     def asks_names(self, made: frozenset[Made], *, moves: bool) -> Look | None:
         """A place of another file that asks what the module made for its qualified name, or new module."""
@@ -257,15 +263,10 @@ class Surroundings:
             return f"{self.source.path} {SAYS[mark]}"
         return f"{self._marks[mark]} {SAYS[mark]}" if mark in self._marks else None
 
-    def late_star(self, line: int) -> int | None:
-        """The line of a star import after a line that may bring any name."""
-        return next((at for at, names in self._stars if names is UNKNOWN and at > line), None)
-
-    def star_bringing(self, name: str, line: int) -> int | None:
-        """The line of a star import after a line that may bring a name."""
-        return next(
-            (at for at, names in self._stars if at > line and (names is UNKNOWN or name in names)), None
-        )
+    def late_star(self, line: int, name: str | None = None) -> int | None:
+        """The line of a star import after a line that may bring a name; without one, that may bring any."""
+        late = ((at, names) for at, names in self._stars if at > line)
+        return next((at for at, names in late if names is UNKNOWN or name in names), None)
 
     @cached_property
     def _stars(self) -> list[tuple[int, frozenset[str]]]:
@@ -288,13 +289,11 @@ def _on_one_way(path: str, module: str) -> bool:
 
 def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
     """What a file does with the names of a module, which is in a file of some name."""
-    shown, package = looking.shown, looking.package
-    seen = _Seen(shown, own=own)
-    given = False
+    package = looking.package
+    seen = _Seen(looking.shown, module, own=own)
+    given, runs = False, False
     stores: set[str] = set()
-    runs = False
-    reads_file = 0
-    harmless: set[ast.AST] = set()
+    reads_file: ast.expr | None = None
     values: set[ast.AST] = set()
     for node, scope in walk(looking.tree, package):
         kind = type(node)
@@ -302,45 +301,34 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             values.update(_followed(node))
         if kind in _RESOLVED and not seen.escapes and node not in values:
             assert isinstance(node, ast.expr)
-            dotted = resolve(node, scope)
-            seen.escapes = dotted is not None and module.within(dotted) == ""
+            seen.escapes = seen.is_module(resolve(node, scope))
         if kind not in _TOLD:
             continue
         match node:
             case ast.Attribute():
-                base = resolve(node.value, scope)
-                within = None if base is None else module.within(base)
                 if not isinstance(node.ctx, ast.Load):
                     stores.add(node.attr)
-                if what := _looked_at(node, within, own, node in harmless):
-                    seen.looks.append(Look(shown, node.lineno, what))
-                elif within is None and isinstance(node.ctx, ast.Load):
-                    _asks(seen, node.lineno, node.attr, partial(is_class, node.value, scope))
-                near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
-                if within == "":
-                    seen.asked.add(node.attr)
-                elif base is None and near:
-                    seen.names.add(node.attr)
+                _attribute(node, scope, seen)
             case ast.AugAssign(target=ast.Attribute(attr=name)):
                 _asks(seen, node.lineno, name)
             case ast.MatchClass(kwd_attrs=names):
                 for name in names:
                     _asks(seen, node.lineno, name)
             case ast.Subscript(slice=ast.Constant()):
-                harmless.add(node.value)
+                seen.harmless.add(node.value)
             case ast.Compare(left=ast.Constant(), comparators=[space]):
-                harmless.add(space)
+                seen.harmless.add(space)
             case ast.comprehension():
-                harmless.update(_walked(node, seen))
+                seen.harmless.update(_walked(node, seen))
             case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
-                harmless.update([node.left, *node.comparators])
+                seen.harmless.update([node.left, *node.comparators])
             case ast.ImportFrom():
-                if module.within(absolute(node, package)) == "":
+                if seen.is_module(absolute(node, package)):
                     seen.asked.update(alias.name for alias in node.names)
             case ast.Delete(targets=targets):
                 for target in targets:
                     if isinstance(target, ast.Subscript) and resolve(target.value, scope) == "sys.modules":
-                        seen.reloads = seen.reloads or _forgets(target.slice, scope, module)
+                        seen.reloads = seen.reloads or _forgets(target.slice, scope, seen)
             case ast.keyword(arg=str() as name) if not own:
                 seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
@@ -349,32 +337,40 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                 _asks(seen, node.lineno, text)
                 seen.words.update(re.findall(r"\w+", text))
                 seen.texts.update(words_in(text))
-                reads_file = reads_file or (node.lineno if text.endswith(file) else 0)
+                reads_file = reads_file or (node if text.endswith(file) else None)
             case ast.Call() if own and asks_itself(node):
-                seen.looks.append(Look(shown, node.lineno, "takes its own module or text"))
+                seen.look(node, "takes its own module or text")
             case ast.Call():
                 seen.imports_any = seen.imports_any or imports_any(node)
                 seen.takes_any = seen.takes_any or takes_any(node, scope)
-                seen.reloads = seen.reloads or _drops(node, scope, module)
-                harmless.update(_lent(node, scope))
-                given = _call(node, scope, module, shown, seen, harmless) or given
+                seen.reloads = seen.reloads or _drops(node, scope, seen)
+                seen.harmless.update(_lent(node, scope))
+                given = _call(node, scope, seen) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
     if given:
         seen.names |= stores
-    if runs and reads_file:
-        seen.looks.append(Look(shown, reads_file, "may run its text somewhere else"))
+    if runs and reads_file is not None:
+        seen.look(reads_file, "may run its text somewhere else")
     return seen
 
 
-def _looked_at(node: ast.Attribute, within: str | None, own: bool, harmless: bool) -> str | None:
-    """What an attribute looks at, in words, if it sees names of the module or what a function is made of."""
+def _attribute(node: ast.Attribute, scope: Names, seen: _Seen) -> None:
+    """Whether an attribute is of the module, sees names of it, or what a function is made of."""
+    base, own, harmless = resolve(node.value, scope), seen.own, node in seen.harmless
+    within = None if base is None else seen.module.within(base)
     if node.attr == "__dict__" and within == "" and not harmless:
-        return "looks at its namespace"
-    if own and node.attr == "__globals__" and not harmless and isinstance(node.ctx, ast.Load):
-        return "looks at the globals of a function"
-    if node.attr in _OF_FUNCTION and within and not own:
-        return f"looks at {node.attr} of {within}"
-    return None
+        seen.look(node, "looks at its namespace")
+    elif own and node.attr == "__globals__" and not harmless and isinstance(node.ctx, ast.Load):
+        seen.look(node, "looks at the globals of a function")
+    elif node.attr in _OF_FUNCTION and within and not own:
+        seen.look(node, f"looks at {node.attr} of {within}")
+    elif within is None and isinstance(node.ctx, ast.Load):
+        _asks(seen, node.lineno, node.attr, partial(is_class, node.value, scope))
+    near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
+    if within == "":
+        seen.asked.add(node.attr)
+    elif base is None and near:
+        seen.names.add(node.attr)
 
 
 def _asks(seen: _Seen, line: int, name: str, of_class: Callable[[], bool] = lambda: False) -> None:
@@ -394,25 +390,25 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
                 yield first
 
 
-def _forgets(key: ast.expr, scope: Names, module: ModuleName) -> bool:
+def _forgets(key: ast.expr, scope: Names, seen: _Seen) -> bool:
     """Whether a key of ``sys.modules`` may be the module's, which is loaded again once it is gone."""
     texts = strings(key, scope)
     if texts is not None:
-        return any(module.within(text) == "" for text in texts)
+        return any(map(seen.is_module, texts))
     # A key that only a run tells may mean any module; of those, the ones that the file knows.
-    return any(module.within(path) is not None for path in scope.top().imports.values())
+    return any(seen.module.within(path) is not None for path in scope.top().imports.values())
 
 
-def _drops(node: ast.Call, scope: Names, module: ModuleName) -> bool:
+def _drops(node: ast.Call, scope: Names, seen: _Seen) -> bool:
     """Whether a call may take the module out of ``sys.modules``."""
     if not isinstance(node.func, ast.Attribute):
         return False
     if node.func.attr == "delitem" and len(node.args) > 1 and resolve(node.args[0], scope) == "sys.modules":
-        return _forgets(node.args[1], scope, module)
+        return _forgets(node.args[1], scope, seen)
     if resolve(node.func.value, scope) != "sys.modules":
         return False
     return node.func.attr == "clear" or (
-        node.func.attr == "pop" and bool(node.args) and _forgets(node.args[0], scope, module)
+        node.func.attr == "pop" and bool(node.args) and _forgets(node.args[0], scope, seen)
     )
 
 
@@ -468,30 +464,28 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def _call(
-    node: ast.Call, scope: Names, module: ModuleName, shown: str, seen: _Seen, harmless: set[ast.AST]
-) -> bool:
+def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
     """What a call does with the module; whether it hands it to something."""
     name = called_name(node)
     given = [resolve(argument, scope) for argument in node.args]
-    whole = [path is not None and module.within(path) == "" for path in given]
-    if name in _LISTS and whole[:1] == [True]:
-        if node not in harmless:
-            seen.looks.append(Look(shown, node.lineno, f"lists its names by {name}()"))
-    elif name in ("getmembers", "getmembers_static") and whole[:1] == [True]:
-        seen.looks.append(Look(shown, node.lineno, "lists its names by inspect.getmembers()"))
-    elif name in _TEXTS and given and given[0] is not None and module.within(given[0]) is not None:
-        seen.looks.append(Look(shown, node.lineno, f"reads its text by {name}()"))
-    elif name in ("getattr", "hasattr", "setattr", "delattr") and whole[:1] == [True] and len(node.args) > 1:
+    whole = [seen.is_module(path) for path in given]
+    of_module = whole[:1] == [True]
+    if name in _LISTS and of_module:
+        if node not in seen.harmless:
+            seen.look(node, f"lists its names by {name}()")
+    elif name in ("getmembers", "getmembers_static") and of_module:
+        seen.look(node, "lists its names by inspect.getmembers()")
+    elif name in _TEXTS and given and given[0] is not None and seen.module.within(given[0]) is not None:
+        seen.look(node, f"reads its text by {name}()")
+    elif name in ("getattr", "hasattr", "setattr", "delattr") and of_module and len(node.args) > 1:
         texts = strings(node.args[1], scope)
-        head = head_of(node.args[1])
         if texts is not None:
             seen.asked.update(texts)
-        elif head:
+        elif head := head_of(node.args[1]):
             seen.heads.add(head)
         else:
-            seen.looks.append(Look(shown, node.lineno, "takes names from it that only a run tells"))
-    elif name == "reload" and whole[:1] == [True]:
+            seen.look(node, "takes names from it that only a run tells")
+    elif name == "reload" and of_module:
         seen.reloads = True
     else:
         return any(whole)

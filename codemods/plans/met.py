@@ -29,7 +29,7 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
         scopes = read_scopes(package)
         bound = (scopes.module, path.stem) in scopes.binders
         there = Surroundings(package, initial, surroundings.root, surroundings.files)
-        if bound or there.star_bringing(path.stem, 0) is not None:
+        if bound or there.late_star(0, path.stem) is not None:
             return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
     for file, data in surroundings.files():
         if path.stem.encode() in data and file != surroundings.path:

@@ -40,7 +40,7 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
             yield refuse(code, helper.node, what)
         for name, value in reads.names.items():
             binders = tree.binders.get((tree.module, name), [])
-            line = around.star_bringing(name, min((b.line for b in binders), default=0)) if value else None
+            line = around.late_star(min((b.line for b in binders), default=0), name) if value else None
             if line is not None:
                 yield refuse(code, line, f"this star import may bring {name}")
 
