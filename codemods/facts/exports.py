@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from codemods.facts.imports import bound_name
+from codemods.facts.nodes import names_bound
 from codemods.facts.origins import absolute, imported
 from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, read_source
@@ -56,21 +56,13 @@ class Exports:
             name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
             if name in _DYNAMIC:
                 return UNKNOWN
+            bound.update(names_bound(node))
             match node:
                 case ast.Name(id="__all__", ctx=ast.Store()) | ast.Attribute(value=ast.Name(id="__all__")):
                     lists.append(node)
-                case ast.Name(ctx=ast.Store(), id=found) | ast.ExceptHandler(name=str() as found):
-                    bound.add(found)
-                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    bound.add(node.name)
-                case ast.MatchAs(name=str() as found) | ast.MatchStar(name=str() as found):
-                    bound.add(found)
-                case ast.Import():
-                    bound.update(bound_name(a) for a in node.names)
                 case ast.ImportFrom():
                     if any(a.name == "*" for a in node.names):
                         stars.append(absolute(node, package))
-                    bound.update(bound_name(a) for a in node.names)
                     # Loading a submodule makes it an attribute of its package.
                     bound.add(absolute(node, package).rpartition(".")[2])
         listed = self._listed(tree, package, len(lists), depth)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeGuard
 
+from codemods.facts.imports import bound_name
 from codemods.facts.words import words
 
 _ENDS = frozenset([ast.Name, ast.Constant])
@@ -79,6 +80,21 @@ class Visitor:
     def other(self, node: ast.AST) -> None:
         """Visit what is in a node, in the order of its fields."""
         self.each(children(node))
+
+
+def names_bound(node: ast.AST) -> Iterator[str]:
+    """Names that a node binds or unbinds itself, where it stands; not what is in it."""
+    match node:
+        case ast.Name(id=name) if not isinstance(node.ctx, ast.Load):
+            yield name
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            yield from map(bound_name, node.names)
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+        case ast.MatchMapping(rest=str(name)):
+            yield name
 
 
 def called_name(call: ast.Call) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from codemods.facts.imports import bound_name, imports_of
+from codemods.facts.imports import imports_of
 from codemods.facts.loading import Find
+from codemods.facts.nodes import children, names_bound
 from codemods.facts.source import SourceError, blocks_of, decode_source
 
 _LONGEST_CHAIN = 12
@@ -85,24 +86,16 @@ class Module:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield statement.name
-        case ast.Import() | ast.ImportFrom():
-            for alias in statement.names:
-                yield bound_name(alias)
-        case _:
-            blocks = {id(inner) for block in blocks_of(statement) for inner in block}
-            waiting: list[ast.AST] = [statement]
-            while waiting:
-                node = waiting.pop()
-                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                    yield node.id
-                elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-                    yield node.name
-                elif isinstance(node, ast.MatchMapping) and node.rest:
-                    yield node.rest
-                waiting.extend(child for child in ast.iter_child_nodes(node) if id(child) not in blocks)
+    """Names that a statement binds, those in its blocks left out."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+        return
+    blocks = {inner for block in blocks_of(statement) for inner in block}
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield from names_bound(node)
+        waiting.extend(child for child in children(node) if child not in blocks)
 
 
 @dataclass(frozen=True, slots=True)
