@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +50,8 @@ def build_report(
     seams = find_seams(tests, name, base) if tests else None
     usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
     replaced = _replaced(analysis, seams or ())
-    contents = functools.cache(lambda: tuple(_contents(root)))
+    files = () if root is None else python_files(base.resolve())
+    contents = functools.cache(lambda: tuple((file, file.read_bytes()) for file in files))
     around = Surroundings(source, path.resolve(), base.resolve(), contents)
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
     graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
@@ -183,12 +184,6 @@ def _decisions(
         decide(analysis, helpers, refused=seen(False)),
         decide(analysis, helpers, foreign, seams, refused=seen(True)),
     )
-
-
-def _contents(root: Path | None) -> Iterator[tuple[Path, bytes]]:
-    """The files of a repository, where one was named."""
-    for path in python_files(root.resolve()) if root is not None else ():
-        yield path, path.read_bytes()
 
 
 def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:

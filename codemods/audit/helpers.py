@@ -62,6 +62,7 @@ class HelperReporter:
         """Everything about one helper."""
         node = helper.node
         uses = [use for use in self.analysis.uses(helper) if not use.scope.inside(helper.scope)]
+        captured = dict.fromkeys((name, owner) for name, owner, _ in helper.reads)
         return HelperReport(
             name=helper.name,
             qualname=helper.qualname,
@@ -71,7 +72,7 @@ class HelperReporter:
             inputs=parameters(node.args),
             returns=None if node.returns is None else ast.unparse(node.returns),
             decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
-            captures=tuple(self._capture(helper, name, owner, uses) for name, owner in _captured(helper)),
+            captures=tuple(self._capture(helper, name, owner, uses) for name, owner in captured),
             mutates=mutations(self.tree, helper.scope),
             globals=self._globals(helper),
             calls=tuple(_place(use) for use in self.analysis.uses(helper) if use.call is not None),
@@ -84,10 +85,11 @@ class HelperReporter:
     def _capture(self, helper: Helper, name: str, owner: Scope, uses: list[Use]) -> Capture:
         binders = self.variables.binders(owner, name)
         reads = {use.node.lineno for read, scope, use in helper.reads if (read, scope) == (name, owner)}
+        first = _BOUND.get(type(binders[0].node), "local") if binders else "local"
         return Capture(
             name=name,
             owner=owner.qualname,
-            bound_as=self._bound_as(name, binders, owner),
+            bound_as="nonlocal" if (owner, name) in self.tree.declared else first,
             origin=imported_path(binders[0].node, name) if binders else None,
             annotation=self.variables.annotation(owner, name),
             bound=tuple(dict.fromkeys(binder.line for binder in binders)),
@@ -95,11 +97,6 @@ class HelperReporter:
             reads=tuple(sorted(reads)),
             unbound_at=self._unbound_at(name, owner, uses),
         )
-
-    def _bound_as(self, name: str, binders: list[Binder], owner: Scope) -> Bound:
-        if (owner, name) in self.tree.declared:
-            return "nonlocal"
-        return _BOUND.get(type(binders[0].node), "local") if binders else "local"
 
     def _unbound_at(self, name: str, owner: Scope, uses: list[Use]) -> tuple[int, ...]:
         """Lines of uses where the variable may be unbound; all of them where the flow is not understood."""
@@ -128,11 +125,6 @@ class HelperReporter:
                 origin = "builtins" if known.origin == "builtin" else ""
             found.append(Global(name, known.origin, origin, line))
         return tuple(found)
-
-
-def _captured(helper: Helper) -> list[tuple[str, Scope]]:
-    """Captures in the order in which they are first read, each with its scope."""
-    return list(dict.fromkeys((name, owner) for name, owner, _ in helper.reads))
 
 
 def _kind(helper: Helper) -> HelperKind:

@@ -94,13 +94,15 @@ class _Scan:
         method = sync_method(node) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and method is not None and not _on_host(node.func):
             line = node.func.end_lineno or node.lineno
+            # What is read was put together from many values: `torch.stack(losses).tolist()`.
+            joined = any(isinstance(n, ast.Call) and called_name(n) in JOINS for n in ast.walk(node.func))
             self.found.append(
                 SyncCall(
                     line=line,
                     text=_short(node),
                     method=method,
                     is_fence=is_fence(method),
-                    batched=not is_fence(method) and _is_batch(node.func),
+                    batched=not is_fence(method) and joined,
                     function=self.qualname,
                     loops=tuple(map(_header, loops)),
                     fence=fence,
@@ -122,11 +124,6 @@ def _on_host(function: ast.expr) -> bool:
         if isinstance(function, ast.Attribute) and function.attr in ("cuda", "to"):
             return False
     return False
-
-
-def _is_batch(function: ast.expr) -> bool:
-    """Whether what is read was put together from many values: ``torch.stack(losses).tolist()``."""
-    return any(isinstance(part, ast.Call) and called_name(part) in JOINS for part in ast.walk(function))
 
 
 def _header(node: ast.AST) -> str:

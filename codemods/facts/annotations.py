@@ -275,14 +275,12 @@ class Meanings:
             direct = node.value is first or path.startswith(("numpy.", "torch."))
             if direct and self._known(path):
                 return _Plain
-        if self._is_module(first) and ast.dump(node) in self.evaluated:
+        binders = self.tree.binders.get((self.tree.module, getattr(first, "id", "")), [])
+        is_module = bool(binders) and all(isinstance(binder.node, ast.Import) for binder in binders)
+        if is_module and ast.dump(node) in self.evaluated:
             # Nothing runs when it is taken from a module once more.
             return worst
         raise NotEvaluated
-
-    def _is_module(self, node: ast.expr) -> bool:
-        binders = self.tree.binders.get((self.tree.module, getattr(node, "id", "")), [])
-        return bool(binders) and all(isinstance(binder.node, ast.Import) for binder in binders)
 
     def _own(self, name: str, worst: object, depth: int) -> object:
         """What a global that the file binds itself, once and at its top level, is."""
