@@ -87,7 +87,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Writt
     lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
     prove_all(decision, names, reread(source, text), {}, None, missing)
-    return {request.layout.rest: text} if decision.lifted else {}, {}
+    return {request.site.layout.rest: text} if decision.lifted else {}, {}
 
 
 def _stated(
@@ -140,7 +140,7 @@ def must_compile(source: Source) -> None:
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> Written:
     """Write lifted helpers to their files; what is left imports them."""
-    source, layout = analysis.source, request.layout
+    source, layout = analysis.source, request.site.layout
     package = layout.source_package
     targets = build_targets(analysis, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -26,47 +26,42 @@ from codemods.rewrite.imports import imports_among
 from codemods.rewrite.move import Moved as Taken
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRequest:
-    """Which names go to which files, under which names there."""
+@dataclass(eq=False)
+class Mover:
+    """Moves some names to their files, under their names there, on a site's overlay."""
 
+    analysis: Analysis
+    site: Site
     targets: Mapping[str, Path]
     renames: Mapping[str, str]
     docstrings: Mapping[Path, str]
     reexport: frozenset[str]
     seams: frozenset[str]
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    refused: dict[str, Refusal] = field(default_factory=dict)
+    files: dict[Path, Target] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
 
-
-class Mover:
-    """Carries out one request on an overlay."""
-
-    def __init__(self, analysis: Analysis, site: Site, request: MoveRequest) -> None:
-        self.analysis = analysis
-        self.site = site
-        self.source = analysis.source
-        self.layout = site.layout
-        self.overlay = site.overlay
-        self.request = request
-        self.lookup = Definitions(analysis)
-        self.definitions: dict[str, Definition] = {}
-        self.refused: dict[str, Refusal] = {}
-        self.files: dict[Path, Target] = {}
-        self.exported: set[str] = set()
+    def __post_init__(self) -> None:
+        self.source = self.analysis.source
+        self.layout = self.site.layout
+        self.lookup = Definitions(self.analysis)
         # A new name is written at every use if it is free in the file; else it is imported under the old one.
+        strings = self.analysis.tree.strings
         self.local = {
-            name: new if free_everywhere(analysis, new) and name not in analysis.tree.strings else name
-            for name, new in request.renames.items()
+            name: new if free_everywhere(self.analysis, new) and name not in strings else name
+            for name, new in self.renames.items()
         }
 
     def check(self) -> dict[str, Refusal]:
         """Refusals of what can't be moved."""
-        moved = frozenset(self.request.targets)
-        for name in self.request.targets:
+        moved = frozenset(self.targets)
+        for name in self.targets:
             found = self.lookup.find(name)
             if isinstance(found, Refusal):
                 self.refused[name] = found
                 continue
-            refusals = self.lookup.check(found, moved, self.request.seams)
+            refusals = self.lookup.check(found, moved, self.seams)
             again = executed_again(self.site.surroundings, found)
             alike = moved_alike(self.site.surroundings, self.analysis, found, moved)
             if (refusal := first(chain(refusals, again, alike))) is not None:
@@ -82,9 +77,9 @@ class Mover:
             TargetError: if a target can't take a definition. NotProven: if the result is another program.
         """
         for name, definition in sorted(self.definitions.items(), key=lambda item: item[1].node.lineno):
-            path = self.request.targets[name]
+            path = self.targets[name]
             if path not in self.files:
-                title = self.request.docstrings.get(path) or f"Definitions of {self.site.home}."
+                title = self.docstrings.get(path) or f"Definitions of {self.site.home}."
                 self.files[path] = target_at(self.site, self.source, path, title, [self.site.home])
             self.files[path].definitions.append(definition)
         files = self.files.values()
@@ -94,7 +89,7 @@ class Mover:
         for target in files:
             self._free_of_meanings(target)
         moved = (
-            Moved(name, self.new_name(name), self.files[self.request.targets[name]].module)
+            Moved(name, self.new_name(name), self.files[self.targets[name]].module)
             for name in self.definitions
         )
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
@@ -118,13 +113,13 @@ class Mover:
         ]
         prove_moved(self.source, left, made, names, self.local, package)
         for path, text in texts.items():
-            self.overlay.put(path, self.files[path].start, text)
-        self.overlay.put(self.layout.rest, self.source, rest)
+            self.site.overlay.put(path, self.files[path].start, text)
+        self.site.overlay.put(self.layout.rest, self.source, rest)
         elsewhere.follow()
 
     def new_name(self, name: str) -> str:
         """What a definition is called in its new place."""
-        return self.request.renames.get(name, name)
+        return self.renames.get(name, name)
 
     def _imports(self, target: Target) -> None:
         """Imports that a target's definitions need."""
@@ -143,7 +138,7 @@ class Mover:
                 at_run_time = name in definition.reads or evaluated
                 section = target.imports.runtime if at_run_time else target.imports.typing
                 if name in self.definitions:
-                    other = self.files[self.request.targets[name]]
+                    other = self.files[self.targets[name]]
                     if other is not target:
                         section.add(self._imported(name, other))
                 else:
@@ -170,9 +165,9 @@ class Mover:
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = self.site.imports(self.source, [file.module for file in self.files.values()])
         for name in self.definitions:
-            made = self._imported(name, self.files[self.request.targets[name]])
+            made = self._imported(name, self.files[self.targets[name]])
             used = self._used(name)
-            if used or name in kept or name in self.request.reexport:
+            if used or name in kept or name in self.reexport:
                 section.runtime.add(made)
                 self.exported.update(() if used else [made.bound])
         first = min(definition.node.lineno for definition in self.definitions.values())
@@ -231,8 +226,7 @@ def move_definitions(
     if not targets:
         return MovedRows()
     _, seams = seams_of(loaded, site.layout)
-    request = MoveRequest(targets, renames, docstrings_of(moves), frozenset(reexport), seams)
-    mover = Mover(analysis, site, request)
+    mover = Mover(analysis, site, targets, renames, docstrings_of(moves), frozenset(reexport), seams)
     refused = mover.check()
     if not refused:
         mover.run()

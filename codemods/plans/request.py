@@ -44,11 +44,6 @@ class Request:
         """Helpers whose captures are collected: a residual reads them late, and passes them as parameters."""
         return self.context - self.residual
 
-    @property
-    def layout(self) -> Layout:
-        """The places of the source and of what is left of it."""
-        return self.site.layout
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -78,7 +73,7 @@ def annotations_of(analysis: Analysis, request: Request) -> Annotations:
 
 
 def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
-    layout = request.layout
+    layout = request.site.layout
     names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
     return Annotations(analysis, Stated(Project(request.site.find, own, names[1:])), style)

@@ -105,7 +105,7 @@ def with_residuals(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
     def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
         split = [helper for helper in wanted if helper in chosen]
         unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
-        return Found(split, partial(_split, analysis, request.layout, split) if split else None, unfit)
+        return Found(split, partial(_split, analysis, request.site.layout, split) if split else None, unfit)
 
     return lift_rewritten(analysis, request, lift, find)
 

@@ -261,7 +261,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
 
 def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report: Report) -> Report:
     """Carry out a plan's loop on what the moves left, and add it to the report."""
-    layout, overlay = request.layout, request.site.overlay
+    layout, overlay = request.site.layout, request.site.overlay
     target = layout.root / plan.root / loop.to
     made = {change.path: change for change in report.files}
     if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
