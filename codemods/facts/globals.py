@@ -67,6 +67,11 @@ class Globals:
         """What a global is imported as in a file of a package; nothing for others."""
         return [made for node in self.look_up(name).imports for made in imports_of(node, name, package)]
 
+    def elsewhere(self, name: str, package: str, home: str) -> list[Import]:
+        """What another file imports to have a global: what the file itself makes it takes from ``home``."""
+        own = self.look_up(name).origin == "own"
+        return [Import(home, name)] if own else self.imports(name, package)
+
     def _look_up(self, name: str) -> GlobalName:
         binders = self.tree.binders.get((self.tree.module, name), [])
         if not binders:

@@ -260,11 +260,7 @@ class _Writer:
         if names & ({"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}):
             return
         for name in names:
-            found = self.known.look_up(name)
-            if found.origin == "own":
-                self.section.typing.add(Import(self.site.home, name))
-            else:
-                self.section.typing.update(self._imports(name))
+            self.section.typing.update(self.known.elsewhere(name, self.package or "", self.site.home))
 
     def _imports_of_loop(self, decision: LoopDecision) -> None:
         self.section.runtime.add(_DATACLASS)

@@ -100,10 +100,7 @@ class Annotations:
         made = set(found.imports)
         lacking = {item.bound for item in found.imports}
         for name in found.names - lacking:
-            known = globals_of(self.analysis)
-            if known.look_up(name).origin == "own":
-                made.add(Import(rest, name))
-            made.update(known.imports(name, self.stated.project.own.package))
+            made.update(globals_of(self.analysis).elsewhere(name, self.stated.project.own.package, rest))
         return frozenset(made)
 
     @property
