@@ -1,15 +1,10 @@
-"""Scopes of a file, and which scope every name in it belongs to.
-
-The tree is walked in step with CPython's symbol table, which alone decides whether a name is local, free or
-global.
-"""
+"""Scopes of a file, which scope every name in it belongs to, and what a dotted name means there."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import symtable
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,23 +12,12 @@ from typing import Literal, TypeVar, cast
 
 from codemods.facts.imports import imported_path
 from codemods.facts.nodes import children
-from codemods.facts.source import Source, SourceError, blocks_of, statements_in
+from codemods.facts.source import Source, blocks_of, statements_in
 
 T = TypeVar("T")
 Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator", "types"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
-_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
-_KINDS: dict[type[ast.AST], Kind] = {
-    ast.FunctionDef: "function",
-    ast.AsyncFunctionDef: "function",
-    ast.Lambda: "lambda",
-    ast.ClassDef: "class",
-    ast.ListComp: "comprehension",
-    ast.SetComp: "comprehension",
-    ast.DictComp: "comprehension",
-    ast.GeneratorExp: "generator",
-}
 
 
 @dataclass(eq=False, slots=True)
@@ -260,64 +244,3 @@ def mangle(name: str, private: str | None) -> str:
         return name
     stripped = private.lstrip("_")
     return f"_{stripped}{name}" if stripped else name
-
-
-class Tables:
-    """Hands out the symbol tables that belong to the scopes written directly inside one scope."""
-
-    def __init__(self, table: symtable.SymbolTable, path: str) -> None:
-        self.table = table
-        self.path = path
-        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(
-            deque
-        )
-        self._collect(table, False)
-
-    def _collect(self, table: symtable.SymbolTable, typed: bool) -> None:
-        for child in table.get_children():
-            kind = str(child.get_type())
-            if kind in ("function", "class"):
-                # The only parameter of a comprehension is one that no program can name.
-                inline = child.get_name() in _COMPREHENSIONS and ".0" in child.get_identifiers()
-                if kind == "function" and inline:
-                    self._collect(child, typed)
-                else:
-                    key = (kind, child.get_name(), child.get_lineno())
-                    self._waiting[key].append((child, typed))
-            else:
-                self._collect(child, True)
-
-    def take(self, kind: str, name: str, line: int) -> tuple[symtable.SymbolTable, bool]:
-        """The next table of that kind, name and line; whether it has type parameters around it."""
-        waiting = self._waiting[kind, name, line]
-        if not waiting:
-            raise SourceError(f"{self.path}:{line}: the symbol table has no entry for {name}")
-        return waiting.popleft()
-
-    def finish(self) -> None:
-        """Check that all were taken."""
-        for (_, name, line), waiting in self._waiting.items():
-            if waiting:
-                raise SourceError(f"{self.path}:{line}: {name} in the symbol table is not in the tree")
-
-
-def fill(scope: Scope, table: symtable.SymbolTable) -> None:
-    """Copy what the compiler knows about a scope's names."""
-    if isinstance(table, symtable.Function):
-        # A function's symbols one by one are looked up among all the functions in it.
-        free, global_ = set(table.get_frees()), set(table.get_globals())
-    else:
-        symbols = table.get_symbols()
-        free = {symbol.get_name() for symbol in symbols if symbol.is_free()}
-        global_ = {symbol.get_name() for symbol in symbols if symbol.is_global()}
-    for name in table.get_identifiers():
-        scope.names[name] = "free" if name in free else "global" if name in global_ else "local"
-    scope.free = frozenset(free)
-
-
-def new_scope(parent: Scope, node: ast.AST, name: str) -> Scope:
-    """A scope of the kind that its node makes."""
-    private = node.name if isinstance(node, ast.ClassDef) else parent.private
-    scope = Scope(_KINDS[type(node)], node, name, parent, private)
-    parent.children.append(scope)
-    return scope

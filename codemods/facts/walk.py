@@ -1,26 +1,33 @@
-"""One walk over a file that finds its scopes and every use and binding of every name."""
+"""One walk over a file that finds its scopes and every use and binding of every name.
+
+The tree is walked in step with CPython's symbol table, which alone decides whether a name is local, free or
+global.
+"""
 
 from __future__ import annotations
 
 import ast
+import symtable
+from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from codemods.facts.imports import bound_name
 from codemods.facts.nodes import Visitor, all_arguments, all_defaults
-from codemods.facts.scopes import (
-    Binder,
-    FunctionNode,
-    Scope,
-    ScopeTree,
-    Tables,
-    Use,
-    fill,
-    mangle,
-    new_scope,
-)
-from codemods.facts.source import Source
+from codemods.facts.scopes import Binder, FunctionNode, Kind, Scope, ScopeTree, Use, mangle
+from codemods.facts.source import Source, SourceError
 
 ComprehensionNode = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
+_KINDS: dict[type[ast.AST], Kind] = {
+    ast.FunctionDef: "function",
+    ast.AsyncFunctionDef: "function",
+    ast.Lambda: "lambda",
+    ast.ClassDef: "class",
+    ast.ListComp: "comprehension",
+    ast.SetComp: "comprehension",
+    ast.DictComp: "comprehension",
+    ast.GeneratorExp: "generator",
+}
 
 
 def read_scopes(source: Source) -> ScopeTree:
@@ -287,3 +294,64 @@ class Walk(Visitor):
         self.scope = outer
 
     do_SetComp = do_DictComp = do_GeneratorExp = do_ListComp
+
+
+class Tables:
+    """Hands out the symbol tables that belong to the scopes written directly inside one scope."""
+
+    def __init__(self, table: symtable.SymbolTable, path: str) -> None:
+        self.table = table
+        self.path = path
+        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(
+            deque
+        )
+        self._collect(table, False)
+
+    def _collect(self, table: symtable.SymbolTable, typed: bool) -> None:
+        for child in table.get_children():
+            kind = str(child.get_type())
+            if kind in ("function", "class"):
+                # The only parameter of a comprehension is one that no program can name.
+                inline = child.get_name() in _COMPREHENSIONS and ".0" in child.get_identifiers()
+                if kind == "function" and inline:
+                    self._collect(child, typed)
+                else:
+                    key = (kind, child.get_name(), child.get_lineno())
+                    self._waiting[key].append((child, typed))
+            else:
+                self._collect(child, True)
+
+    def take(self, kind: str, name: str, line: int) -> tuple[symtable.SymbolTable, bool]:
+        """The next table of that kind, name and line; whether it has type parameters around it."""
+        waiting = self._waiting[kind, name, line]
+        if not waiting:
+            raise SourceError(f"{self.path}:{line}: the symbol table has no entry for {name}")
+        return waiting.popleft()
+
+    def finish(self) -> None:
+        """Check that all were taken."""
+        for (_, name, line), waiting in self._waiting.items():
+            if waiting:
+                raise SourceError(f"{self.path}:{line}: {name} in the symbol table is not in the tree")
+
+
+def fill(scope: Scope, table: symtable.SymbolTable) -> None:
+    """Copy what the compiler knows about a scope's names."""
+    if isinstance(table, symtable.Function):
+        # A function's symbols one by one are looked up among all the functions in it.
+        free, global_ = set(table.get_frees()), set(table.get_globals())
+    else:
+        symbols = table.get_symbols()
+        free = {symbol.get_name() for symbol in symbols if symbol.is_free()}
+        global_ = {symbol.get_name() for symbol in symbols if symbol.is_global()}
+    for name in table.get_identifiers():
+        scope.names[name] = "free" if name in free else "global" if name in global_ else "local"
+    scope.free = frozenset(free)
+
+
+def new_scope(parent: Scope, node: ast.AST, name: str) -> Scope:
+    """A scope of the kind that its node makes."""
+    private = node.name if isinstance(node, ast.ClassDef) else parent.private
+    scope = Scope(_KINDS[type(node)], node, name, parent, private)
+    parent.children.append(scope)
+    return scope

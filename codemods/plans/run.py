@@ -250,10 +250,9 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     report = _with_moved(report, moved, layout, overlay)
     if report.refused:
         return report
-    if plan.loop is None:
-        return tidy.tidied(source, report)
     try:
-        report = _with_loop(plan, plan.loop, source, request, report)
+        if plan.loop is not None:
+            report = _with_loop(plan, plan.loop, source, request, report)
         return tidy.tidied(source, report)
     except (TargetError, NotProven, TextNotPreserved) as error:
         raise loaded.error(error, "loop") from None
