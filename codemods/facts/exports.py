@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from codemods.facts.nodes import names_bound
+from codemods.facts.nodes import names_bound, texts_of
 from codemods.facts.origins import absolute, imported
 from codemods.facts.repository import module_files
 from codemods.facts.source import SourceError, read_source
@@ -112,8 +112,8 @@ class Exports:
     def _texts(self, node: ast.expr, where: dict[str, str], depth: int) -> frozenset[str] | None:
         match node:
             case ast.List(elts) | ast.Tuple(elts):
-                texts = [e.value for e in elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-                return frozenset(texts) if len(texts) == len(elts) else None
+                texts = texts_of(elts)
+                return None if texts is None else frozenset(texts)
             case ast.BinOp(left, ast.Add(), right):
                 first, second = self._texts(left, where, depth), self._texts(right, where, depth)
                 return None if first is None or second is None else first | second

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from codemods.facts.namespaces import name_asked
+from codemods.facts.nodes import texts_of
 from codemods.facts.scopes import Scope, ScopeTree, dotted
 
 # What may be handed a frame: it looks at the file and line alone, or prints a traceback.
@@ -96,8 +97,8 @@ def names_compared(tree: ScopeTree, node: ast.expr) -> frozenset[str] | None:
         parts = right.elts
     else:
         return None
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return frozenset(texts) if len(texts) == len(parts) else None
+    texts = texts_of(parts)
+    return None if texts is None else frozenset(texts)
 
 
 def is_code_of_function(tree: ScopeTree, node: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from typing import TypeVar, cast
 from codemods.facts.exports import UNKNOWN, Exports
 from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.facts.namespaces import asks_itself
-from codemods.facts.nodes import called_name, head_of
+from codemods.facts.nodes import called_name, head_of, texts_of
 from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
 from codemods.facts.qualnames import Made, is_class
 from codemods.facts.repository import (
@@ -433,8 +433,8 @@ def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
         case _:
             return
     parts = given.elts if isinstance(given, ast.Tuple) else [given]
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    if len(texts) != len(parts):
+    texts = texts_of(parts)
+    if texts is None:
         return
     if private and "_" in texts:
         seen.public = True
