@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -66,7 +66,7 @@ def build_report(
         functions=functions,
         pulled=None if graph is None else pulled_in(name.name, graph),
         taken=None if usage is None else usage.taken,
-        other_seams=None if seams is None else context.seams(s for s in seams if s.name not in told),
+        other_seams=context.seams(lambda seam: seam.name not in told),
         searched=None if usage is None else usage.files,
         unread=None if usage is None else usage.unread,
         tests=tuple(shown_path(folder, base) for folder in tests),
@@ -122,6 +122,7 @@ class _Context:
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         helpers = self.helpers.get(scope, [])
         syncs = find_syncs(node, scope.qualname)
+        read = self.reporter.globals.read_in(scope)
         return FunctionReport(
             name=scope.name,
             qualname=scope.qualname,
@@ -132,24 +133,20 @@ class _Context:
             decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
             helpers=tuple(self.reporter.report(helper) for helper in helpers),
             references=None if self.usage is None else self.usage.references[scope.qualname],
-            seams=self._seams_of(scope),
+            # Those that code in it reads, and those whose name is not known.
+            seams=self.seams(lambda seam: seam.root in read or seam.name == ANY_NAME),
             lazy_imports=lazy_imports(node, self.module, self.package, self.graph),
             syncs=syncs,
             regions=find_regions(syncs),
             loop=propose_state(self.analysis, scope, self.reporter.across),
         )
 
-    def _seams_of(self, scope: Scope) -> tuple[SeamReport, ...] | None:
-        """Seams that code in a function reads, and those whose name is not known."""
+    def seams(self, chosen: Callable[[Seam], bool]) -> tuple[SeamReport, ...] | None:
+        """Those seams that are chosen, grouped by name, with their readers; None if none were searched."""
         if self.found_seams is None:
             return None
-        read = self.reporter.globals.read_in(scope)
-        return self.seams(seam for seam in self.found_seams if seam.root in read or seam.name == ANY_NAME)
-
-    def seams(self, seams: Iterable[Seam]) -> tuple[SeamReport, ...]:
-        """Seams grouped by name, with their readers."""
         grouped: dict[str, list[Seam]] = {}
-        for seam in seams:
+        for seam in filter(chosen, self.found_seams):
             grouped.setdefault(seam.name, []).append(seam)
         return tuple(
             SeamReport(
