@@ -87,6 +87,8 @@ class _Scan:
         return fence
 
     def expression(self, node: ast.AST, loops: _Loops, fence: int | None) -> int | None:
+        if isinstance(node, (ast.Name, ast.Constant)):
+            return fence
         inner = loops
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             inner = (*loops, *node.generators)

@@ -44,10 +44,9 @@ def _made(tree: ScopeTree, helper: Helper) -> Iterator[Made]:
     if helper.lazy and not _all_used_up(tree, helper.outer, helper.scope.name):
         yield "generator"
     for node in ast.walk(helper.node):
-        match node:
-            case ast.Call(ast.Name("type") | ast.Attribute(attr="type"), [_], []):
-                pass
-            case ast.Call() if called_name(node) in _MAKERS:
+        if isinstance(node, ast.Call) and (name := called_name(node)) in _MAKERS:
+            asks = name == "type" and len(node.args) == 1 and not node.keywords
+            if not asks:
                 yield "called class"
         if type(node).__name__ == "TypeAlias" or getattr(node, "type_params", None):
             yield "called class"

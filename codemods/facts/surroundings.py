@@ -165,6 +165,11 @@ class Surroundings:
     def _seen(self) -> list[_Seen]:
         return [*self._others, self._own]
 
+    @cached_property
+    def _looking(self) -> list[_Seen]:
+        """The files that may see every name of the module."""
+        return [*self._others, *([self._own] if self._may_look_at_itself() else [])]
+
     def _may_look_at_itself(self) -> bool:
         """Whether the file may look at its own namespace or text: a search for words takes less time."""
         if _ITSELF.search(self.source.text) is not None:
@@ -224,8 +229,7 @@ class Surroundings:
 
     def look(self) -> Look | None:
         """A place that sees every name of the module."""
-        looking = [*self._others, *([self._own] if self._may_look_at_itself() else [])]
-        return next((look for seen in looking for look in seen.looks), None)
+        return next((look for seen in self._looking for look in seen.looks), None)
 
     def asks_names(self, made: frozenset[Made], *, moves: bool) -> Look | None:
         """A place of another file that asks what the module made for its qualified name, or new module."""
