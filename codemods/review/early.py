@@ -170,9 +170,9 @@ class Reads:
 
     def _of_file(self, path: str) -> list[int]:
         """What each statement of a file reads, with what its imports take."""
-        file = self._side.changed[path]
+        file, outside = self._side.changed[path], self._outside(path)
         return [
-            _union(self._reach((path, name)) for name in file.read_by(statement))
+            _union(self._reach((path, name)) for name in file.read_by(statement) if name not in outside)
             | _union(self._numbers.bit((e.path, e.name)) for e in imports if isinstance(e, Takes))
             for statement, imports in zip(self._imports.body(path), self._imports.of(path), strict=True)
         ]
@@ -236,6 +236,9 @@ class Reads:
         """
         known = self._reached
         if name in known:
+            return known[name]
+        if not self._follow(name):
+            known[name] = self._as_set(name)
             return known[name]
         number = {name: 0}
         lowest = {name: 0}

@@ -11,7 +11,8 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 # What may hold a statement or an annotation; everything else is shared with the original.
 _COPIED = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.arguments, ast.arg)
-_SHARED = {
+# Statements that hold neither: they are their own form.
+PLAIN = {
     *(ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.Raise, ast.Delete, ast.Assert),
     *(ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue),
 }
@@ -26,7 +27,7 @@ def normalised(statement: Node, *, blocks: bool = True) -> Node:
     """
     if blocks:
         return _copy(statement, False)
-    if type(statement) in _SHARED:
+    if type(statement) in PLAIN:
         return statement
     made = _shallow(statement)
     for name in BLOCKS:
@@ -40,7 +41,7 @@ def normalised(statement: Node, *, blocks: bool = True) -> Node:
 
 
 def _copy(node: Node, in_class: bool) -> Node:
-    if type(node) in _SHARED:
+    if type(node) in PLAIN:
         return node
     inner = isinstance(node, ast.ClassDef) if isinstance(node, _SCOPES) else in_class
     made = _shallow(node)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from codemods.review.content import Function
 from codemods.review.lines import begin
-from codemods.review.normal import BLOCKS, normalised, written
+from codemods.review.normal import BLOCKS, PLAIN, normalised, written
 from codemods.review.parsing import shift_of
 from codemods.review.units import Unit
 
@@ -50,7 +50,10 @@ class Statement:
 
 def statements_of(unit: Unit) -> list[Statement]:
     """The statements of a unit in the order of the text."""
-    return [statement for node in unit.original for statement in _walk(unit, node, 0, 0)]
+    found: list[Statement] = []
+    for node in unit.original:
+        _walk(unit, node, 0, 0, found)
+    return found
 
 
 def identities(
@@ -74,38 +77,45 @@ def identity(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-def _walk(unit: Unit, node: ast.stmt, depth: int, shift: int) -> Iterator[Statement]:
+def _walk(unit: Unit, node: ast.stmt, depth: int, shift: int, found: list[Statement]) -> None:
     """`shift` is by how many lines the places of nodes are wrong that do not say it themselves."""
+    own = shift_of(node)
+    line, end = ((each or 0) + (shift if own is None else 0) for each in (node.lineno, node.end_lineno))
+    if type(node) in PLAIN:
+        if not _says_nothing(node):
+            found.append(Statement(unit.path, line, end, depth, written(node), unit.qualname, node))
+        return
     if unit.kind == "class" and depth == 1 and isinstance(node, Function):
         return
-    blocks = [(name, getattr(node, name)) for name in BLOCKS if getattr(node, name, None)]
-    first, own = _begin(node, shift), shift_of(node)
+    blocks = [(name, inner) for name in BLOCKS if (inner := node.__dict__.get(name))]
     inside = shift if own is None else own
-    if not _says_nothing(node):
-        line, end = ((each or 0) + (shift if own is None else 0) for each in (node.lineno, node.end_lineno))
-        last = max(line, min((_begin(inner[0], inside) for _, inner in blocks), default=end + 1) - 1)
-        exact = written(_first_line(node, depth))
-        yield Statement(unit.path, first, last, depth, exact, unit.qualname, node)
+    last = max(line, min((_begin(inner[0], inside) for _, inner in blocks), default=end + 1) - 1)
+    exact = written(_first_line(node, depth))
+    found.append(Statement(unit.path, _begin(node, shift), last, depth, exact, unit.qualname, node))
     for name, inner in blocks:
         # What stands under `else` is not what stands under `if`.
         if name in ("orelse", "finalbody"):
             line = _begin(inner[0], inside)
-            yield Statement(unit.path, line, line, depth + 1, name, unit.qualname)
+            found.append(Statement(unit.path, line, line, depth + 1, name, unit.qualname))
         for child in inner:
             if isinstance(child, ast.ExceptHandler | ast.match_case):
-                yield from _clause(unit, child, depth + 1, inside)
+                _clause(unit, child, depth + 1, inside, found)
             else:
-                yield from _walk(unit, child, depth + 1, inside)
+                _walk(unit, child, depth + 1, inside, found)
 
 
 def _clause(
-    unit: Unit, clause: ast.ExceptHandler | ast.match_case, depth: int, shift: int
-) -> Iterator[Statement]:
+    unit: Unit,
+    clause: ast.ExceptHandler | ast.match_case,
+    depth: int,
+    shift: int,
+    found: list[Statement],
+) -> None:
     line = _begin(clause, shift)
     text = written(normalised(clause, blocks=False))
-    yield Statement(unit.path, line, line, depth, text, unit.qualname, clause)
+    found.append(Statement(unit.path, line, line, depth, text, unit.qualname, clause))
     for child in clause.body:
-        yield from _walk(unit, child, depth + 1, shift)
+        _walk(unit, child, depth + 1, shift, found)
 
 
 def _says_nothing(node: ast.stmt) -> bool:
