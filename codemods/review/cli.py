@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from codemods.facts.source import SourceError, no_collection
+
+if TYPE_CHECKING:
+    from codemods.review.report import Review
 
 _FORMATS = ["text", "json", "markdown", "sarif", "accept"]
 
@@ -75,24 +79,16 @@ def command(
     exit_zero: bool,
 ) -> int:
     """Compare, print, exit."""
-    from codemods.review import accept as accepting
-    from codemods.review.markdown import as_markdown
-    from codemods.review.render import as_json, as_text
     from codemods.review.review import review
-    from codemods.review.sarif import as_sarif
     from codemods.review.trees import tree_at, working_tree
 
     before = tree_at(base, root)
     found = review(before, working_tree(root) if head is None else tree_at(head, root), paths)
     if accept is not None:
-        found = accepting.accept(found, before, accept)
-    renderers = {
-        "json": as_json,
-        "markdown": as_markdown,
-        "sarif": as_sarif,
-        "accept": accepting.as_entries,
-    }
-    text = renderers.get(output_format, as_text)(found)
+        from codemods.review.accept import accept as accepted
+
+        found = accepted(found, before, accept)
+    text = _renderer(output_format)(found)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -101,3 +97,18 @@ def command(
         except OSError as error:
             raise SourceError(f"{output}: can't be written: {error.strerror}") from None
     return Exit.PROVEN if found.clean or exit_zero else Exit.LEFT
+
+
+def _renderer(output_format: str) -> Callable[[Review], str]:
+    """What writes a format; the others are not loaded."""
+    if output_format == "json":
+        from codemods.review.render import as_json as renderer
+    elif output_format == "markdown":
+        from codemods.review.markdown import as_markdown as renderer
+    elif output_format == "sarif":
+        from codemods.review.sarif import as_sarif as renderer
+    elif output_format == "accept":
+        from codemods.review.accept import as_entries as renderer
+    else:
+        from codemods.review.render import as_text as renderer
+    return renderer

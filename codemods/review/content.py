@@ -39,10 +39,9 @@ _SCOPED = (*_NAMED, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Gen
 _EXPRESSIONS = frozenset(["<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _SPECIAL = re.compile("__[^_].*__")
 _NUMBERS = (int, float, complex, bool, bytes)
-# Of more names than these it is quicker to look for all words of a text at once.
-_MANY = 8
 _NAMES = re.compile(r"(?:id|name|module|level)=(?:'[^']*'|\d+)(?:, )?")
 _WORD = re.compile(r"\w+")
+_DECLARES = re.compile(r"\bglobal\b")
 
 
 # What the compiler made of a function where it stands, and the function.
@@ -78,8 +77,7 @@ class Content:
         text = self.text_in_file
         if text is None or not text.isascii():
             return None
-        found = names if len(names) > _MANY else [name for name in names if name in text]
-        return [name for name in found if name in self._words] if found else []
+        return [name for name in names if name in text and name in self._words]
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -148,7 +146,7 @@ class Content:
     def _reads_of_code(self) -> frozenset[str] | None:
         """The same without compiling it once more; None where a name may be another one than in the text."""
         text = self.text_in_file
-        if text is None or not text.isascii() or "global" in text:
+        if text is None or not text.isascii() or _DECLARES.search(text):
             return None
         free = self._of_class() if self.kind == "class" else self._of_function()
         return None if free is None or any(map(_is_private, free)) else frozenset(free - {self.own})

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from codemods.review.lines import Lines, begin
 
@@ -21,8 +20,7 @@ _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _TOLD = b"TYPE_CHECKING"
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A definition, the lines that it stands on, and how far it is indented; `inside` a class."""
 
     node: ast.stmt
