@@ -41,6 +41,8 @@ _SPECIAL = re.compile("__[^_].*__")
 _NUMBERS = (int, float, complex, bool, bytes)
 _NAMES = re.compile(r"(?:id|name|module|level)=(?:'[^']*'|\d+)(?:, )?")
 _WORD = re.compile(r"\w+")
+# What follows a name that is a word of its own.
+_CHAIN = re.compile(r"(?!\w)((?:\s*\.\s*\w+)*)([\s)\\]*[.#])?")
 _DECLARES = re.compile(r"\bglobal\b")
 
 
@@ -85,13 +87,7 @@ class Content:
 
     def may_read_of(self, name: str) -> frozenset[tuple[str, ...]] | None:
         """Chains of attributes that it may read from a name; None if that can't be told."""
-        text, found = self.text_in_file or "", set[tuple[str, ...]]()
-        for part in re.finditer(rf"\b{name}\b((?:\s*\.\s*\w+)*)([\s)\\]*[.#])?", text):
-            if part[2]:
-                # In brackets, over a comment or the end of a line there may be more of it.
-                return None
-            found.add(tuple(_WORD.findall(part[1])))
-        return frozenset(found)
+        return may_read_of(name, self.text_in_file or "")
 
     @cached_property
     def _read(self) -> _Names:
@@ -297,6 +293,23 @@ class _Told:
     inside: _Names
     outside: frozenset[str]
     of_class: bool
+
+
+def may_read_of(name: str, text: str) -> frozenset[tuple[str, ...]] | None:
+    """Chains of attributes that a text may read from a name; None if that can't be told."""
+    found = set[tuple[str, ...]]()
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        part = None if at and _WORD.match(text, at - 1) else _CHAIN.match(text, end)
+        if part is not None:
+            if part[2]:
+                # In brackets, over a comment or the end of a line there may be more of it.
+                return None
+            found.add(tuple(_WORD.findall(part[1])))
+            end = part.end()
+        at = text.find(name, end)
+    return frozenset(found)
 
 
 def functions_of(code: types.CodeType) -> list[types.CodeType]:

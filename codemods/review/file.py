@@ -13,7 +13,15 @@ from typing import TypeGuard
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.source import blocks_of, statements_in
-from codemods.review.content import Chains, Contents, Function, attributes_in, functions_of, imports_in
+from codemods.review.content import (
+    Chains,
+    Contents,
+    Function,
+    attributes_in,
+    functions_of,
+    imports_in,
+    may_read_of,
+)
 from codemods.review.lines import UNKNOWN, Lines, begin
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
@@ -160,6 +168,14 @@ class File:
         body = (node for node in self.tree.body if self._may_say(node, "TYPE_CHECKING"))
         nodes = (node for top in body for node in statements_in(top) if isinstance(node, ast.If))
         return [node for node in nodes if is_type_checking(node.test)]
+
+    def may_hold(self, name: str) -> bool:
+        """May a name be in it?"""
+        return name.encode() in self._data or not self._data.isascii()
+
+    def may_read_of(self, name: str) -> frozenset[tuple[str, ...]] | None:
+        """Chains of attributes that it may read from a name; None if that can't be told."""
+        return may_read_of(name, self._data.decode()) if self._data.isascii() else None
 
     def _may_say(self, statement: ast.stmt, word: str) -> bool:
         text = self.lines.of(statement)

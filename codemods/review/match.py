@@ -240,8 +240,8 @@ class Matching:
         return self._chains[key]
 
     def _names_meant(self, path: str) -> tuple[frozenset[str], frozenset[str]] | None:
-        """Names that mean another thing in a file than before, and those of modules of the tree; None if
-        that can't be told.
+        """Names that a file held before and that mean another thing now, and those of modules of the tree of
+        which it may read something else; None if that can't be told.
         """
         if path not in self._meant:
             files = self._base.changed[path], self._head.changed[path]
@@ -258,9 +258,19 @@ class Matching:
             )
             # A private name of a class is another word in the text than in the instructions.
             unknown = "*" in bound or any("__" in name.lstrip("_") for name in other)
-            modules = frozenset(name for name, (before, _) in meanings.items() if _is_file(before))
-            self._meant[path] = None if unknown else (other, modules - other)
+            modules = frozenset(
+                name
+                for name, (before, _) in meanings.items()
+                if _is_file(before) and name not in other and not self._all_there(files[0], name)
+            )
+            held = frozenset(filter(files[0].may_hold, other))
+            self._meant[path] = None if unknown else (held, modules)
         return self._meant[path]
+
+    def _all_there(self, file: File, name: str) -> bool:
+        """Is whatever a file may read from a module the same on both sides?"""
+        chains = file.may_read_of(name)
+        return chains is not None and all(self._still_there(file.path, name, chain) for chain in chains)
 
     def _is_one_pair(self, base: File, head: File, name: str) -> bool:
         """Is a name that of two definitions, which are a pair, and of nothing else?"""
