@@ -236,6 +236,9 @@ def _plain(tree: ScopeTree, node: ast.expr) -> bool:
     match parent:
         case ast.Attribute(attr="__dict__"):
             return _plain(tree, parent)
+        case ast.Attribute(attr=name) if hasattr(dict, name):
+            asked = name_asked(tree, node)
+            return asked is not None and not asked.computed and asked.text not in _NAMES
         case ast.Attribute(attr=name):
             # One that sees variables is told of as an attribute where the module is told by an import.
             told = dotted(tree, tree.scope_of(parent), node) in _MODULES
@@ -246,9 +249,22 @@ def _plain(tree: ScopeTree, node: ast.expr) -> bool:
             return True
         case ast.Call(args=[first, ast.Constant(str(name)), *_]) if first is node:
             return nodes.called_name(parent) in _BY_NAME and name not in _NAMES
+        case ast.Call(ast.Name("getattr"), [first, _, *_], []) if first is node:
+            return _only_identified(tree, parent)
         case ast.Call(args=[first, *_]) if first is node:
             return nodes.called_name(parent) in ("hasattr", "isinstance", "dir")
     return False
+
+
+def _only_identified(tree: ScopeTree, call: ast.Call) -> bool:
+    """Whether what ``getattr`` gives is only asked whether it is some object, which does nothing with it."""
+    around = tree.parents[call]
+    return (
+        isinstance(around, ast.Compare)
+        and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in around.ops)
+        and tree.is_builtin(tree.scope_of(call), "getattr")
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+    )
 
 
 def asks_itself(node: ast.Call) -> bool:
