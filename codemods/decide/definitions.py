@@ -11,7 +11,7 @@ from codemods.decide.rules.moving import globals_written, not_resolved, warnings
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import all_defaults, called, first_line
-from codemods.facts.scopes import Use, dotted
+from codemods.facts.scopes import ScopeTree, Use, dotted
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.words import words
 
@@ -23,6 +23,13 @@ _DESCRIPTIVE = STATELESS_DECORATORS | words("""
     functools.lru_cache functools.total_ordering typing.NamedTuple typing.NewType typing.TypeVar typing.final
     typing.overload typing.override typing.runtime_checkable
 """)
+# Calls that give the same number each time for a number that is not negative, and do nothing else.
+_NUMBERS = words("""
+    builtins.float builtins.int math.radians math.sqrt numpy.sqrt
+""")
+_ENDLESS = frozenset(["inf", "-inf", "nan"])
+# Of larger ones numpy makes objects, and others may overflow.
+_LARGEST = 2**63
 # What does something when it is evaluated.
 _RUNS = (ast.Await, ast.Call, ast.DictComp, ast.ListComp, ast.NamedExpr, ast.SetComp, ast.Yield)
 
@@ -175,7 +182,7 @@ class Definitions:
             for node in ast.walk(part):
                 if isinstance(node, ast.Lambda):
                     break
-                if isinstance(node, _RUNS) and not self._describes(node):
+                if isinstance(node, _RUNS) and not (self._describes(node) or is_number(self.tree, node)):
                     yield self._refused(definition, node.lineno)
         for decorator in getattr(definition.node, "decorator_list", []):
             if not self._describes(decorator):
@@ -191,6 +198,22 @@ class Definitions:
 
     def _refused(self, definition: Definition, line: int) -> Refusal:
         return refuse("definition-evaluated", line, f"the definition of {definition.name} runs code here")
+
+
+def is_number(tree: ScopeTree, node: ast.AST) -> bool:
+    """Whether an expression of the top level calls what surely gives a number for a literal."""
+    match node:
+        case ast.Call(args=[ast.Constant(value)], keywords=[]):
+            path = dotted(tree, tree.scope_of(node), node.func)
+            plain = isinstance(value, (int, float)) and value < _LARGEST
+            return (path in _NUMBERS and plain) or (path == "builtins.float" and value in _ENDLESS)
+    return False
+
+
+def numbers_in(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
+    """The calls of that kind that executing a definition evaluates."""
+    found = (inner for part in _run_at_definition(node) for inner in ast.walk(part))
+    return [inner for inner in found if isinstance(inner, ast.expr) and is_number(tree, inner)]
 
 
 def executed_again(around: Surroundings, definition: Definition) -> Refusals:

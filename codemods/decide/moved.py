@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
-from codemods.decide.definitions import Definition
+from codemods.decide.definitions import Definition, numbers_in
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logging_line
 from codemods.facts import nodes
-from codemods.facts.annotations import quoted_in
+from codemods.facts.annotations import Reads, quoted_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
+from codemods.facts.replaced import place_replacing
 from codemods.facts.repository import setting_files
 from codemods.facts.surroundings import Surroundings
 
@@ -49,6 +50,7 @@ def moved_alike(
         yield refuse("needs-source", node, what)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return
+    yield from _numbers_alike(around, analysis, definition)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
@@ -62,6 +64,25 @@ def moved_alike(
     place = around.marked("log file") if where is not None else None
     if place is not None and where is not None:
         yield refuse("log-origin", where, f"{name} logs here, and {place}")
+
+
+def _numbers_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
+    """No file of the project replaces, and no star import brings, what is called for a number."""
+    reads = Reads()
+    for call in numbers_in(analysis.tree, definition.node):
+        reads.add(analysis.tree, analysis.tree.module, call, True)
+    place = place_replacing(around, reads.names | reads.chains, reads.paths)
+    if place is not None:
+        what = f"{place}, which the definition of {definition.name} evaluates"
+        yield refuse("definition-evaluated", definition.node, what)
+    tops = {path.partition(".")[0] for path in reads.paths}
+    for path, _ in around.files() if tops else ():
+        if tops & {path.stem, path.parent.name}:
+            what = f"{path.name} may be what the definition of {definition.name} calls"
+            yield refuse("definition-evaluated", definition.node, what)
+    for name in reads.names:
+        if (line := around.late_star(0, name)) is not None:
+            yield refuse("definition-evaluated", line, f"this star import may bring {name}")
 
 
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
