@@ -9,8 +9,9 @@ from pathlib import PurePosixPath
 from codemods.facts.nodes import all_defaults, children, walk
 from codemods.review.early import TooEarly
 from codemods.review.file import File
-from codemods.review.imports import Imports, Loads, Outer, packages_of
+from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.side import Side
+from codemods.review.trees import packages_of
 from codemods.review.units import Unit
 
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

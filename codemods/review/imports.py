@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from codemods.facts.quiet import QUIET
 from codemods.review.file import File
 from codemods.review.side import Side
-from codemods.review.trees import below
+from codemods.review.trees import below, packages_of
 from codemods.review.units import for_types
 
 
@@ -145,9 +144,3 @@ class Imports:
                 yield Loads(str(found), file.path, node)
             elif found is not None or (count == len(parts) and not quiet):
                 yield Outer(found or dotted, name, file.path, node)
-
-
-def packages_of(path: str) -> frozenset[str]:
-    """The files of the packages that one is in, which are loaded before it."""
-    folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
-    return frozenset(f"{folder}/__init__.py".removeprefix("./") for folder in folders)

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from codemods.facts.nodes import walk
 from codemods.review.apart import Apart
 from codemods.review.file import OF_A_MODULE, File
+from codemods.review.placed import Placed, answering_for_its_module, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.units import MODULE, PLACED, Unit
+from codemods.review.units import MODULE, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
@@ -19,6 +21,8 @@ _HOOK = re.compile(
     r"__\w+__|pytest_\w+|load_tests|(setup|teardown)(_module|_function)?|(setUp|tearDown)Module"
 )
 _TESTS = ("test", "Test")
+# What is told of a meaning, in characters.
+_LONGEST = 120
 # What the annotations of a class's fields are, by whether they are worked out when it is made.
 _ANNOTATIONS = {False: "what they say", True: "texts (from __future__ import annotations)"}
 
@@ -56,6 +60,7 @@ class Matching:
         """`known` are pairs that are told by something else than their text; `equal` need no look."""
         self._base, self._head = base, head
         self._apart = Apart(base, head)
+        self._placed = Placed(base, head)
         self._gone, self._new = base.units(), head.units()
         self._classes = {(unit.path, unit.qualname): unit for unit in self._gone}
         self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
@@ -176,7 +181,7 @@ class Matching:
             return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
-        if other := self._run_by_another(base, head) or _met_by_name(base, head):
+        if other := self._elsewhere(base, head) or _met_by_name(base, head):
             return Pair(base, head, equal=False, other_names=(other,))
         names = [*zip(base.globals, head.globals, strict=True)]
         names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
@@ -186,25 +191,19 @@ class Matching:
             if _only_noted(self._base, base, before) and _only_noted(self._head, head, after):
                 meanings = _noted(meanings[0]), _noted(meanings[1])
             if not self.same(*meanings):
-                others.append(Renaming(before, *map(_shown, meanings)))
+                if not self._only_through(base, head, (before, after), meanings):
+                    others.append(Renaming(before, *map(_shown, meanings)))
             elif why := self._other_variable((base.path, before), (head.path, after)):
                 others.append(Renaming(before, f"{base.path}: {before}", why))
             elif meanings[0] == meanings[1]:
                 others += self._attributes(base, head, before, *meanings)
         return Pair(base, head, not others, tuple(others))
 
-    def _run_by_another(self, base: Unit, head: Unit) -> Renaming | None:
-        """Why what a module runs is not run when it was before: by the import of another file."""
-        if base.kind != "statements" or base.path == head.path:
-            return None
-        trees = self._base.tree, self._head.tree
-        fresh = head.path not in trees[0].identities
-        if fresh and (base.path not in trees[1].identities or self._loads(base.path, head.path)):
-            return None
-        return Renaming(MODULE, f"what importing {base.path} runs", f"what importing {head.path} runs")
-
-    def _loads(self, path: str, other: str) -> bool:
-        return path in self._head.changed and self._head.runs(path, other)
+    def _elsewhere(self, base: Unit, head: Unit) -> Renaming | None:
+        """Why it does something else in the file that it stands in now, whatever its names mean."""
+        if self._placed.run_by_another(base, head):
+            return Renaming(*placement(MODULE, base, head))
+        return next((Renaming(*placement(n, base, head)) for n in answering_for_its_module(base, head)), None)
 
     def _means_the_same(self, base: Unit, head: Unit) -> bool:
         """Is it certain, for a text that stands in one file on both sides, without a look at its parts?"""
@@ -245,7 +244,7 @@ class Matching:
         """
         if path not in self._meant:
             files = self._base.changed[path], self._head.changed[path]
-            bound = files[0].bound | files[1].bound
+            bound = files[0].bound | files[1].bound | {"__doc__"}
             meanings = {
                 name: (self._base.meaning(path, name), self._head.meaning(path, name))
                 for name in bound
@@ -257,7 +256,7 @@ class Matching:
                 if not self.same(*pair) or self._other_variable((path, name), (path, name))
             )
             # A private name of a class is another word in the text than in the instructions.
-            unknown = "*" in bound or any("__" in name.lstrip("_") for name in other)
+            unknown = "*" in bound or any("__" in name.lstrip("_") for name in other - {"__doc__"})
             modules = frozenset(
                 name
                 for name, (before, _) in meanings.items()
@@ -304,7 +303,9 @@ class Matching:
             return isinstance(after, Typed) and self.same(before.what, after.what)
         if isinstance(before, Unknown):
             return before.outside and before == after
-        return isinstance(before, Outside) and before == after
+        if not isinstance(before, Outside) or not isinstance(after, Outside):
+            return False
+        return before == after or _spelled(before) == _spelled(after)
 
     def _other_variable(self, before: tuple[str, str], after: tuple[str, str]) -> str:
         """Why reading one module's variable may give something else than reading another's did."""
@@ -344,6 +345,23 @@ class Matching:
                 elif meanings[0] == meanings[1]:
                     yield from self._attributes(base, head, name, *meanings)
 
+    def _only_through(
+        self, base: Unit, head: Unit, names: tuple[str, str], meanings: tuple[Meaning, Meaning]
+    ) -> bool:
+        """Are two names modules of the tree, of which nothing but attributes is read that mean the same?"""
+        if not all(map(_is_file, meanings)) or {*names} & {*base.content.mixed, *head.content.mixed}:
+            return False
+        chains = [_read_of(unit.node, name) for unit, name in zip((base, head), names, strict=True)]
+        if chains[0] is None or chains[0] != chains[1] or base.content.imports:
+            return False
+        for attribute in chains[0]:
+            left = self._base.attribute(meanings[0], attribute, base.path)
+            right = self._head.attribute(meanings[1], attribute, head.path)
+            cells = [(_path(meaning), attribute) for meaning in meanings]
+            if not (isinstance(left, Unit) and self.same(left, right)) or self._other_variable(*cells):
+                return False
+        return True
+
     @staticmethod
     def _module(side: Side, unit: Unit, node: ast.ImportFrom) -> str:
         where = side.source_of(unit.path, node)
@@ -358,9 +376,8 @@ class Matching:
         chains = base.content.attributes
         if before == Outside(("module", "builtins")):
             # Under whatever name they are asked for.
-            placed = {each for found in chains.values() for chain in found for each in chain} & PLACED
-            if placed and base.path != head.path:
-                yield Renaming(f"{name}.{min(placed)}", f"that of {base.path}", f"that of {head.path}")
+            for each in answering_for_its_module(base, head, builtins=True):
+                yield Renaming(*placement(f"{name}.{each}", base, head))
                 return
         for chain in sorted(chains.get(name, ())):
             left: Meaning = before
@@ -413,6 +430,26 @@ def _is_file(meaning: Meaning) -> bool:
     return isinstance(meaning, Outside) and meaning.what[0] == "module" and meaning.what[1].endswith(".py")
 
 
+def _spelled(meaning: Outside) -> tuple[str, ...]:
+    """A module outside the tree that is taken from its package, as `import a.b as b` takes it."""
+    kind, *parts = meaning.what
+    plain = kind == "module" and len(parts) == 2 and "/" not in "".join(parts) and parts[1].islower()
+    return (kind, ".".join(parts)) if plain and not parts[1].endswith(".py") else meaning.what
+
+
+def _path(meaning: Meaning) -> str:
+    return meaning.what[1] if isinstance(meaning, Outside) else ""
+
+
+def _read_of(node: ast.AST, name: str) -> list[str] | None:
+    """The attributes that are read of a name, in the order of the text; None if it is used otherwise."""
+    nodes = [*walk(node)]
+    whole = [each for each in nodes if isinstance(each, ast.Name) and each.id == name]
+    read = [each for each in nodes if isinstance(each, ast.Attribute) and each.value in whole]
+    loaded = all(isinstance(each.ctx, ast.Load) for each in read)
+    return [each.attr for each in read] if loaded and len(read) == len(whole) else None
+
+
 def _noted(meaning: Meaning) -> Meaning:
     return meaning.what if isinstance(meaning, Typed) else meaning
 
@@ -422,4 +459,5 @@ def _shown(meaning: Meaning) -> str:
         return f"{meaning.path}: {meaning.qualname}"
     if isinstance(meaning, Typed):
         return f"{_shown(meaning.what)}, for type checkers only"
-    return meaning.why if isinstance(meaning, Unknown) else " ".join(meaning.what[:3])
+    text = meaning.why if isinstance(meaning, Unknown) else " ".join(meaning.what[:3])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

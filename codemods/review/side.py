@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from codemods.review.units import MODULE, PLACED, Unit
 
 _LONGEST_CHAIN = 20
 _TYPING = ("typing", "typing_extensions")
+_MISSING = ("ImportError", "ModuleNotFoundError")
 # What a name is worth that is bound to it once: `TYPE_CHECKING = False` saves an import.
 _FALSE = repr([written(ast.Constant(False))])
 
@@ -126,6 +127,8 @@ class Side:
         if name not in file.bound and path in self.changed and name in file.units:
             # A function that is lifted in the review's mind only.
             return file.units[name]
+        if name == "__doc__" and name not in file.bound:
+            return Outside((name, path, repr(ast.get_docstring(file.tree, clean=False))))
         if name in OF_A_MODULE or (name in PLACED and name not in file.bound):
             return Outside((name, path))
         if stars := file.imported.get("*"):
@@ -158,7 +161,30 @@ class Side:
 
     def _alternatives(self, file: File, name: str) -> Meaning:
         """A name that several statements bind: they must be the same ones, in a file of the same path."""
+        if name not in file.rebound and self._is_optional(file.binders[name]):
+            return Outside(("optional", name, *file.bindings(name)))
         return Outside((file.path, name, *file.bindings(name)))
+
+    def _is_optional(self, statements: Sequence[ast.stmt]) -> bool:
+        """Is it a module from outside the tree, or a constant where that is missing, in whatever file?"""
+        [first, *more] = statements
+        if more or not isinstance(first, ast.Try) or first.orelse or first.finalbody:
+            return False
+        kinds = [handler.type for handler in first.handlers]
+        if not all(isinstance(kind, ast.Name) and kind.id in _MISSING for kind in kinds):
+            return False
+        inside = [*first.body, *(node for handler in first.handlers for node in handler.body)]
+        return all(map(self._brings_from_outside, inside))
+
+    def _brings_from_outside(self, node: ast.stmt) -> bool:
+        if isinstance(node, ast.Import):
+            return not any(self.tree.has_package(alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            starred = any(alias.name == "*" for alias in node.names)
+            return not (node.level or starred or self.tree.has_package(node.module or ""))
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+            return False
+        return all(isinstance(each, ast.Name) for each in node.targets)
 
     def imported(self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Meaning:
         """What one name of an import statement brings."""

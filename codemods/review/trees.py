@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from codemods.facts.git import Git, Objects
 from codemods.facts.source import SourceError
@@ -50,7 +51,18 @@ class Tree:
 
     def has_package(self, dotted: str) -> bool:
         """Is there a file or folder that a module of this name could be, or be in?"""
-        return dotted.partition(".")[0] in self._words
+        first = dotted.partition(".")[0]
+        return first in self._words and (first not in sys.stdlib_module_names or self._hides(first))
+
+    def _hides(self, name: str) -> bool:
+        """May a file be loaded in place of a module of the standard library? In a package there is none."""
+        if name not in self._hiding:
+            self._hiding[name] = bool(self._candidates(name))
+        return self._hiding[name]
+
+    @cached_property
+    def _hiding(self) -> dict[str, bool]:
+        return {}
 
     def module_at(self, path: str) -> bool:
         """Is there a module, or a folder, of this path without its ending?"""
@@ -76,11 +88,23 @@ class Tree:
     def _module(self, dotted: str) -> str | None:
         if not dotted:
             return "__init__.py" if "__init__.py" in self.identities else None
+        found = self._candidates(dotted)
+        return found[0] if len(found) == 1 else None
+
+    def _candidates(self, dotted: str) -> list[str]:
         stem = dotted.replace(".", "/")
         ends = (f"{stem}.py", f"{stem}/__init__.py")
         exact = [path for path in ends if path in self.identities]
         found = exact or [path for end in ends for path in self._ends.get(end, ())]
-        return found[0] if len(found) == 1 else None
+        if not exact and dotted.partition(".")[0] in sys.stdlib_module_names:
+            # Inside a package no file stands before the standard library's module of its name.
+            found = [path for path in found if not self._in_package(path, dotted)]
+        return found
+
+    def _in_package(self, path: str, dotted: str) -> bool:
+        """Is the folder from which a file would be imported under a name a package?"""
+        whole = path.removesuffix(".py").removesuffix("/__init__")
+        return f"{whole.removesuffix(dotted.replace('.', '/'))}__init__.py" in self.identities
 
 
 def _above(path: str) -> Iterator[str]:
@@ -99,6 +123,12 @@ def around(dotted: str) -> list[str]:
     """A module, and the packages that it is in, the outermost first."""
     parts = dotted.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def packages_of(path: str) -> frozenset[str]:
+    """The files of the packages that one is in, which are loaded before it."""
+    folders = (parent.as_posix() for parent in PurePosixPath(path).parents)
+    return frozenset(f"{folder}/__init__.py".removeprefix("./") for folder in folders)
 
 
 def differing(base: Tree, head: Tree) -> tuple[str, ...]:

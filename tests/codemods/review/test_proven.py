@@ -31,7 +31,54 @@ def logged(function):
 """
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 KINDS = "KINDS = []\nKINDS.append('sgd')\n"
+OPTIONAL = (
+    "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\ndef f(): return nowhere is None\n"
+)
+NET = "class Net(nn.Module):\n    def forward(self, x): return F.relu(x)\n"
+STORED = "R = {}\ndef put(f):\n    R[f.__name__] = f\n    return f\n"
 CASES: dict[str, tuple[Files, Files]] = {
+    "a submodule that is imported by another spelling": (
+        {"a.py": "from torch import nn\nimport torch.nn.functional as F\n" + NET},
+        {"a.py": "import torch.nn as nn\nfrom torch.nn import functional as F\n" + NET},
+    ),
+    "a module that may be missing, asked for elsewhere": (
+        {"a.py": OPTIONAL + "def g(): return 1\n"},
+        {"a.py": "from b import f\ndef g(): return 1\n", "b.py": OPTIONAL},
+    ),
+    "a module that is renamed, of which attributes are read": (
+        {"a.py": "import m\ndef g(): return m.f() + m.K\n", "m.py": "K = 1\ndef f(): return K\n"},
+        {"a.py": "import n\ndef g(): return n.f() + n.K\n", "n.py": "K = 1\ndef f(): return K\n"},
+    ),
+    "a module of the standard library beside a file of its name that goes": (
+        {
+            "p/__init__.py": "",
+            "p/types.py": "def h(): return 1\n",
+            "p/a.py": "import types\nfrom .types import h\ndef f(): return types.SimpleNamespace(x=h())\n",
+            "p/b.py": "import types\ndef k(): return types.FunctionType\n",
+        },
+        {
+            "p/__init__.py": "",
+            "p/kinds.py": "def h(): return 1\n",
+            "p/a.py": "import types\nfrom .kinds import h\ndef f(): return types.SimpleNamespace(x=h())\n",
+            "p/b.py": "import types\ndef k(): return types.FunctionType\n",
+        },
+    ),
+    "a module of the standard library beside a file of its name that comes": (
+        {"p/__init__.py": "", "p/a.py": "import types\ndef h(): return 1\ndef f(): return types, h()\n"},
+        {
+            "p/__init__.py": "",
+            "p/a.py": "import types\nfrom .types import h\ndef f(): return types, h()\n",
+            "p/types.py": "def h(): return 1\n",
+        },
+    ),
+    "a definition that is registered, in a file that is loaded by the old one": (
+        {"r.py": STORED, "a.py": "from r import put\n@put\ndef f(): return 1\ndef g(): return 2\n"},
+        {
+            "r.py": STORED,
+            "a.py": "import b\ndef g(): return 2\n",
+            "b.py": "from r import put\n@put\ndef f(): return 1\n",
+        },
+    ),
     "reformatted": (
         {"a.py": "def f(x):\n    return (x\n        + 1)\n"},
         {"a.py": "# a comment\ndef f(x):\n    return x + 1\n"},

@@ -1,0 +1,104 @@
+"""Changes by what stands around a text that stays: what loads it, reads it or replaces it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.codemods.review.conftest import Files, Reviewed
+
+STORED = "R = {}\ndef put(f):\n    R[f.__name__] = f\n    return f\n"
+HOOKED = "R = []\nclass Base:\n    def __init_subclass__(cls): R.append(cls)\n"
+DISPATCHED = "from functools import singledispatch\n@singledispatch\ndef f(x): return 0\n"
+PARSER = "import argparse\nparser = argparse.ArgumentParser(description=__doc__)\n"
+
+
+def moved(head: str, text: str) -> tuple[Files, Files]:
+    """A text that leaves a file for a new one."""
+    return {"a.py": head + "K = 1\n" + text}, {"a.py": "from b import calc\nK = 1\n", "b.py": head + text}
+
+
+CASES: dict[str, tuple[Files, Files]] = {
+    "a function that is registered, in a file that nothing loads": (
+        {"a.py": STORED + "@put\ndef f(): return 1\n"},
+        {"a.py": STORED, "b.py": "from a import put\n@put\ndef f(): return 1\n"},
+    ),
+    "a function that is registered elsewhere, in a file that nothing loads": (
+        {"r.py": STORED, "a.py": "from r import put\nx = 1\n@put\ndef f(): return 1\n"},
+        {"r.py": STORED, "a.py": "x = 1\n", "b.py": "from r import put\n@put\ndef f(): return 1\n"},
+    ),
+    "a class whose base keeps it, in a file that nothing loads": (
+        {"a.py": HOOKED + "class X(Base):\n    v = 1\n"},
+        {"a.py": HOOKED, "b.py": "from a import Base\nclass X(Base):\n    v = 1\n"},
+    ),
+    "a value whose making does something, in a file that nothing loads": (
+        {"a.py": "R = []\ndef f(x):\n    R.append(x)\n    return x\nV = f(1)\n"},
+        {"a.py": "R = []\ndef f(x):\n    R.append(x)\n    return x\n", "b.py": "from a import f\nV = f(1)\n"},
+    ),
+    "a function for one type, in a file that nothing loads": (
+        {"a.py": DISPATCHED + "@f.register(int)\ndef g(x): return 1\n"},
+        {"a.py": DISPATCHED, "b.py": "from a import f\n@f.register(int)\ndef g(x): return 1\n"},
+    ),
+    "a docstring that the module reads": (
+        {"a.py": '"""Trains."""\n' + PARSER},
+        {"a.py": '"""Evaluates."""\n' + PARSER},
+    ),
+    "a docstring that a function of the module reads": (
+        {"a.py": '"""Trains."""\ndef f(): return __doc__\n'},
+        {"a.py": "def f(): return __doc__\n"},
+    ),
+    "eval by its name as a text": moved(
+        "import builtins\n", "def calc(t): return getattr(builtins, 'eval')(t)\n"
+    ),
+    "eval of the module of builtins as it was loaded": moved(
+        "import sys\n", "def calc(t): return sys.modules['builtins'].eval(t)\n"
+    ),
+    "eval of the names of builtins": moved(
+        "import builtins\n", "def calc(t): return vars(builtins)['eval'](t)\n"
+    ),
+    "eval of a module that is imported by its name": moved(
+        "import importlib\n", "def calc(t): return importlib.import_module('builtins').eval(t)\n"
+    ),
+    "a module that is renamed, whose function is another one": (
+        {"a.py": "import m\ndef g(): return m.f()\n", "m.py": "def f(): return 1\n"},
+        {"a.py": "import n\ndef g(): return n.f()\n", "n.py": "def f(): return 2\n"},
+    ),
+    "a module that is renamed, handed on": (
+        {"a.py": "import m\ndef g(): return vars(m), m.f()\n", "m.py": "def f(): return 1\n"},
+        {"a.py": "import n\ndef g(): return vars(n), n.f()\n", "n.py": "def f(): return 1\n"},
+    ),
+    "a module that is another one, of which a name is read that other files replace": (
+        {
+            "a.py": "import m\ndef g(): return m.f()\n",
+            "m.py": "def f(): return 1\n",
+            "t.py": "import m\nm.f = None\n",
+        },
+        {
+            "a.py": "import n\ndef g(): return n.f()\n",
+            "m.py": "from n import f\n",
+            "n.py": "def f(): return 1\n",
+            "t.py": "import m\nm.f = None\n",
+        },
+    ),
+    "a module that may be missing, and is one of the tree": (
+        {
+            "p/q.py": "x = 1\n",
+            "p/a.py": "try:\n    from .q import x\nexcept ImportError:\n    x = 0\ndef f(): return x\n",
+        },
+        {
+            "p/q.py": "x = 1\n",
+            "p/a.py": "",
+            "s/q.py": "x = 2\n",
+            "s/a.py": "try:\n    from .q import x\nexcept ImportError:\n    x = 0\ndef f(): return x\n",
+        },
+    ),
+    "a file that hides a module of the standard library from scripts": (
+        {"a.py": "import queue\ndef f(): return queue.Queue()\n", "b.py": "x = 1\n"},
+        {"a.py": "import queue\ndef f(): return queue.Queue()\n", "queue.py": "x = 1\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_something_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    reviewed = compare(*CASES[case])
+    assert reviewed.status == 1, reviewed.document
