@@ -38,6 +38,9 @@ _READERS = words("""
 
 _NAMING = _READERS | _SETTERS | words("dir vars isinstance getmembers")
 """Calls that assign nothing of what they are given that their text does not name."""
+_FILLERS = words("update setdefault pop __setitem__ __delitem__")
+"""Methods that change a namespace."""
+_SLOTS = words("__setattr__ __delattr__")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,6 +104,9 @@ class Replacing:
         for node, scope in walk(tree, package):
             if isinstance(node, ast.Call):
                 self._call(node, scope)
+            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+                # A loop may go through them.
+                self._given.update(filter(None, (resolve(each, scope) for each in _names(node.elts))))
             elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
                 place = (node.lineno, scope.function, how)
@@ -126,6 +132,10 @@ class Replacing:
         if any(module.within(path) == "" for path in self._given):
             # A function of the file may have been handed the module.
             yield from self._stores
+
+
+def _names(nodes: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    return (each for each in nodes if isinstance(each, (ast.Name, ast.Attribute)))
 
 
 def _below(target: str, module: ModuleName) -> str | None:
@@ -169,7 +179,16 @@ def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator
     name = called_name(node)
     if patcher is not None:
         yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
+    elif name in _FILLERS and isinstance(function, ast.Attribute) and _namespace(function.value, scope):
+        yield from ((target, name) for target in _filled(node, function.value, scope))
+    elif name in _SLOTS and node.args and (base := _receiver(function, scope)) is not None:
+        yield from ((target, name) for target in _joined(base, node.args[0], scope))
+    elif name == "exec" and len(node.args) > 1:
+        base = _namespace(node.args[1], scope)
+        yield from ((f"{base}.{ANY_NAME}", name),) if base is not None else ()
     elif name == "dict" and isinstance(function, ast.Attribute) and node.args:
+        base = _namespace(node.args[0], scope)
+        yield from ((f"{base}.{ANY_NAME}", "patch.dict"),) if base is not None else ()
         for text in strings(node.args[0], scope) or ():
             if text.endswith(".__dict__"):
                 yield f"{text.removesuffix('.__dict__')}.{ANY_NAME}", "patch.dict"
@@ -189,6 +208,22 @@ def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator
             yield from ((target, name) for target in _joined(base, attribute, scope))
     elif name not in _READERS:
         yield from ((target, name or "call") for target in _handed_over(node, scope))
+
+
+def _receiver(function: ast.expr, scope: Names) -> str | None:
+    return resolve(function.value, scope) if isinstance(function, ast.Attribute) else None
+
+
+def _filled(node: ast.Call, namespace: ast.expr, scope: Names) -> Iterator[str]:
+    """Names of a namespace that one of its methods changes."""
+    base = _namespace(namespace, scope)
+    if base is None:
+        return
+    if called_name(node) != "update":
+        yield from _joined(base, node.args[0], scope) if node.args else ()
+        return
+    yield from (f"{base}.{keyword.arg or ANY_NAME}" for keyword in node.keywords)
+    yield from (f"{base}.{ANY_NAME}" for _ in node.args)
 
 
 def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:

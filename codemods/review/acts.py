@@ -63,7 +63,7 @@ class Acting:
     def _decorates(self, file: File, node: Function | ast.ClassDef, local: frozenset[str]) -> bool:
         """Do all decorators of a definition only make something of it?"""
         return all(
-            makes(self._origin(file, each)) or self._wraps(file, each)
+            makes(self.origin(file, each)) or self._wraps(file, each)
             if isinstance(each, ast.Name) and each.id not in local
             else self._quiet(file, each, local)
             for each in node.decorator_list
@@ -87,7 +87,7 @@ class Acting:
         if any(node.args.defaults) or any(node.args.kw_defaults):
             return False
         calls = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
-        return all(self._origin(file, each) == "functools.wraps" for each in calls)
+        return all(self.origin(file, each) == "functools.wraps" for each in calls)
 
     def _defined(self, meaning: Meaning) -> tuple[str, ast.stmt | None]:
         """The one statement that binds what a name means, and its file."""
@@ -108,11 +108,11 @@ class Acting:
         own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
         for node in nodes:
             if isinstance(node, ast.Call):
-                name = self._origin(file, node.func)
+                name = self.origin(file, node.func)
                 if not makes(name) or calls_back(name, node):
                     return False
             elif isinstance(node, _LOOKS):
-                if not is_constant_of(self._origin(file, node)) and not self._is_builtin(file, node):
+                if not is_constant_of(self.origin(file, node)) and not self._is_builtin(file, node):
                     return False
             elif isinstance(node, _RUNS):
                 return False
@@ -132,7 +132,7 @@ class Acting:
         elif isinstance(value, ast.List | ast.Tuple):
             for part in value.elts:
                 yield from self._kept(file, part)
-        elif isinstance(value, ast.Call) and self._origin(file, value.func) in KEEPING:
+        elif isinstance(value, ast.Call) and self.origin(file, value.func) in KEEPING:
             for part in (*value.args, *(keyword.value for keyword in value.keywords)):
                 yield from self._kept(file, part)
 
@@ -143,7 +143,7 @@ class Acting:
         if isinstance(value, ast.Name):
             return value.id not in file.bound_again and self._name_lasts(file, value.id, depth)
         if isinstance(value, ast.Call):
-            name = self._origin(file, value.func)
+            name = self.origin(file, value.func)
             given = [*value.args, *(keyword.value for keyword in value.keywords)]
             # A container that is made here is given to nobody else.
             parts = [inner for part in given for inner in (_parts(part) or [part])]
@@ -153,7 +153,7 @@ class Acting:
                 and all(self._lasts(file, part, depth + 1) for part in parts)
             )
         if isinstance(value, ast.Subscript | ast.Attribute):
-            return is_constant_of(self._origin(file, value)) or self._is_builtin(file, value)
+            return is_constant_of(self.origin(file, value)) or self._is_builtin(file, value)
         if isinstance(value, ast.Constant):
             return True
         plain = ast.Tuple | ast.UnaryOp | ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp
@@ -194,7 +194,7 @@ class Acting:
         root = _root(node)
         return isinstance(root, ast.Name) and self._meaning(file, root) == ("builtin", root.id)
 
-    def _origin(self, file: File, node: ast.expr) -> str:
+    def origin(self, file: File, node: ast.expr) -> str:
         """The dotted name of something outside the tree, a builtin's own name; empty for anything else."""
         parts: list[str] = []
         while isinstance(node, _LOOKS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 import types
 import warnings
@@ -25,6 +26,7 @@ from codemods.review.content import (
 from codemods.review.lines import UNKNOWN, Lines, begin
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
+from codemods.review.rebinds import HINTS, bound_by_text
 from codemods.review.units import Unit, binders_of, bound_by, for_types, units_of
 
 # Names of a module that say which module it is.
@@ -36,6 +38,8 @@ _LOADERS = (b"importlib", b"__import__", b"pkgutil", b"runpy", b"exec", b"global
 
 
 _BUILTINS = frozenset(dir(builtins)) - OF_A_MODULE
+# Of more than 4,300 decimal digits, which Python refuses to write, and to read where it is decimal.
+_HUGE = re.compile(rb"0[xXoObB][0-9a-fA-F_]{3500}")
 
 
 class File:
@@ -44,6 +48,8 @@ class File:
     def __init__(self, path: str, data: bytes, contents: Contents) -> None:
         self.path = path
         self._data, self._contents = data, contents
+        if _HUGE.search(data):
+            raise ValueError("a number of more digits than Python writes")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = contents.trees.of(path, data, self.lines)
@@ -103,6 +109,11 @@ class File:
         if statement not in self._importing:
             return []
         return list(imports_in([statement], inside_functions=False, for_types=False))
+
+    @property
+    def may_read_docstring(self) -> bool:
+        """May it ask for its own docstring?"""
+        return b"__doc__" in self._data or not self._data.isascii()
 
     @cached_property
     def loads_by_name(self) -> bool:
@@ -205,6 +216,11 @@ class File:
         body = (node for node in self.tree.body if self._may_say(node, "global"))
         nodes = (node for top in body for node in statements_in(top) if isinstance(node, ast.Global))
         return frozenset(name for node in nodes for name in node.names)
+
+    @cached_property
+    def bound_by_text(self) -> frozenset[str] | None:
+        """Names of the module that its code binds by what they are called; None if it may be any."""
+        return bound_by_text(self.tree) if HINTS.search(self._data) else frozenset()
 
     @cached_property
     def exported(self) -> frozenset[str]:

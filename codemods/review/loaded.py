@@ -13,8 +13,11 @@ from codemods.review.content import imports_in
 from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.loading import Programs
+from codemods.review.side import Side
 from codemods.review.trees import around, below
 
+# Ways to spell an import that only some folders allow.
+_ODD = ("relative, in no package", "from inside a package")
 # Modules that the package of the standard library loads itself.
 _OF_THEIR_PACKAGES = ("collections.abc", "os.path")
 
@@ -30,7 +33,41 @@ def fresh(base: Imports, head: Programs) -> Iterator[tuple[str, ast.Import | ast
             continue
         if isinstance(each, Outer) or (each.path in base.side.changed and head.does_something(each.path)):
             told[each.node] = each.by
+    told |= {node: path for path, node in _misplaced(base.side, head.side) if node not in told}
     return ((path, node) for node, path in told.items())
+
+
+def _misplaced(base: Side, head: Side) -> Iterator[tuple[str, ast.Import | ast.ImportFrom]]:
+    """Imports that spell a module of the tree in a way that no file of their folder did: relatively in a
+    folder that is no package, or from inside a package as if that were none.
+    """
+    for path, file in head.changed.items():
+        for node in file.run_imports:
+            kind = _spelled_as(head, path, node)
+            if kind and not any(kind == each for each in _spellings(base, path)):
+                yield path, node
+
+
+def _spellings(side: Side, path: str) -> Iterator[str]:
+    """The odd spellings of imports in the files of the folder that a file is in; all, if it has none."""
+    folder = path.rpartition("/")[0]
+    files = [
+        each for each in side.tree.identities if each.endswith(".py") and each.rpartition("/")[0] == folder
+    ]
+    if not files:
+        yield from _ODD
+    for each in files:
+        file = side.file(each)
+        for node in file.run_imports if file is not None else ():
+            yield _spelled_as(side, each, node)
+
+
+def _spelled_as(side: Side, path: str, node: ast.Import | ast.ImportFrom) -> str:
+    if isinstance(node, ast.ImportFrom) and node.level:
+        package = f"{path.rpartition('/')[0]}/__init__.py".removeprefix("/")
+        return "" if package in side.tree.identities else _ODD[0]
+    where = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return _ODD[1] if any(map(side.tree.is_inside_a_package, where)) else ""
 
 
 def dropped(base: Imports, head: Programs) -> list[Loads | Outer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -12,6 +13,9 @@ from codemods.facts.loading import Run
 from codemods.review.acts import Acting, is_silent
 from codemods.review.content import Function
 from codemods.review.imports import Imports, Loads, Outer
+
+# A statement, as it is compared, that says where modules are looked for.
+_SEARCHES = re.compile(r"id='sys', ctx=Load\(\)\), attr='(?:path|meta_path|path_hooks)'|'addsitedir'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +184,31 @@ def out_of_order(base: Programs, head: Programs) -> list[Step]:
             continue
         for each in (before, after):
             each.steps = [step for step in each.steps if each.programs.acts(step)]
+        moved |= dict.fromkeys(_found_elsewhere(before.steps, after.steps))
         steps = list(_moved(before.steps, after.steps))
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
             steps = list(_moved(*(each.programs.in_detail(each.steps) for each in (before, after))))
         moved |= dict.fromkeys(steps)
     return list(moved)
+
+
+def _found_elsewhere(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Step]:
+    """Modules that are loaded on the other side now of what says where modules are looked for."""
+    sides = _loaded_until(before), _loaded_until(after)
+    both = {step.label for step in before if step.module}
+    for label in sides[0].keys() & sides[1].keys():
+        other = (sides[0][label] ^ sides[1][label]) & both
+        yield from (step for step in after if step.module and step.label in other)
+
+
+def _loaded_until(steps: Sequence[Step]) -> dict[str, set[str]]:
+    """The modules that are loaded before each statement that says where modules are looked for."""
+    found: dict[str, set[str]] = {}
+    for place, step in enumerate(steps):
+        if not step.module and _SEARCHES.search(step.label):
+            found.setdefault(step.label, {each.label for each in steps[:place] if each.module})
+    return found
 
 
 def _reaching_other(base: Programs, head: Programs) -> list[str]:

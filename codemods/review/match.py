@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.nodes import walk
+from codemods.review.annotated import Annotated
 from codemods.review.apart import Apart
 from codemods.review.file import OF_A_MODULE, File
 from codemods.review.placed import Placed, answering_for_its_module, placement
@@ -61,6 +62,7 @@ class Matching:
         self._base, self._head = base, head
         self._apart = Apart(base, head)
         self._placed = Placed(base, head)
+        self._annotated = Annotated(base, head, self.same)
         self._gone, self._new = base.units(), head.units()
         self._classes = {(unit.path, unit.qualname): unit for unit in self._gone}
         self._by_base: dict[int, Unit] = {id(before): after for before, after in (*known, *equal)}
@@ -197,6 +199,7 @@ class Matching:
                 others.append(Renaming(before, f"{base.path}: {before}", why))
             elif meanings[0] == meanings[1]:
                 others += self._attributes(base, head, before, *meanings)
+        others += (Renaming(*each) for each in self._annotated.other(base, head))
         return Pair(base, head, not others, tuple(others))
 
     def _elsewhere(self, base: Unit, head: Unit) -> Renaming | None:
@@ -244,7 +247,7 @@ class Matching:
         """
         if path not in self._meant:
             files = self._base.changed[path], self._head.changed[path]
-            bound = files[0].bound | files[1].bound | {"__doc__"}
+            bound = files[0].bound | files[1].bound | {"__doc__" for file in files if file.may_read_docstring}
             meanings = {
                 name: (self._base.meaning(path, name), self._head.meaning(path, name))
                 for name in bound
@@ -297,6 +300,8 @@ class Matching:
             if constant and not paired:
                 constant = not self._base.is_rebound(before.path, before.name)
                 constant = constant and not self._head.is_rebound(after.path, after.name)
+                constant = constant and not self._base.is_bound_by_text(before.path, before.name)
+                constant = constant and not self._head.is_bound_by_text(after.path, after.name)
                 constant = constant and not self._apart.may_be_told(before)
             return paired or constant
         if isinstance(before, Typed):
@@ -318,6 +323,8 @@ class Matching:
             for path, name in (cell for cell in cells if cell not in shared):
                 if not alone and side.is_rebound(path, name):
                     return f"read from {new[0][0]}, while functions of {path} bind it again"
+                if side.is_bound_by_text(path, name):
+                    return f"read from {new[0][0]}, while {path} binds names by what they are called"
                 if path in side.tree.identities and (path, name) in side.replacements:
                     return f"read from {new[0][0]}, while other files replace {name} of {path}"
         return ""

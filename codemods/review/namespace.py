@@ -20,10 +20,12 @@ from codemods.review.trees import Tree
 _ROOT = Path("/<tree>")
 # Which files are worth reading for what they replace.
 _STORED = re.compile(rb"\.(\w+)(?=[^=\n!<>]*=(?!=))")
+# Ways to replace a name of which the text is not searched for the name.
+_RARE = rb"__globals__|__(?:set|del)attr__|\bdel\s+[\w.]+\.\w|\b(?:for|as)\s+[\w.]+\.\w+\s*(?:in\b|[:,)])"
 _SETS = rb"setattr\(|delattr\(|setitem\(|delitem\("
-_PATCHES = re.compile(_SETS + rb"|patch|\bspy|\bstub|__dict__|vars\(\s*\w+\s*\)\s*\[")
+_PATCHES = re.compile(_SETS + rb"|patch|\bspy|\bstub|__dict__|vars\(\s*\w+\s*\)|" + _RARE)
 _QUOTED = re.compile(rb"['\"]([\w.]+)['\"]")
-_ANY = rb"__dict__\s*\[|vars\(\s*\w+\s*\)\s*\[|\bdel\s+\w+\.|patch[\w.]*\(\s*[^'\"\s]"
+_ANY = rb"__dict__|vars\(\s*\w+\s*\)|multiple\(|patch[\w.]*\(\s*[^'\"\s]|" + _RARE
 _STAR = re.compile(rb"import[\s\\]*\*")
 _COMPUTED = re.compile(rb"(?:" + _SETS + rb")\s*[\w.]+\s*,\s*[^'\"\s]|" + _ANY)
 

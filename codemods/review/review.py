@@ -61,7 +61,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     told = [(path, why) for path, why in told if path in python]
     told += [(path, _kind(path, base, head)) for path in changed if path not in python]
     told += [(path, why) for path in python if (why := other_package(path, base, head))]
-    not_judged = [NotJudged(path, why, _content(path, base, head)) for path, why in told]
+    not_judged = [NotJudged(_shown(path), why, _content(path, base, head)) for path, why in told]
     residue = _Residue(matching, lifts.units | loops.units)
     return Review(
         outcomes=tuple(residue.outcomes()),
@@ -197,7 +197,7 @@ def _unreadable(side: Side, title: str) -> Iterable[tuple[str, str]]:
 
 def _content(path: str, *trees: Tree) -> str:
     """Which change of a file it is."""
-    return identity("file", path, *(tree.identities.get(path, "") for tree in trees))
+    return identity("file", _shown(path), *(tree.identities.get(path, "") for tree in trees))
 
 
 def _kind(path: str, base: Tree, head: Tree) -> str:
@@ -206,11 +206,19 @@ def _kind(path: str, base: Tree, head: Tree) -> str:
         return "a " + identity.split()[0]
     if identity.startswith("special "):
         return "not a regular file"
+    if path != _shown(path):
+        return "its name is not UTF-8"
     return "not Python"
 
 
 def _is_file(path: str, base: Tree, head: Tree) -> bool:
-    return all(" " not in tree.identities.get(path, "") for tree in (base, head))
+    regular = all(" " not in tree.identities.get(path, "") for tree in (base, head))
+    return regular and path == _shown(path)
+
+
+def _shown(path: str) -> str:
+    """A path as a text; bytes of its name that are none, as their numbers."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _below(path: str, folders: Sequence[str]) -> bool:

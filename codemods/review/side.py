@@ -230,6 +230,12 @@ class Side:
         file = self.file(path)
         return file is not None and name in file.rebound
 
+    def is_bound_by_text(self, path: str, name: str) -> bool:
+        """May the module bind a name of it by what it is called?"""
+        file = self.file(path)
+        names = file.bound_by_text if file is not None else frozenset[str]()
+        return names is None or name in names
+
     def types_in_earnest(self, path: str) -> str:
         """Where a file has an `if TYPE_CHECKING:` whose condition is not that of typing, and may be true."""
         file = self.changed[path]

@@ -101,6 +101,12 @@ class Tree:
             found = [path for path in found if not self._in_package(path, dotted)]
         return found
 
+    def is_inside_a_package(self, dotted: str) -> bool:
+        """Is a module found only if modules are looked for in the folder of a package, below the tree's?"""
+        path = self.module(dotted)
+        exact = path is not None and path.startswith(dotted.replace(".", "/"))
+        return path is not None and not exact and self._in_package(path, dotted)
+
     def _in_package(self, path: str, dotted: str) -> bool:
         """Is the folder from which a file would be imported under a name a package?"""
         whole = path.removesuffix(".py").removesuffix("/__init__")

@@ -34,6 +34,7 @@ FILES: dict[str, tuple[bytes | None, bytes | None, str | None]] = {
     ),
     "Python 2": (b"x = 1\n", b"print 'x'\n", "head: line 1"),
     "a tower of brackets": (b"x = 1\n", b"x = " + b"(" * 300 + b")" * 300 + b"\n", "head: "),
+    "a number of thousands of digits": (b"x = 1\n", b"x = 0x" + b"f" * 9000 + b"\n", "head: a number"),
     "an expression as deep as a well": (b"x = 1\n", b"x = " + b"-" * 100_000 + b"1\n", "head: "),
     "another encoding that is known": (b"x = '\xc3\xa4'\n", b"# coding: latin-1\nx = '\xe4'\n", None),
     "a byte order mark and other line ends": (
@@ -90,6 +91,16 @@ def test_a_file_that_is_gone_and_one_under_a_new_name(compare: Callable[[Files, 
 
 def test_a_file_that_became_a_package(compare: Callable[[Files, Files], Reviewed]) -> None:
     assert compare({"a.py": GOOD}, {"a/__init__.py": GOOD}).status == 0
+
+
+def test_a_name_that_is_no_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side in ("before", "after"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.py").write_text(GOOD)
+    (tmp_path / "after" / os.fsdecode(b"\xff.py")).write_text(GOOD)
+    status = main(["--base", str(tmp_path / "before"), "--head", str(tmp_path / "after")])
+    assert status == 1
+    assert "not judged  \\udcff.py: its name is not UTF-8" in capsys.readouterr().out
 
 
 def test_an_untold_kind_of_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

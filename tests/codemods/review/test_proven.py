@@ -71,6 +71,21 @@ CASES: dict[str, tuple[Files, Files]] = {
             "p/types.py": "def h(): return 1\n",
         },
     ),
+    "annotations of what a decorator that does not ask for them decorates": (
+        {"r.py": STORED, "a.py": "from r import put\n@put\ndef f(x): return x\n"},
+        {"r.py": STORED, "a.py": "from r import put\n@put\ndef f(x: int): return x\n"},
+    ),
+    "a name that moves from a file that only looks into its names": (
+        {"a.py": "K = 1\ndef f(): return K\ndef go(n): return globals().get(n), globals()[n]\n"},
+        {
+            "a.py": "from b import f, K\ndef go(n): return globals().get(n), globals()[n]\n",
+            "b.py": "K = 1\ndef f(): return K\n",
+        },
+    ),
+    "a relative import in a folder whose files have some": (
+        {"s/a.py": "from .m import t\n", "s/b.py": "from s.m import t\n", "s/m.py": "t = 1\n"},
+        {"s/a.py": "from .m import t\n", "s/b.py": "from .m import t\n", "s/m.py": "t = 1\n"},
+    ),
     "a definition that is registered, in a file that is loaded by the old one": (
         {"r.py": STORED, "a.py": "from r import put\n@put\ndef f(): return 1\ndef g(): return 2\n"},
         {

@@ -1,0 +1,119 @@
+"""Annotations of functions that run something, or that a decorator may read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from codemods.facts.nodes import all_arguments, first_of, walk
+from codemods.review.acts import Acting
+from codemods.review.content import Function
+from codemods.review.file import File
+from codemods.review.normal import written
+from codemods.review.side import Meaning, Outside, Side
+from codemods.review.units import Unit
+
+# Modules whose decorators do not ask for annotations; builtins stand alone.
+_NOT_ASKING = frozenset(
+    [
+        *(
+            "abc",
+            "atexit",
+            "classmethod",
+            "contextlib",
+            "functools",
+            "numba",
+            "property",
+            "pytest",
+            "staticmethod",
+        ),
+        *("torch", "typing", "unittest"),
+    ]
+)
+_OF_A_PROPERTY = ("setter", "getter", "deleter")
+# What the file of a decorator says that asks for them.
+_ASKING = re.compile(rb"annotation|get_type_hints|signature|singledispatch|getfullargspec")
+
+
+class Annotated:
+    """Asks it of the files of both sides."""
+
+    def __init__(self, base: Side, head: Side, same: Callable[[Meaning, Meaning], bool]) -> None:
+        self._sides = base, head
+        self._acting = Acting(base), Acting(head)
+        self._same = same
+
+    def other(self, base: Unit, head: Unit) -> Iterator[tuple[str, str, str]]:
+        """What annotations say that they did not, as a name and what it is before and after."""
+        units = base, head
+        nodes = [unit.original[0] for unit in units]
+        before, after = (_annotations(node) for node in nodes)
+        if not before and not after:
+            return
+        told = [self._matter(at, units[at], nodes[at], (before, after)[at]) for at in range(2)]
+        if not any(told):
+            return
+        lazy = [
+            side.changed[unit.path].lazy_annotations for side, unit in zip(self._sides, units, strict=True)
+        ]
+        if [*map(written, before)] != [*map(written, after)] or lazy[0] != lazy[1]:
+            yield "annotations", _shown(before, lazy[0]), _shown(after, lazy[1])
+            return
+        names = (inner.id for each in before for inner in walk(each) if isinstance(inner, ast.Name))
+        for name in dict.fromkeys(names):
+            meanings = [side.meaning(unit.path, name) for side, unit in zip(self._sides, units, strict=True)]
+            if not self._same(*meanings):
+                yield name, f"that of {units[0].path} in an annotation", f"that of {units[1].path}"
+
+    def _matter(self, at: int, unit: Unit, node: ast.stmt, annotations: list[ast.expr]) -> bool:
+        file = self._sides[at].changed[unit.path]
+        calls = (isinstance(inner, ast.Call) for each in annotations for inner in walk(each))
+        if any(calls) and not file.lazy_annotations:
+            return True
+        decorators = node.decorator_list if isinstance(node, Function) else []
+        return any(self._asks(at, file, decorator) for decorator in decorators)
+
+    def _asks(self, at: int, file: File, decorator: ast.expr) -> bool:
+        """May a decorator read annotations?"""
+        if isinstance(decorator, ast.Attribute) and decorator.attr in _OF_A_PROPERTY:
+            return False
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if self._acting[at].origin(file, function).partition(".")[0] in _NOT_ASKING:
+            return False
+        root = first_of(function)
+        path = self._made_in(at, file.path, root.id) if isinstance(root, ast.Name) else ""
+        return not path or _ASKING.search(self._sides[at].tree.read(path)) is not None
+
+    def _made_in(self, at: int, path: str, name: str, steps: int = 2) -> str:
+        """The file of a function or class of the tree that a name stands for, or whose value it is."""
+        side = self._sides[at]
+        meaning = side.meaning(path, name)
+        if isinstance(meaning, Unit):
+            where, bound = meaning.path, meaning.original
+        elif (
+            isinstance(meaning, Outside) and len(meaning.what) == 2 and (there := side.file(meaning.what[0]))
+        ):
+            where, bound = meaning.what[0], tuple(there.binders.get(meaning.what[1], ()))
+        else:
+            return ""
+        if len(bound) != 1:
+            return ""
+        if isinstance(bound[0], Function | ast.ClassDef):
+            return where
+        value = bound[0].value if isinstance(bound[0], ast.Assign) else None
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name) or not steps:
+            return ""
+        return self._made_in(at, where, value.func.id, steps - 1)
+
+
+def _annotations(node: ast.stmt) -> list[ast.expr]:
+    if not isinstance(node, Function):
+        return []
+    every = [each.annotation for each in all_arguments(node.args)]
+    return [each for each in (*every, node.returns) if each is not None]
+
+
+def _shown(annotations: list[ast.expr], texts: bool) -> str:
+    said = ", ".join(map(ast.unparse, annotations)) or "none"
+    return f"{said} as texts" if texts else said
