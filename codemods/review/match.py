@@ -280,7 +280,7 @@ class Matching:
             return False
         left, right = base.units.get(name), head.units.get(name)
         alone = name not in base.typed and name not in head.typed
-        return alone and left is not None and self._by_base.get(id(left)) is right
+        return alone and left is not None and right is not None and self._by_base.get(id(left)) is right
 
     def changed_names(self, path: str) -> frozenset[str]:
         """Names of a file of both sides that are gone, or mean something else."""

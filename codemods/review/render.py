@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from codemods.review.match import Renaming
 from codemods.review.report import (
     Accepted,
     Changed,
@@ -61,18 +62,17 @@ def as_text(review: Review) -> str:
 
 
 def _details(review: Review) -> Iterator[str]:
-    by_lines: dict[object, list[Changed]] = {}
+    by_lines: dict[object, list[Outcome]] = {}
     for one in review.outcomes:
-        if isinstance(one, Changed):
-            by_lines.setdefault(_what_changed(one), []).append(one)
+        by_lines.setdefault(_lines_of(one), []).append(one)
     for outcome in review.outcomes:
+        together = by_lines[_lines_of(outcome)]
+        if together[0] is not outcome:
+            continue
+        also = [f"    and by the same lines {', '.join(map(_name, together[1:]))}"] if together[1:] else []
         if isinstance(outcome, Changed):
-            together = by_lines[_what_changed(outcome)]
-            if together[0] is not outcome:
-                continue
             yield f"changed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
-            if also := [other.head.qualname for other in together[1:]]:
-                yield f"    and by the same lines {', '.join(also)}"
+            yield from also
             yield from (f"    {n.name} means {n.after}, before {n.before}" for n in outcome.names)
             yield from _lines(outcome.gone, "before")
             yield from _lines(outcome.new, "after")
@@ -80,9 +80,11 @@ def _details(review: Review) -> Iterator[str]:
             yield f"renamed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
         elif isinstance(outcome, New):
             yield f"new      {_at(outcome.head)}"
+            yield from also
             yield from _lines(outcome.left, "after")
         elif isinstance(outcome, Gone):
             yield f"gone     {_at(outcome.base)}"
+            yield from also
             yield from _lines(outcome.left, "before")
     yield from (
         f"not lifted  {one.path}:{one.line} {one.qualname}: {one.reason} ({one.code})"
@@ -110,12 +112,22 @@ def _details(review: Review) -> Iterator[str]:
     yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
 
 
-def _what_changed(outcome: Changed) -> object:
+def _lines_of(outcome: Outcome) -> object:
     """Equal for names that one statement of a module binds: its lines are told once."""
-    if not outcome.gone or not outcome.new:
-        return id(outcome)
-    lines = tuple((left.path, left.first, left.last) for left in (*outcome.gone, *outcome.new))
-    return lines, outcome.names
+    places: tuple[Left, ...] = ()
+    names: tuple[Renaming, ...] = ()
+    if isinstance(outcome, Changed) and outcome.gone and outcome.new:
+        places, names = (*outcome.gone, *outcome.new), outcome.names
+    elif isinstance(outcome, New | Gone):
+        places = outcome.left
+    lines = tuple((left.path, left.first, left.last) for left in places)
+    return (type(outcome), lines, names) if lines else id(outcome)
+
+
+def _name(outcome: Outcome) -> str:
+    """The name that it has in the head, if it has one there."""
+    place = outcome.base if isinstance(outcome, Gone) else outcome.head
+    return place.qualname if isinstance(place, Place) else ""
 
 
 def _at(place: Place) -> str:

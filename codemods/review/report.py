@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codemods.review.match import Renaming
@@ -177,16 +178,17 @@ class Review:
 
     @property
     def left(self) -> tuple[int, int]:
-        """How many statements are left to read, on the base's side and the head's."""
-        gone = [
-            o.gone if isinstance(o, Changed) else o.left
-            for o in self.outcomes
-            if isinstance(o, Changed | Gone)
-        ]
-        new = [
-            o.new if isinstance(o, Changed) else o.left for o in self.outcomes if isinstance(o, Changed | New)
-        ]
-        return sum(map(len, gone)), sum(map(len, new))
+        """How many statements are left to read, on the base's side and the head's.
+
+        One that binds many names of its module is left of each of them, and counts once.
+        """
+        changed = [one for one in self.outcomes if isinstance(one, Changed)]
+        gone = [one.left for one in self.outcomes if isinstance(one, Gone)]
+        new = [one.left for one in self.outcomes if isinstance(one, New)]
+        return (
+            _statements([*gone, *(one.gone for one in changed)]),
+            _statements([*new, *(one.new for one in changed)]),
+        )
 
     @property
     def clean(self) -> bool:
@@ -194,3 +196,7 @@ class Review:
         proven = all(isinstance(outcome, Same | Renamed | Lifted | Accepted) for outcome in self.outcomes)
         besides = (self.imports, self.dropped, self.order, self.early, self.lost, self.met, self.not_judged)
         return proven and not any(besides) and not self.stale
+
+
+def _statements(found: Iterable[Iterable[Left]]) -> int:
+    return len({(left.path, left.first, left.last, left.text) for each in found for left in each})

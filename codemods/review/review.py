@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from codemods.review.circles import early_outside
@@ -87,20 +87,22 @@ class _Residue:
         self._statements: dict[int, list[Statement]] = {}
         self._gone: dict[int, list[Statement]] = {}
         self._new: dict[int, list[Statement]] = {}
-        counts = [0, 0]
+        every: tuple[set[Hashable], set[Hashable]] = (set(), set())
         for pair in matching.pairs:
             if not pair.equal:
                 sides = self._of(pair.base), self._of(pair.head)
-                counts = [count + len(side) for count, side in zip(counts, sides, strict=True)]
+                for known, side in zip(every, sides, strict=True):
+                    known.update(statement.once for statement in side)
                 self._gone[id(pair.base)], self._new[id(pair.head)] = _named(pair, sides, *unaligned(*sides))
         for unit in matching.gone:
             self._gone[id(unit)] = self._of(unit)
-            counts[0] += len(self._gone[id(unit)])
+            every[0].update(statement.once for statement in self._gone[id(unit)])
         for unit in matching.new:
             self._new[id(unit)] = self._of(unit)
-            counts[1] += len(self._new[id(unit)])
-        self.statements = (counts[0], counts[1])
-        self._aligned = regrouped(list(self._gone.values()), list(self._new.values()))
+            every[1].update(statement.once for statement in self._new[id(unit)])
+        self.statements = (len(every[0]), len(every[1]))
+        aligned = regrouped(list(self._gone.values()), list(self._new.values()))
+        self._aligned = [{statement.once for statement in side} for side in aligned]
 
     def _of(self, unit: Unit) -> list[Statement]:
         if id(unit) not in self._statements:
@@ -136,7 +138,7 @@ class _Residue:
         """What is left of a unit of the base (gone) or the head (new)."""
         statements = (self._gone if side == "gone" else self._new)[id(unit)]
         aligned = self._aligned[side == "new"]
-        left = [statement for statement in statements if statement not in aligned]
+        left = [statement for statement in statements if statement.once not in aligned]
         names = identities(unit, self._of(unit), set(left)) if left else {}
         return tuple(Left(s.path, s.first, s.last, identity(side, names[s]), s.text) for s in left)
 

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -32,6 +32,11 @@ class Statement:
     exact: str
     owner: str
     node: ast.AST | None = field(default=None, repr=False)
+
+    @property
+    def once(self) -> Hashable:
+        """Equal for a statement of a module that binds many names, and so stands in many units."""
+        return (self.path, self.first, self.exact) if self.node is None else id(self.node)
 
     @cached_property
     def loose(self) -> str:

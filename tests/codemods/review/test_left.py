@@ -532,3 +532,22 @@ def test_a_split_by_hand_leaves_what_is_not_a_move(compare: Callable[[Files, Fil
     assert ("a.py", 8) in reviewed.left("gone")
     assert not {("a.py", 5), ("a.py", 6), ("a.py", 7)} & reviewed.left("gone")
     assert ("a.py", 6) in reviewed.left("new")
+
+
+def test_a_function_that_reads_a_name_that_is_gone_is_changed(
+    compare: Callable[[Files, Files], Reviewed],
+) -> None:
+    reads = "def f(x):\n    return x + rate\n"
+    assert compare({"a.py": f"rate = 1\n{reads}"}, {"a.py": reads}).classes()["f"] == "changed"
+
+
+def test_a_statement_that_binds_many_names_is_told_and_counted_once(
+    compare: Callable[[Files, Files], Reviewed],
+) -> None:
+    guard = "if __name__ == '__main__':\n"
+    body = "    net = make()\n    many = 2\n    for i in range(many):\n        print(net(i))\n"
+    found = compare({"a.py": guard + body}, {"a.py": f"def main():\n{body}{guard}    main()\n"})
+    assert found.document["statements"]["before"] == 5
+    # The guard stands where it stood, over something else; the rest is the function's body.
+    assert found.left("gone") == {("a.py", 1)}
+    assert found.document["left"]["before"] == 1
