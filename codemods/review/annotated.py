@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from codemods.facts.nodes import all_arguments, first_of, walk
+from codemods.facts.words import words
 from codemods.review.acts import Acting
 from codemods.review.content import Function
 from codemods.review.file import File
@@ -15,22 +16,9 @@ from codemods.review.side import Meaning, Outside, Side
 from codemods.review.units import Unit
 
 # Modules whose decorators do not ask for annotations; builtins stand alone.
-_NOT_ASKING = frozenset(
-    [
-        *(
-            "abc",
-            "atexit",
-            "classmethod",
-            "contextlib",
-            "functools",
-            "numba",
-            "property",
-            "pytest",
-            "staticmethod",
-        ),
-        *("torch", "typing", "unittest"),
-    ]
-)
+_NOT_ASKING = words("""
+    abc atexit classmethod contextlib functools numba property pytest staticmethod torch typing unittest
+""")
 _OF_A_PROPERTY = ("setter", "getter", "deleter")
 # What the file of a decorator says that asks for them.
 _ASKING = re.compile(rb"annotation|get_type_hints|signature|singledispatch|getfullargspec")

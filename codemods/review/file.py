@@ -26,7 +26,7 @@ from codemods.review.content import (
 from codemods.review.lines import UNKNOWN, Lines, begin
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
-from codemods.review.rebinds import HINTS, bound_by_text
+from codemods.review.rebinds import bound_by_text, may_bind_by_text
 from codemods.review.units import Unit, binders_of, bound_by, for_types, units_of
 
 # Names of a module that say which module it is.
@@ -220,7 +220,7 @@ class File:
     @cached_property
     def bound_by_text(self) -> frozenset[str] | None:
         """Names of the module that its code binds by what they are called; None if it may be any."""
-        return bound_by_text(self.tree) if HINTS.search(self._data) else frozenset()
+        return bound_by_text(self.tree) if may_bind_by_text(self._data) else frozenset()
 
     @cached_property
     def exported(self) -> frozenset[str]:
