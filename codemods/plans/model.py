@@ -133,7 +133,8 @@ class Plan(_Strict):
         source: the module, relative to the repository.
         function: the function whose helpers are lifted and whose loop is taken out.
         root: the folder to which all targets are relative, itself relative to the repository.
-        rest: where what is left of the source goes; without it the source itself is rewritten.
+        rest: where what is left of the source goes; without it the source itself is rewritten, and
+            ``--check`` has nothing to compare with.
         after: plans, beside this one, whose outcome this one begins with.
         annotations: what captures get that become parameters or fields: ``inferred``, where the program says
             what they are; ``any``, with ``Any`` elsewhere; or ``none``.

@@ -361,6 +361,8 @@ def _request(
                 what = f"there is no helper {name} in {where}; it has {_list(by_name)}"
                 if name in _defined(site.overlay.found(target)):
                     what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
+                    if plan.rest is None:
+                        what += " With `rest` it leaves its source as it is, and can be checked afterwards"
                 raise loaded.error(what, name, index)
             if by_name[name] in targets:
                 raise loaded.error(f"{name} is moved twice", name, index)

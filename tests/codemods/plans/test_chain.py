@@ -215,7 +215,9 @@ def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest
     (tree / "first.toml").write_text(FIRST.replace('rest = "train.py"\n', ""))
     assert main(["--plan", str(tree / "first.toml"), "--write", "--quiet"]) == 0
     assert main(["--plan", str(tree / "first.toml"), "--check"]) == 2
-    assert "in helpers.py already; was this plan carried out?" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "in helpers.py already; was this plan carried out?" in err
+    assert "With `rest` it" in err
 
 
 def test_a_report_takes_the_place_of_nothing_that_it_is_about(
