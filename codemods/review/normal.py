@@ -100,6 +100,10 @@ def written(node: object, change: Callable[[ast.AST], ast.AST] | None = None) ->
         return f"Attribute(value={owner}, attr={values['attr']!r}, ctx={context}())"
     if kind is ast.Constant and values.get("kind") is None:
         return f"Constant(value={values['value']!r})"
+    if kind is ast.Call:
+        given = ", ".join([written(item, change) for item in values["args"]])
+        named = ", ".join([written(item, change) for item in values["keywords"]])
+        return f"Call(func={written(values['func'], change)}, args=[{given}], keywords=[{named}])"
     parts = []
     for name, needed in _FIELDS[kind]:
         value = values.get(name)

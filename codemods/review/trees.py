@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -201,16 +202,21 @@ def _folder(folder: Path) -> Tree:
     for where, below, files in os.walk(folder):
         linked = [name for name in below if Path(where, name).is_symlink()]
         below[:] = sorted(name for name in below if name not in _IGNORED)
+        here = Path(where)
+        above = here.relative_to(folder).as_posix()
         for name in sorted((*files, *linked)):
-            path = Path(where, name)
-            paths[path.relative_to(folder).as_posix()] = _identity(path)
+            paths[name if above == "." else f"{above}/{name}"] = _identity(here / name)
     return Tree(paths, lambda path: _read(folder / path))
 
 
 def _identity(path: Path) -> str:
-    if path.is_symlink():
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        raise SourceError(f"{path}: can't be read: {error.strerror}") from None
+    if stat.S_ISLNK(mode):
         return f"link {_hashed(os.fsencode(path.readlink()))}"
-    return _hashed(_read(path)) if path.is_file() else "special file"
+    return _hashed(_read(path)) if stat.S_ISREG(mode) else "special file"
 
 
 def _read(path: Path) -> bytes:
