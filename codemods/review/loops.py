@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from codemods.decide.loop import decide_loop
 from codemods.decide.refusals import Refusal
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import Parts
@@ -196,6 +195,9 @@ class Loops:
         self, base: Unit, run: _Run, body: _Body, given: Mapping[str, tuple[str, ...]]
     ) -> tuple[int, ast.stmt]:
         """Where the loop stands in the base, if what is handed in and back is what it needs."""
+        # Most changes hold no such class, and are done before the rules are loaded.
+        from codemods.decide.loop import decide_loop
+
         [definition] = base.node.body
         assert isinstance(definition, Function)
         places = [i for i, s in enumerate(definition.body) if _head_of(s) == _head_of(body.loop)]
