@@ -71,7 +71,7 @@ class Acting:
 
     def _wraps(self, file: File, decorator: ast.Name) -> bool:
         """Is it a function of the tree that only defines functions, and returns one of its names?"""
-        path, node = self._defined(self._side.meaning(file.path, decorator.id))
+        path, node = self.defined(self._side.meaning(file.path, decorator.id))
         there = self._side.file(path)
         if there is None or not isinstance(node, ast.FunctionDef) or node.decorator_list:
             return False
@@ -89,7 +89,7 @@ class Acting:
         calls = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
         return all(self.origin(file, each) == "functools.wraps" for each in calls)
 
-    def _defined(self, meaning: Meaning) -> tuple[str, ast.stmt | None]:
+    def defined(self, meaning: Meaning) -> tuple[str, ast.stmt | None]:
         """The one statement that binds what a name means, and its file."""
         if isinstance(meaning, Unit):
             return meaning.path, meaning.original[0] if len(meaning.original) == 1 else None

@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from codemods.facts.nodes import all_arguments, first_of, walk
+from codemods.facts.annotations import stated_by
+from codemods.facts.nodes import first_of, walk
 from codemods.facts.words import words
 from codemods.review.acts import Acting
 from codemods.review.content import Function
 from codemods.review.file import File
 from codemods.review.normal import written
-from codemods.review.side import Meaning, Outside, Side
+from codemods.review.side import Meaning, Side
 from codemods.review.units import Unit
 
 # Modules whose decorators do not ask for annotations; builtins stand alone.
@@ -75,31 +76,17 @@ class Annotated:
 
     def _made_in(self, at: int, path: str, name: str, steps: int = 2) -> str:
         """The file of a function or class of the tree that a name stands for, or whose value it is."""
-        side = self._sides[at]
-        meaning = side.meaning(path, name)
-        if isinstance(meaning, Unit):
-            where, bound = meaning.path, meaning.original
-        elif (
-            isinstance(meaning, Outside) and len(meaning.what) == 2 and (there := side.file(meaning.what[0]))
-        ):
-            where, bound = meaning.what[0], tuple(there.binders.get(meaning.what[1], ()))
-        else:
-            return ""
-        if len(bound) != 1:
-            return ""
-        if isinstance(bound[0], Function | ast.ClassDef):
+        where, bound = self._acting[at].defined(self._sides[at].meaning(path, name))
+        if isinstance(bound, Function | ast.ClassDef):
             return where
-        value = bound[0].value if isinstance(bound[0], ast.Assign) else None
+        value = bound.value if isinstance(bound, ast.Assign) else None
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name) or not steps:
             return ""
         return self._made_in(at, where, value.func.id, steps - 1)
 
 
 def _annotations(node: ast.stmt) -> list[ast.expr]:
-    if not isinstance(node, Function):
-        return []
-    every = [each.annotation for each in all_arguments(node.args)]
-    return [each for each in (*every, node.returns) if each is not None]
+    return stated_by(node) if isinstance(node, Function) else []
 
 
 def _shown(annotations: list[ast.expr], texts: bool) -> str:

@@ -36,7 +36,6 @@ class Apart:
     def __init__(self, *sides: Side) -> None:
         self._sides = sides
         self._known: dict[tuple[str, str], _Compared] = {}
-        self._silent: set[tuple[str, str]] = set()
         self._answers: dict[str, bool] = {}
 
     def may_be_told(self, unit: Unit) -> bool:
@@ -56,12 +55,10 @@ class Apart:
         for path, blob in side.tree.identities.items():
             if not path.endswith(".py") or " " in blob:
                 continue
-            if (path, blob) in self._silent:
-                continue
             if (path, blob) not in self._known:
                 data = side.tree.read(path)
                 if _COMPARES.search(data) is None:
-                    self._silent.add((path, blob))
+                    self._known[path, blob] = _Compared()
                     continue
                 asks = path in side.changed or name.encode() in data
                 file = side.file(path) if asks else None
