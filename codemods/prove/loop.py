@@ -9,15 +9,16 @@ path.
 from __future__ import annotations
 
 import ast
-import copy
 import symtable
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.loop import LoopDecision, field_of
 from codemods.facts.imports import bound_name
-from codemods.facts.source import Source, blocks_of, nested_code, statements_in
+from codemods.facts.scopes import FunctionNode
+from codemods.facts.source import Source, nested_code, statements_in
 from codemods.prove.code import (
+    FUNCTIONS,
     NotProven,
     absolute,
     alike,
@@ -50,54 +51,45 @@ def prove_loop(decision: LoopDecision, made: Made) -> None:
     Raises:
         NotProven: if anything can't be shown.
     """
-    parts = decision.parts
     function = _rest(decision, made)
-    method, fields = _target(decision, made)
-    at = len(parts.setup)
-    _call(decision, made, function.body[at], fields)
-    body = method.body[1:]
-    unpacked, loop = body[: len(decision.fields)], body[len(decision.fields)]
-    _unpacking(decision, unpacked, fields, method.args.args[0].arg)
-    _returned(decision, body[len(decision.fields) + 1 :])
-    old = parts.loop
-    if any(isinstance(node, ast.ImportFrom) and node.level for node in statements_in(old)):
-        old = copied(old)
-        absolute(old, made.package)
-    if not alike(old, loop):
-        raise NotProven("the loop's statements changed")
-    _kinds(decision, made, function, method, loop)
-    _instructions_agree(decision, made, method, loop)
+    method = _target(decision, made)
+    old = copied(decision.parts.node)
+    absolute(old, made.package)
+    loop = _loop(decision, made, method, old.body[len(decision.parts.setup)])
+    _kinds(decision, made, function, method)
+    _instructions_agree(decision, method, loop, old)
 
 
-def _function_of(tree: ast.Module, decision: LoopDecision) -> ast.FunctionDef:
+def _must_be(found: Sequence[ast.stmt], lines: Sequence[str], what: str) -> None:
+    """Some statements are those of some lines; else ``what`` says what is wrong."""
+    if not alike(list(found), ast.parse("\n".join(lines)).body):
+        raise NotProven(what)
+
+
+def _function_of(tree: ast.Module, decision: LoopDecision) -> FunctionNode:
     """The function in another version of its file: of all of that name the one with its number."""
     name, source = decision.parts.node.name, decision.parts.analysis.source.tree
-    number = next(at for at, node in enumerate(_named(source, name)) if node is decision.parts.node)
+    number = _named(source, name).index(decision.parts.node)
     found = _named(tree, name)
     if number >= len(found):
         raise NotProven(f"{name} is gone")
     return found[number]
 
 
-def _named(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
-    """The functions of a name, outer before inner."""
-    found: list[ast.AST] = [tree]
-    for node in found:
-        for block in blocks_of(node):
-            found += block
-    return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == name]
+def _named(tree: ast.Module, name: str) -> list[FunctionNode]:
+    """The functions of a name."""
+    return [node for node in statements_in(tree) if isinstance(node, FUNCTIONS) and node.name == name]
 
 
-def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
-    """What is left differs from what was there in the loop and in one import."""
+def _rest(decision: LoopDecision, made: Made) -> FunctionNode:
+    """What is left differs from what was there in the loop, for which a call stands, and in one import."""
     parts = decision.parts
     old, new = ast.parse(parts.analysis.source.text), made.rest.tree
     before, after = _function_of(old, decision), _function_of(new, decision)
     at = len(parts.setup)
-    kept = copy.copy(after)
-    kept.body = list(after.body)
     if len(before.body) != len(after.body):
         raise NotProven(f"{parts.node.name} has other statements than before")
+    _must_be([after.body[at]], [_call(decision, made)], "the call in the loop's place is not as it should be")
     before.body[at] = after.body[at] = ast.Pass()
     names = {made.class_name, *made.groups}
     absolute(new, made.package)
@@ -113,13 +105,29 @@ def _rest(decision: LoopDecision, made: Made) -> ast.FunctionDef:
     absolute(old, made.package)
     if not alike(old, new):
         raise NotProven("what is left differs in more than the loop")
-    absolute(kept, made.package)
-    return kept
+    return after
 
 
-def _target(decision: LoopDecision, made: Made) -> tuple[ast.FunctionDef, dict[str, str | None]]:
-    """The method, and for every field the group that it is in. Nothing else is defined in the target."""
-    fields: dict[str, str | None] = {}
+def _call(decision: LoopDecision, made: Made) -> str:
+    """The statement in the loop's place: it hands in what the fields are, and rebinds what comes back."""
+    if decision.returns and (decision.returned or decision.parts.tail):
+        raise NotProven("statements that follow the loop would run after it has returned")
+    built = [f"{field_of(g)}={g}({', '.join(f'{n}={n}' for n in names)})" for g, names in made.groups.items()]
+    built += [f"{name}={name}" for name in _own_fields(decision, made)]
+    call = f"{made.class_name}({', '.join(built)}).{made.method}()"
+    if decision.returned:
+        return f"{', '.join(decision.returned)} = {call}"
+    return f"return {call}" if decision.returns else call
+
+
+def _own_fields(decision: LoopDecision, made: Made) -> list[str]:
+    """The fields of the loop's class that are in no group."""
+    grouped = {name for names in made.groups.values() for name in names}
+    return [name for name in decision.fields if name not in grouped]
+
+
+def _target(decision: LoopDecision, made: Made) -> ast.FunctionDef:
+    """The method; nothing else is defined in the target but it and the fields of classes."""
     classes = {node.name: node for node in made.target.tree.body if isinstance(node, ast.ClassDef)}
     if set(classes) != {made.class_name, *made.groups}:
         raise NotProven("the target has other classes than asked for")
@@ -136,106 +144,44 @@ def _target(decision: LoopDecision, made: Made) -> tuple[ast.FunctionDef, dict[s
                 raise NotProven(f"the target does not import {name}")
         elif name in bound or not known.is_builtin(known.module, name):
             raise NotProven(f"{name} means something else in the target")
-    for group in made.groups:
-        fields.update(dict.fromkeys(_fields(classes[group].body[1:]), group))
-    *own, method = classes[made.class_name].body[1:]
-    fields.update({name: None for name in _fields(own) if name not in map(field_of, made.groups)})
+    for group, names in made.groups.items():
+        _has_fields(classes[group].body[1:], names)
+    *fields, method = classes[made.class_name].body[1:]
+    _has_fields(fields, [*map(field_of, made.groups), *_own_fields(decision, made)])
     if not isinstance(method, ast.FunctionDef) or method.name != made.method or method.decorator_list:
         raise NotProven("the target has no such method")
-    if sorted(fields) != sorted(decision.fields):
+    return method
+
+
+def _has_fields(body: Sequence[ast.stmt], names: Sequence[str]) -> None:
+    """Statements of a class are annotations of fields, and nothing else."""
+    found = [ast.unparse(s.target) for s in body if isinstance(s, ast.AnnAssign) and s.value is None]
+    if found != list(names) or len(found) != len(body):
         raise NotProven("the fields are not what the loop needs")
-    return method, fields
 
 
-def _fields(body: Sequence[ast.stmt]) -> list[str]:
-    found = []
-    for statement in body:
-        match statement:
-            case ast.AnnAssign(target=ast.Name(name), value=None):
-                found.append(name)
-            case _:
-                raise NotProven("a class in the target has more than fields and the method")
-    if len(set(found)) != len(found):
-        raise NotProven("a field is defined twice")
-    return found
-
-
-def _call(decision: LoopDecision, made: Made, statement: ast.stmt, fields: Mapping[str, str | None]) -> None:
-    """The statement in the loop's place builds, runs, and rebinds what comes back."""
-    value: ast.expr | None
-    if isinstance(statement, ast.Assign):
-        value, returned = statement.value, _names(statement.targets[0])
-        fine = len(statement.targets) == 1 and tuple(returned) == decision.returned and not decision.returns
-    elif isinstance(statement, ast.Return):
-        value, fine = statement.value, decision.returns and not decision.parts.tail
-    else:
-        value = getattr(statement, "value", None)
-        fine = isinstance(statement, ast.Expr) and not decision.returned and not decision.returns
-    match value:
-        case ast.Call(ast.Attribute(built, method), [], []) if fine and method == made.method:
-            seen = _passed(built, made.class_name, made.groups)
-        case _:
-            raise NotProven("the call in the loop's place is not as it should be")
-    if sorted(seen.items()) != sorted(fields.items()):
-        raise NotProven("the call does not hand in what the fields are")
-
-
-def _passed(node: ast.expr, name: str, groups: Mapping[str, tuple[str, ...]]) -> dict[str, str | None]:
-    """What a call of a class hands in, with the group it is in."""
-    if not isinstance(node, ast.Call) or node.args or getattr(node.func, "id", None) != name:
-        raise NotProven(f"{name} is not built as it should be")
-    found: dict[str, str | None] = {}
-    by_field = {field_of(group): group for group in groups}
-    for keyword in node.keywords:
-        assert keyword.arg is not None
-        if isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg:
-            found[keyword.arg] = None
-        elif keyword.arg in by_field:
-            group = by_field[keyword.arg]
-            found.update(dict.fromkeys(_passed(keyword.value, group, {}), group))
-        else:
-            raise NotProven(f"{keyword.arg} is not handed in under its own name")
-    return found
-
-
-def _names(node: ast.expr) -> list[str]:
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    return [part.id if isinstance(part, ast.Name) else "" for part in parts]
-
-
-def _unpacking(
-    decision: LoopDecision, statements: Sequence[ast.stmt], fields: Mapping[str, str | None], receiver: str
-) -> None:
-    """Each field is unpacked once into the variable of its name."""
-    expected = []
-    for name, group in fields.items():
-        path = f"{receiver}.{name}" if group is None else f"{receiver}.{field_of(group)}.{name}"
-        expected.append(ast.dump(ast.parse(f"{name} = {path}").body[0]))
-    if sorted(map(ast.dump, statements)) != sorted(expected) or receiver in decision.fields:
-        raise NotProven("the method does not unpack its fields")
-    if receiver in decision.parts.names or receiver in decision.parts.globals:
+def _loop(decision: LoopDecision, made: Made, method: ast.FunctionDef, old: ast.stmt) -> ast.stmt:
+    """The loop in the method, as it was: before it each field is unpacked once into the variable of its name,
+    after it what the tail reads is handed back.
+    """
+    receiver, parts = method.args.args[0].arg, decision.parts
+    if receiver in (*decision.fields, *parts.names, *parts.globals):
         raise NotProven(f"{receiver} means something in the loop")
-
-
-def _returned(decision: LoopDecision, statements: Sequence[ast.stmt]) -> None:
-    """The method ends with the loop, or hands back what the tail reads."""
-    match statements:
-        case []:
-            returned: tuple[str, ...] | None = ()
-        case [ast.Return(ast.expr() as value)] if decision.returned:
-            returned = tuple(_names(value))
-        case _:
-            returned = None
-    if returned != decision.returned:
-        raise NotProven("the method does not return what is read after the loop")
+    groups = {name: f".{field_of(group)}" for group, names in made.groups.items() for name in names}
+    lines = [f"{name} = {receiver}{groups.get(name, '')}.{name}" for name in decision.fields]
+    lines += [f"return {', '.join(decision.returned)}"] if decision.returned else []
+    body, at = method.body[1:], len(decision.fields)
+    what = "the method does not unpack its fields and return what is read after the loop"
+    _must_be([*body[:at], *body[at + 1 :]], lines, what)
+    if not alike(old, body[at]):
+        raise NotProven("the loop's statements changed")
+    return body[at]
 
 
 # Names
 
 
-def _kinds(
-    decision: LoopDecision, made: Made, function: ast.FunctionDef, method: ast.FunctionDef, loop: ast.stmt
-) -> None:
+def _kinds(decision: LoopDecision, made: Made, function: FunctionNode, method: ast.FunctionDef) -> None:
     """Every name in the loop, and in what is left, is as local or global as it was."""
     parts = decision.parts
     old = _table(parts.analysis.source.table, parts.node.name, parts.node.lineno)
@@ -297,23 +243,20 @@ def _same_tables(
 # Instructions
 
 
-def _instructions_agree(decision: LoopDecision, made: Made, method: ast.FunctionDef, loop: ast.stmt) -> None:
+def _instructions_agree(
+    decision: LoopDecision, method: ast.FunctionDef, loop: ast.stmt, old: FunctionNode
+) -> None:
     """Walk the loop in the function and in the method side by side."""
     flags = decision.parts.analysis.source.future_flags
-    old, new = copied(decision.parts.node), copied(method)
-    assert isinstance(old, ast.FunctionDef)
-    absolute(old, made.package)
+    new = copied(method)
     at = len(decision.parts.setup)
     end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
     old.body.insert(at + 1, end)
     place = 1 + len(decision.fields)
     new.body.insert(place + 1, copied(end))
     # A global that is handed in is read as a global here, so that both sides read it in the same way.
-    new.body[1:place] = [
-        s
-        for s in new.body[1:place]
-        if isinstance(s, ast.Assign) and _names(s.targets[0])[0] not in decision.passed
-    ]
+    unpacked = zip(decision.fields, new.body[1:place], strict=True)
+    new.body[1:place] = [statement for name, statement in unpacked if name not in decision.passed]
     old.decorator_list = []
     before, after = (nested_code(compile_tree(ast.Module([node], []), flags))[-1] for node in (old, new))
     left, right = Steps(before), Steps(after)
