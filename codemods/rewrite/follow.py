@@ -59,7 +59,8 @@ def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], n
     line = program.lines[statement]
     width = room(program.source, statement.lineno)
     alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
-    stays = any(alias.name not in gone for alias in statement.names)
+    numbers = {number for number, alias in enumerate(statement.names) if alias.name in gone}
+    stays = len(numbers) < len(statement.names)
     made = [cst.parse_statement(text) for text in new]
     others = made[0 if stays else 1 :]
     rows = program.source.lines[statement.lineno - 1 : statement.end_lineno]
@@ -73,7 +74,9 @@ def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], n
     def change(node: cst.ImportFrom) -> Any:
         small = [_small(s) for s in made]
         first = (
-            without_names(node, gone, width) if stays else small.pop(0).with_changes(semicolon=node.semicolon)
+            without_names(node, numbers, width)
+            if stays
+            else small.pop(0).with_changes(semicolon=node.semicolon)
         )
         if alone or not small:
             return first

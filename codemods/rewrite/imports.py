@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import libcst as cst
 
@@ -204,13 +205,16 @@ def _gap_below(source: Source, last: int) -> str:
     return source.newline * max(0, wanted - there)
 
 
-def without_names(node: cst.ImportFrom, gone: Collection[str], width: int) -> cst.ImportFrom:
-    """An import without some names: on one line, or laid out as it was if it is too long or has comments."""
-    assert not isinstance(node.names, cst.ImportStar)
-    kept = [alias for alias in node.names if alias.evaluated_name not in gone]
-    if kept[-1] is not node.names[-1]:
-        kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
+def without_names(node: Any, gone: Collection[int], width: int) -> Any:
+    """An import without some names, by their numbers: on one line, or laid out as it was if it is too long or
+    has comments.
+    """
+    kept = [alias for number, alias in enumerate(node.names) if number not in gone]
+    # What stood after the last name stands after what is the last now.
+    kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
     made = node.with_changes(names=kept)
+    if isinstance(node, cst.Import):
+        return made
     bare = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in kept]
     flat = node.with_changes(names=bare, lpar=None, rpar=None, semicolon=cst.MaybeSentinel.DEFAULT)
     empty = cst.Module([])

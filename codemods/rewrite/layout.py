@@ -81,9 +81,9 @@ def is_docstring(node: cst.CSTNode) -> bool:
     """Whether a statement would be a docstring at the start of a block."""
     if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
         node = node.body[0]
-    return isinstance(node, cst.Expr) and (
-        (isinstance(node.value, cst.SimpleString) and isinstance(node.value.evaluated_value, str))
-        or (isinstance(node.value, cst.ConcatenatedString) and isinstance(node.value.evaluated_value, str))
+    value = node.value if isinstance(node, cst.Expr) else None
+    return isinstance(value, (cst.SimpleString, cst.ConcatenatedString)) and isinstance(
+        value.evaluated_value, str
     )
 
 

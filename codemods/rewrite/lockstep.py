@@ -10,10 +10,11 @@ import ast
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import libcst as cst
 
-from codemods.facts.nodes import all_arguments
+from codemods.facts.source import all_blocks
 from codemods.rewrite.deep import Plain
 
 Block = tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]
@@ -73,26 +74,17 @@ def pairs(
                     yield deeper, other, (*way, *around)
 
 
-def blocks(statement: ast.stmt, node: cst.CSTNode) -> Iterator[Block]:
+def blocks(statement: ast.stmt, node: Any) -> Iterator[Block]:
     """The blocks of a statement in both trees."""
-    if isinstance(statement, ast.Match):
-        holders: list[tuple[Sequence[ast.stmt], object]] = [
-            (case.body, held)
-            for case, held in zip(statement.cases, node.cases, strict=True)  # type: ignore[attr-defined]
-        ]
-    else:
-        holders = [(statement.body, node)] if hasattr(statement, "body") else []
-    handlers = zip(getattr(statement, "handlers", ()), getattr(node, "handlers", ()), strict=True)
-    holders += [(handler.body, held) for handler, held in handlers]
-    for name in ("orelse", "finalbody"):
-        if getattr(statement, name, None):
-            holders.append((getattr(statement, name), getattr(node, name)))
-    for body, holder in holders:
+    holders = [node] if hasattr(node, "body") else []
+    for name in ("handlers", "cases"):
+        holders += getattr(node, name, ())
+    holders += [held for name in ("orelse", "finalbody") if (held := getattr(node, name, None)) is not None]
+    for body, holder in zip(filter(None, all_blocks(statement)), holders, strict=True):
         if holder is not node and isinstance(holder, cst.If):  # elif
             yield body, [holder], ()
             continue
-        assert isinstance(holder, cst.CSTNode)
-        suite: cst.BaseSuite = holder.body  # type: ignore[attr-defined]
+        suite = holder.body
         held = suite.body if isinstance(suite, cst.IndentedBlock) else [suite]
         yield body, held, (holder, suite)
 
@@ -136,24 +128,16 @@ class _Marks(Plain, cst.CSTVisitor):
         elif isinstance(node, cst.Call):
             self.calls[node.func] = node
         elif isinstance(node, cst.ConcatenatedString):
-            return self._concatenated(node)
+            # Parts without expressions are one string.
+            if node not in self._labels and node.evaluated_value is not None:
+                self.found.append(node)
+                return False
+            self._labels.update((node.left, node.right))
         elif isinstance(node, cst.Name):
             if node not in self._labels and node.value not in _CONSTANTS:
                 self.found.append(node)
         elif isinstance(node, (cst.Attribute, cst.SimpleString)) and node not in self._labels:
             self.found.append(node)
-        return True
-
-    def _concatenated(self, node: cst.ConcatenatedString) -> bool:
-        """Parts without expressions are one string."""
-        if node in self._labels:
-            parts: list[cst.CSTNode] = [node.left, node.right]
-        elif node.evaluated_value is not None:
-            self.found.append(node)
-            return False
-        else:
-            parts = [node.left, node.right]
-        self._labels.update(parts)
         return True
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
@@ -209,33 +193,12 @@ def own_marks(node: ast.AST) -> Iterator[ast.Name | ast.Attribute | ast.Constant
             yield from own_marks(child)
 
 
-def _in_order(node: ast.AST) -> Iterator[ast.AST]:
-    """Child nodes in the order of the text, which is not always that of their fields."""
-    if isinstance(node, ast.Call):
-        yield node.func
-        given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
-        yield from sorted(given, key=lambda item: (item.lineno, item.col_offset))
-    elif isinstance(node, ast.IfExp):
-        yield from (node.body, node.test, node.orelse)
-    elif isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            yield from [value] if key is None else [key, value]
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        yield from (*node.decorator_list, *getattr(node, "type_params", ()), node.args)
-        yield from [] if node.returns is None else [node.returns]
-    elif isinstance(node, ast.ClassDef):
-        yield from (*node.decorator_list, *getattr(node, "type_params", ()), *node.bases, *node.keywords)
-    elif isinstance(node, ast.arguments):
-        plain = [*node.posonlyargs, *node.args]
-        defaults: dict[ast.arg, ast.expr | None] = dict(
-            zip(reversed(plain), reversed(node.defaults), strict=False)
-        )
-        defaults.update(zip(node.kwonlyargs, node.kw_defaults, strict=True))
-        for argument in all_arguments(node):
-            default = defaults.get(argument)
-            yield from [argument] if default is None else [argument, default]
-    elif isinstance(node, ast.MatchMapping):
-        for key, pattern in zip(node.keys, node.patterns, strict=True):
-            yield from (key, pattern)
-    else:
-        yield from ast.iter_child_nodes(node)
+def _in_order(node: ast.AST) -> list[Any]:
+    """Child nodes in the order of the text, not of their fields; for one that has no place those in it."""
+    if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+        # Python 3.11 places what is in an f-string by guess.
+        return list(ast.iter_child_nodes(node))
+    found: list[Any] = []
+    for child in ast.iter_child_nodes(node):
+        found += [child] if hasattr(child, "lineno") else _in_order(child)
+    return sorted(found, key=lambda child: (child.lineno, child.col_offset))

@@ -16,6 +16,7 @@ from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.source import Source
 from codemods.rewrite.items import row_end
 from codemods.rewrite.layout import BLANK, NOTHING, blank_lines, documentation, room
+from codemods.rewrite.lockstep import flat
 from codemods.rewrite.program import Program
 
 _INDENT = "    "
@@ -110,13 +111,9 @@ def _handed(params: cst.Parameters, *, annotated: bool) -> cst.Parameters:
 def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> cst.FunctionDef:
     """The definition as it was, with nothing in it but its docstring and the call of its body."""
     kept: list[Any] = []
-    documented = documentation(helper.node.body)
-    if documented is not None:
-        first = node.body.body[0]
-        if isinstance(first, cst.SimpleStatementLine):
-            kept = [cst.SimpleStatementLine([_alone(first.body[0])])]
-        else:
-            kept = [cst.SimpleStatementLine([_alone(first)])]
+    if documentation(helper.node.body) is not None:
+        first: Any = next(flat(node.body.body))[0]
+        kept = [cst.SimpleStatementLine([first.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])]
     block = node.body if isinstance(node.body, cst.IndentedBlock) else None
     own = _INDENT if block is None or block.indent is None else block.indent
     forward = _forward(helper, name, width - len(own))
@@ -124,11 +121,6 @@ def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> c
         leading_lines=blank_lines(1),
         body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
     )
-
-
-def _alone(node: Any) -> Any:
-    """A small statement that nothing follows on its line."""
-    return node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
 
 
 def _forward(helper: Helper, name: str, width: int) -> cst.BaseStatement:

@@ -93,19 +93,5 @@ def _block(program: Program, block: ast.If, numbers: dict[ast.stmt, set[int]]) -
 
 def _thin(program: Program, statement: ast.stmt, cut: Collection[int]) -> None:
     """Leave some names out of a statement."""
-
     width = room(program.source, statement.lineno)
-
-    def change(node: Any) -> cst.CSTNode:
-        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-            names = [alias.evaluated_name for alias in node.names]
-            if len({*names}) == len(names):
-                return without_names(node, {names[number] for number in cut}, width)
-        kept = [alias for number, alias in enumerate(node.names) if number not in cut]
-        if len(node.names) - 1 in cut:
-            # What stood after the last name stands after what is the last now.
-            kept[-1] = kept[-1].with_changes(comma=node.names[-1].comma)
-        changed: cst.CSTNode = node.with_changes(names=kept)
-        return changed
-
-    program.change(program.nodes[statement], change)
+    program.change(program.nodes[statement], lambda node: without_names(node, cut, width))
