@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
@@ -16,17 +16,13 @@ from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
-from codemods.facts.source import Source, SourceError, decode_source, parse_source
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
-from codemods.prove.code import NotProven, compile_tree
+from codemods.prove.code import NotProven, reread
 from codemods.prove.lift import prove_all
 from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.lift import Lift
 from codemods.rewrite.program import TextNotPreserved
-
-Written = tuple[Mapping[Path, str], Mapping[Helper, Path]]
-"""New texts by path, and where each lifted helper went."""
 
 
 def compose(analysis: Analysis, request: Request) -> Outcome:
@@ -43,7 +39,7 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
         decision = decide(analysis, request.wanted, foreign, request.seams, refused)
         try:
             write = _into_modules if request.targets else _in_place
-            files, targets = write(analysis, request, decision)
+            files = write(analysis, request, decision)
         except (NotProven, TextNotPreserved) as failure:
             if not decision.lifted:
                 raise
@@ -51,7 +47,7 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
             continue
         needs = decision.lifting.needs
         passed = {h: frozenset(n for n, owner in needs[h] if owner.kind != "module") for h in decision.lifted}
-        return Outcome(files, targets, passed, decision.refused)
+        return Outcome(files, passed, decision.refused)
 
 
 def refusals_for(
@@ -72,7 +68,7 @@ def refusals_for(
     }
 
 
-def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Written:
+def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
     chosen = FileNames(analysis, request.site.surroundings)
@@ -86,8 +82,8 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> Writt
     lift.before_roots()
     lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
-    prove_all(decision, names, reread(source, text), {}, None, missing)
-    return {request.site.layout.rest: text} if decision.lifted else {}, {}
+    prove_all(decision, names, reread(text, source.path, source), (), None, missing)
+    return {request.site.layout.rest: text} if decision.lifted else {}
 
 
 def _stated(
@@ -110,35 +106,7 @@ def _stated(
     return found | dict.fromkeys(bare, anything), imported.missing
 
 
-def reread(source: Source, text: str) -> Source:
-    """What an interpreter makes of a text that is written in the source's encoding.
-
-    Raises:
-        NotProven: if that is not the text.
-    """
-    try:
-        read = decode_source(source.encode(text), source.path)
-    except (SourceError, UnicodeEncodeError) as error:
-        raise NotProven(f"what is left is not readable: {error}") from None
-    if read.text != text:
-        raise NotProven("what is left reads differently in the file's encoding")
-    must_compile(read)
-    return read
-
-
-def must_compile(source: Source) -> None:
-    """Compile a file that was made.
-
-    Raises:
-        NotProven: if the compiler finds what the parser does not.
-    """
-    try:
-        compile_tree(source.tree, ())
-    except SyntaxError as error:
-        raise NotProven(f"{source.path}:{error.lineno}: does not compile: {error.msg}") from None
-
-
-def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> Written:
+def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
     """Write lifted helpers to their files; what is left imports them."""
     source, layout = analysis.source, request.site.layout
     package = layout.source_package
@@ -150,14 +118,13 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> W
         lift.program.insert(*source_imports(request.site, decision, targets))
     text = lift.text()
     files = {layout.rest: text}
-    trees = {}
+    made = []
     for target in targets:
         names_there = [names[helper].definition for helper in target.helpers]
-        files[target.path] = target.text([lift.function(h) for h in target.helpers], names_there)
-        made = parse_source(files[target.path], layout.shown(target.path))
-        must_compile(made)
-        trees[target.path] = made.tree
-    prove_all(decision, names, reread(source, text), {t: trees[t.path] for t in targets}, package)
+        there = target.made([lift.function(h) for h in target.helpers], names_there)
+        files[target.path] = there.text
+        made.append((target, there.tree))
+    prove_all(decision, names, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
-    return files, {h: t.path for t in targets for h in t.helpers}
+    return files

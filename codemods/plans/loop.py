@@ -18,12 +18,12 @@ from codemods.facts.globals import globals_of
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.loops import LoopError, Parts, loop_statement
-from codemods.facts.source import Source, SourceError, parse_source
-from codemods.plans.compose import must_compile, reread
+from codemods.facts.source import Source
 from codemods.plans.model import Loop
+from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, not_hidden, target_at
-from codemods.prove.code import NotProven
+from codemods.prove.code import NotProven, reread
 from codemods.prove.loop import Made, prove_loop
 from codemods.rewrite.append import TargetError, docstring_text
 from codemods.rewrite.layout import annotation_text
@@ -47,26 +47,25 @@ class LoopMade:
 
 def compose_loop(
     source: Source,
-    site: Site,
     target: Path,
     function: str,
     loop: Loop,
-    seams: frozenset[str],
+    request: Request,
     line: Callable[[int], int],
-    annotate: Callable[[Analysis], Annotations],
 ) -> LoopMade:
     """Decide, rewrite and prove. ``source`` is the text of the site's rest as earlier moves left it.
 
-    ``line`` gives the line of the user's file for one of that text, ``annotate`` what is known of variables.
+    ``line`` gives the line of the user's file for one of that text.
 
     Raises:
         TargetError: if the plan asks for something that can't be made.
     """
+    site = request.site
     title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
     made, analysis = target_at(site, source, target, title, [site.home]), Analysis(source)
     not_hidden(analysis, site.layout, target, made.module)
     parts = _parts(analysis, function, loop, line)
-    return _Writer(site, parts, loop, made, annotate(analysis)).made(seams)
+    return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(request.seams)
 
 
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
@@ -114,22 +113,22 @@ class _Writer:
             rest = self._rest(taken, decision)
             target = self._target(taken, decision)
             made = Made(
-                rest=reread(self.source, rest),
-                target=parse_source(target, self.site.layout.shown(self.target.path)),
+                rest=reread(rest, self.source.path, self.source),
+                target=target,
                 module=self.target.module,
                 class_name=self.loop.class_,
                 method=self.loop.method,
                 groups=self.loop.state,
                 package=self.package,
             )
-            must_compile(made.target)
             prove_loop(decision, made)
-        except (NotProven, SourceError) as failure:
+        except NotProven as failure:
             return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
         except TextNotPreserved as failure:
             reason = "this line would be written differently"
             return LoopMade(line, refuse("text-not-preserved", failure.line, reason), (), {})
-        return LoopMade(line, None, decision.fields, {self.site.layout.rest: rest, self.target.path: target})
+        files = {self.site.layout.rest: rest, self.target.path: target.text}
+        return LoopMade(line, None, decision.fields, files)
 
     def _check_names(self) -> None:
         """The new classes' names mean nothing else in the source."""
@@ -206,7 +205,7 @@ class _Writer:
 
     # The target
 
-    def _target(self, taken: Taken, decision: LoopDecision) -> str:
+    def _target(self, taken: Taken, decision: LoopDecision) -> Source:
         newline = self.newline
         self._imports_of_loop(decision)
         classes = [
@@ -220,7 +219,7 @@ class _Writer:
         method = self._class(self.loop.class_, title, own) + newline + head
         last = [f"return {', '.join(decision.returned)}"] if decision.returned else []
         classes.append(taken.method(method, apart=bool(decision.fields), last=last))
-        return self.target.text(classes, ())
+        return self.target.made(classes, ())
 
     def _class(self, name: str, title: str, fields: Mapping[str, str]) -> str:
         newline = self.newline

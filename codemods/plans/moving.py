@@ -13,13 +13,13 @@ from codemods.decide.refusals import Refusal, first
 from codemods.facts.annotations import quoted_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
-from codemods.facts.source import parse_source
 from codemods.plans.chain import Loaded, docstrings_of, seams_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.report import HelperReport
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
+from codemods.prove.code import reread
 from codemods.prove.move import Made, prove_moved
 from codemods.rewrite.append import TargetError
 from codemods.rewrite.imports import imports_among
@@ -101,19 +101,18 @@ class Mover:
         chosen = list(self.definitions.values())
         taken = Taken(self.analysis, chosen, names, self.local, package, whole=whole)
         rest = self._rest_text(taken, frozenset(kept))
-        texts = {
-            path: target.text([taken.definition(d) for d in target.definitions], self._names(target))
-            for path, target in self.files.items()
-        }
-        shown = self.layout.shown
-        left = parse_source(rest, self.source.path)
         made = [
-            Made(parse_source(texts[path], shown(path)), target.module, [d.node for d in target.definitions])
-            for path, target in self.files.items()
+            Made(
+                target.made([taken.definition(d) for d in target.definitions], self._names(target)),
+                target.module,
+                [d.node for d in target.definitions],
+            )
+            for target in files
         ]
+        left = reread(rest, self.source.path, self.source)
         prove_moved(self.source, left, made, names, self.local, package)
-        for path, text in texts.items():
-            self.site.overlay.put(path, self.files[path].start, text)
+        for target, each in zip(files, made, strict=True):
+            self.site.overlay.put(target.path, target.start, each.source.text)
         self.site.overlay.put(self.layout.rest, self.source, rest)
         elsewhere.follow()
 

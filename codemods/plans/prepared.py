@@ -84,7 +84,6 @@ def back(outcome: Outcome, prepared: Prepared, refused: Mapping[Helper, Refusal]
     was = {helper: before for before, helper in prepared.now.items()}
     return Outcome(
         outcome.files,
-        {was[helper]: path for helper, path in outcome.targets.items()},
         {was[helper]: names for helper, names in outcome.lifted.items()},
         {**{was[h]: refusal.with_lines(prepared.line) for h, refusal in outcome.refused.items()}, **refused},
     )

@@ -47,13 +47,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file's helpers: new texts by path, where lifted ones went, why others were refused.
+    """What became of a file's helpers: new texts by path, which were lifted, why others were refused.
 
     ``lifted`` has for each lifted helper the names of the outer functions' variables that it is passed.
     """
 
     files: Mapping[Path, str]
-    targets: Mapping[Helper, Path]
     lifted: Mapping[Helper, frozenset[str]]
     refused: Mapping[Helper, Refusal]
 

@@ -24,17 +24,17 @@ from codemods.plans.chain import (
     rebound_in,
     seams_of,
 )
-from codemods.plans.compose import compose, reread
+from codemods.plans.compose import compose
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
-from codemods.plans.moving import MovedRows, move_definitions
+from codemods.plans.moving import move_definitions
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
-from codemods.plans.request import Lift, Outcome, Request, annotations_of
+from codemods.plans.request import Lift, Outcome, Request
 from codemods.plans.rewrites import with_boxes, with_contexts, with_residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
-from codemods.prove.code import NotProven
+from codemods.prove.code import NotProven, reread
 from codemods.rewrite.append import TargetError, defined_names
 from codemods.rewrite.program import TextNotPreserved, with_absolute_imports
 
@@ -95,10 +95,10 @@ def extract_source(
     except NotProven:
         source.compiled()
         raise
-    report = _report(analysis, layout, scope, composed, seams)
-    if to is not None:
-        report = Tidy(site, request.seams).tidied(source, report)
-    return replace(report, sources=frozenset([layout.source, layout.rest]))
+    _put(site, source, composed.files)
+    stayed = Tidy(site, request.seams).tidied(source) if to is not None else ()
+    rows = _rows(analysis, request, scope, composed)
+    return Report(rows, _changes(site), tuple(seams), frozenset([layout.rest]), imports=stayed)
 
 
 def compose_with(analysis: Analysis, request: Request) -> Outcome:
@@ -189,7 +189,6 @@ def _defined(data: bytes | None) -> set[str]:
 
 def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     """Carry out a plan on what earlier plans make; the report has the files of all."""
-    files: dict[Path, FileChange] = {}
     stayed: list[StayedImport] = []
     for loaded in plans:
         report = _carry_out(loaded, base, overlay)
@@ -197,13 +196,10 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
             raise _stopped_by(loaded, plans, report.refused[0])
         if report.refused:
             return report
-        for change in report.files:
-            overlay.made[change.path] = change.after
-            files[change.path] = change
         stayed += report.imports
         if loaded.plan.rest is not None:
             overlay.rests[base / loaded.plan.source] = base / loaded.plan.root / loaded.plan.rest
-    return replace(report, files=tuple(files.values()), imports=tuple(stayed))
+    return replace(report, imports=tuple(stayed))
 
 
 def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> PlanError:
@@ -246,45 +242,35 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
         raise loaded.error(error, "move") from None
-    report = _report(analysis, layout, scope if request.wanted else [], composed, seams)
-    report = _with_moved(report, moved, layout, overlay)
+    _put(site, analysis.source, composed.files)
+    rows = (*moved.rows, *_rows(analysis, request, scope if request.wanted else [], composed))
+    report = Report(rows, _changes(site), tuple(seams))
     if report.refused:
         return report
     try:
         if plan.loop is not None:
-            report = _with_loop(plan, plan.loop, source, request, report)
-        return tidy.tidied(source, report)
+            rows = (*rows, _loop_row(plan, plan.loop, source, request))
+        return Report(rows, imports=tidy.tidied(source), files=_changes(site), seams=tuple(seams))
     except (TargetError, NotProven, TextNotPreserved) as error:
         raise loaded.error(error, "loop") from None
 
 
-def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report: Report) -> Report:
-    """Carry out a plan's loop on what the moves left, and add it to the report."""
+def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> HelperReport:
+    """Carry out a plan's loop on what the moves left; its row of the report."""
     layout, overlay = request.site.layout, request.site.overlay
     target = layout.root / plan.root / loop.to
-    made = {change.path: change for change in report.files}
-    if target in (layout.source, layout.rest) or target in made.keys() - overlay.followers:
+    if target in (layout.source, layout.rest) or target in overlay.made.keys() - overlay.followers:
         raise TargetError(f"{loop.to} is the source or the target of a move")
     if not layout.frozen and overlay.exists(target):
         raise TargetError(f"{loop.to} exists already; name a file that does not")
     if request.star_imported and not loop.class_.startswith("_"):
         raise TargetError(f"{loop.class_} would spread by a star import of the source; begin it with _")
     assert plan.function is not None
-    left = _left(source, layout, made)
+    left = _left(source, request.site)
     line = line_before(source, left)
-    as_made = replace(overlay, made=overlay.made | {path: change.after for path, change in made.items()})
-    then = replace(request, site=replace(request.site, overlay=as_made))
-    composed = compose_loop(
-        left,
-        request.site,
-        target,
-        plan.function,
-        loop,
-        request.seams,
-        line,
-        lambda analysis: annotations_of(analysis, then),
-    )
-    row = HelperReport(
+    composed = compose_loop(left, target, plan.function, loop, request, line)
+    _put(request.site, left, composed.files)
+    return HelperReport(
         name=loop.class_,
         qualname=f"{plan.function} (loop)",
         path=source.path,
@@ -295,9 +281,6 @@ def _with_loop(plan: Plan, loop: Loop, source: Source, request: Request, report:
         target=None if composed.refusal else layout.shown(target),
         call_sites=0 if composed.refusal else 1,
     )
-    for path, text in composed.files.items():
-        made[path] = _change(left, layout, path, text)
-    return Report((*report.helpers, row), tuple(made.values()), report.seams)
 
 
 def line_before(source: Source, left: Source) -> Callable[[int], int]:
@@ -319,22 +302,14 @@ def line_before(source: Source, left: Source) -> Callable[[int], int]:
     return line
 
 
-def _left(source: Source, layout: Layout, made: Mapping[Path, FileChange]) -> Source:
+def _left(source: Source, site: Site) -> Source:
     """What the moves left of the source."""
-    if layout.rest in made:
-        return decode_source(made[layout.rest].after, layout.shown(layout.rest))
+    layout = site.layout
+    if layout.rest in site.overlay.made:
+        return site.overlay.source(layout.rest, layout.shown(layout.rest))
     package = layout.source_package if layout.rest != layout.source else None
-    return reread(source, with_absolute_imports(source, (), [source.tree], package).text())
-
-
-def _with_moved(report: Report, moved: MovedRows, layout: Layout, overlay: Overlay) -> Report:
-    """A report with the names that were moved, and all files made so far."""
-    changes = {change.path: change for change in report.files}
-    for path, data in overlay.made.items():
-        if path not in changes:
-            before = path.read_bytes() if path.exists() else None
-            changes[path] = FileChange(path, layout.shown(path), before, data)
-    return Report((*moved.rows, *report.helpers), tuple(changes.values()), report.seams)
+    text = with_absolute_imports(source, (), [source.tree], package).text()
+    return reread(text, source.path, source)
 
 
 def _request(
@@ -439,14 +414,15 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _report(
-    analysis: Analysis, layout: Layout, scope: list[Helper], composed: Outcome, seams: list[Seam]
-) -> Report:
-    helpers = []
+def _rows(
+    analysis: Analysis, request: Request, scope: list[Helper], composed: Outcome
+) -> tuple[HelperReport, ...]:
+    """What became of the helpers in question."""
+    helpers, layout = [], request.site.layout
     for helper in scope:
         refusal = composed.refused.get(helper)
         lifted = helper in composed.lifted
-        target = composed.targets.get(helper, layout.rest) if lifted else None
+        target = request.targets.get(helper, layout.rest) if lifted else None
         helpers.append(
             HelperReport(
                 name=helper.name,
@@ -460,15 +436,22 @@ def _report(
                 call_sites=sum(use.call is not None for use in analysis.uses(helper)),
             )
         )
-    files = tuple(_change(analysis.source, layout, path, text) for path, text in composed.files.items())
-    return Report(tuple(helpers), files, tuple(seams))
+    return tuple(helpers)
 
 
-def _change(source: Source, layout: Layout, path: Path, text: str) -> FileChange:
-    plain = path not in (layout.source, layout.rest)
-    after = text.encode("utf-8") if plain else source.encode(text)
-    before = path.read_bytes() if path.exists() else None
-    return FileChange(path, layout.shown(path), before, after)
+def _put(site: Site, source: Source, files: Mapping[Path, str]) -> None:
+    """Make what is left of a source, and targets."""
+    for path, text in files.items():
+        start = source if path in (site.layout.source, site.layout.rest) else site.start_of(path)
+        site.overlay.put(path, start, text)
+
+
+def _changes(site: Site) -> tuple[FileChange, ...]:
+    """All files made so far."""
+    return tuple(
+        FileChange(path, site.layout.shown(path), path.read_bytes() if path.exists() else None, data)
+        for path, data in site.overlay.made.items()
+    )
 
 
 __all__ = ["PlanError", "Report", "RequestError", "SourceError", "TargetError", "extract_source", "run_plan"]

@@ -127,9 +127,10 @@ class Overlay:
         return path.read_bytes() if path not in self.absent and path.is_file() else None
 
     def put(self, path: Path, source: Source | None, text: str) -> None:
-        """Make or replace a file, in a source's encoding; in UTF-8 without one."""
+        """Make or replace a file, in a source's encoding; in UTF-8 without one, when it is made afresh."""
         self.made[path] = text.encode("utf-8") if source is None else source.encode(text)
-        self.followers.discard(path)
+        if source is None:
+            self.followers.discard(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from codemods.plans.met import (
 )
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
+from codemods.prove.code import reread
 from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
 from codemods.rewrite.imports import ImportSection, imports_among
 from codemods.rewrite.layout import line_limit
@@ -73,17 +74,23 @@ class Target:
         if why is not None:
             raise TargetError(f"{self.site.layout.shown(self.path)}: {why}")
 
-    def text(self, texts: Sequence[str], names: Sequence[str]) -> str:
-        """The file's text, with those of what it gets under some names.
+    def made(self, texts: Sequence[str], names: Sequence[str]) -> Source:
+        """The file with the texts of what it gets under some names, as an interpreter reads it.
 
         Raises:
-            TargetError: if the file that is there can't take them.
+            TargetError: if the file that is there can't take them. NotProven: if the result can't be read.
         """
+        source, shown = self.source, self.site.layout.shown(self.path)
         if self.start is None:
-            source = self.source
-            return made_module(self.title, self.imports, texts, source.newline, line_limit(source))
+            text = made_module(self.title, self.imports, texts, source.newline, line_limit(source))
+            return reread(text, shown)
         self.not_met(names)
-        return extended_module(self.start, self.imports, texts, names)
+        text = extended_module(self.start, self.imports, texts, names)
+        try:
+            self.start.encode(text)
+        except UnicodeEncodeError as error:
+            raise TargetError(f"{shown}: what it gains can't be written in its encoding: {error}") from None
+        return reread(text, shown, self.start)
 
 
 def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence[str]) -> Target:

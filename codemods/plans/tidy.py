@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
 from codemods.facts.loading import Loading
 from codemods.facts.repository import package_of
-from codemods.facts.source import Source, decode_source
-from codemods.plans.compose import reread
+from codemods.facts.source import Source
 from codemods.plans.references import spreads
-from codemods.plans.report import Report, StayedImport
+from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
-from codemods.prove.code import NotProven
+from codemods.prove.code import NotProven, reread
 from codemods.prove.unimport import prove_dropped, prove_reordered
 from codemods.rewrite.program import TextNotPreserved
 from codemods.rewrite.reorder import imports_in_order
@@ -34,18 +33,14 @@ class Tidy:
     seams: Collection[str]
     exported: frozenset[str] = frozenset()
 
-    def tidied(self, before: Source, report: Report) -> Report:
-        """A report whose rest has no imports that only what moved needed."""
-        made = {change.path: change for change in report.files}
-        rest = made.get(self.site.layout.rest)
-        if rest is None:
-            return report
-        now = decode_source(rest.after, before.path)
+    def tidied(self, before: Source) -> tuple[StayedImport, ...]:
+        """Leave the rest no imports that only what moved needed; those that stay."""
+        overlay, around, layout = self.site.overlay, self.site.surroundings, self.site.layout
+        if layout.rest not in overlay.made:
+            return ()
+        now = overlay.source(layout.rest, before.path)
         kept: tuple[KeptImport, ...] = ()
-        texts = {path: change.after for path, change in made.items()}
-        around, layout = self.site.surroundings, self.site.layout
-        as_made = replace(self.site.overlay, made=self.site.overlay.made | texts)
-        loading = Loading(replace(self.site, overlay=as_made).find)
+        loading = Loading(self.site.find)
         needed = functools.cache(lambda: names_needed(before, around.module.name))
         star_imported = functools.cache(lambda: spreads(layout.root, layout.rest, before.tree))
         # What imports for type checkers stood under is unneeded once they are gone.
@@ -63,14 +58,11 @@ class Tidy:
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
                 break
         now = self._without_headings(before, now)
-        now = self._in_order(now, self.site.layout.rest, loading, texts)
-        made[rest.path] = replace(rest, after=before.encode(now.text))
-        for path in self.site.overlay.followers & made.keys():
-            follower = decode_source(made[path].after, made[path].shown)
-            text = self._in_order(follower, path, loading, texts).text
-            made[path] = replace(made[path], after=follower.encode(text))
-        stayed = tuple(StayedImport(rest.shown, k.name, k.line, k.reason) for k in kept)
-        return replace(report, files=tuple(made.values()), imports=(*report.imports, *stayed))
+        overlay.put(layout.rest, before, self._in_order(now, layout.rest, loading).text)
+        for path in overlay.followers & overlay.made.keys():
+            follower = overlay.source(path, layout.shown(path))
+            overlay.put(path, follower, self._in_order(follower, path, loading).text)
+        return tuple(StayedImport(layout.shown(layout.rest), k.name, k.line, k.reason) for k in kept)
 
     def _marked(self, left: Left, kept: Collection[KeptImport]) -> Source:
         """The text with a mark at imports of which a linter would say that they can go."""
@@ -85,16 +77,16 @@ class Tidy:
         except NotProven:
             return now
 
-    def _in_order(self, now: Source, path: Path, loading: Loading, texts: Collection[Path]) -> Source:
+    def _in_order(self, now: Source, path: Path, loading: Loading) -> Source:
         """The text with its imports of new modules sorted in, if loading it does the same then."""
         try:
             module = self.site.layout.dotted(path)
-            others = {self.site.layout.dotted(p) for p in (*texts, *self.site.overlay.made) if p != path}
+            others = {self.site.layout.dotted(p) for p in self.site.overlay.made if p != path}
             package = package_of(path, module)
             text, moved = imports_in_order(now, others, package)
             if not moved:
                 return now
-            made = reread(now, text)
+            made = reread(text, now.path, now)
             prove_reordered(now, made, moved)
         except (NotProven, TextNotPreserved, ValueError):
             return now
@@ -108,6 +100,6 @@ def _proven(now: Source, text: str, gone: Collection[Alias] = ()) -> Source:
     Raises:
         NotProven: if more has.
     """
-    made = reread(now, text)
+    made = reread(text, now.path, now)
     prove_dropped(now, made, gone)
     return made

@@ -21,7 +21,14 @@ from codemods.facts.annotations import cannot_fail
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import imported_module
 from codemods.facts.scopes import FunctionNode
-from codemods.facts.source import blocks_of, nested_code, statements_in
+from codemods.facts.source import (
+    Source,
+    SourceError,
+    blocks_of,
+    decode_source,
+    nested_code,
+    statements_in,
+)
 from codemods.prove.instructions import Step, Steps
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -74,6 +81,25 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
     with warnings.catch_warnings(action="ignore"):
         code: types.CodeType = compile(tree, "<proof>", "exec", flags=bits, dont_inherit=True)
         return code
+
+
+def reread(text: str, path: str, before: Source | None = None) -> Source:
+    """What an interpreter makes of a text that is written in a file's encoding; in UTF-8 without one.
+
+    Raises:
+        NotProven: if that is not the text, or can't be compiled.
+    """
+    try:
+        data = text.encode() if before is None else before.encode(text)
+        read = decode_source(data, path)
+        compile_tree(read.tree, ())
+    except (SourceError, UnicodeEncodeError) as error:
+        raise NotProven(f"what would be written is not readable: {error}") from None
+    except SyntaxError as error:
+        raise NotProven(f"{path}:{error.lineno}: does not compile: {error.msg}") from None
+    if read.text != text:
+        raise NotProven("what would be written reads differently in the file's encoding")
+    return read
 
 
 def same_code(

@@ -20,6 +20,7 @@ from codemods.prove.code import (
     NewCall,
     NotProven,
     absolute,
+    alike,
     drop_statements,
     prove_helper,
     turn_back,
@@ -39,7 +40,7 @@ def prove_all(
     decision: Decision,
     names: Mapping[Helper, Names],
     rest: Source,
-    moved: Mapping[Module, ast.Module],
+    moved: Sequence[tuple[Module, ast.Module]],
     package: str | None,
     added: Collection[str] = (),
 ) -> None:
@@ -53,14 +54,14 @@ def prove_all(
     """
     proof = _Proof(decision, names, package)
     if moved:
-        for module, tree in moved.items():
+        for module, tree in moved:
             proof.definitions(tree, module.helpers)
     else:
         proof.definitions(rest.tree, decision.lifted)
         lifted = {names[helper].definition for helper in decision.lifted}
         drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in lifted)
     drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
-    proof.rest(rest, {module.module for module in moved})
+    proof.rest(rest, {module.module for module, _ in moved})
     for helper in decision.lifted:
         found, total = proof.calls[helper], len(decision.lifting.analysis.uses(helper))
         if found != total:
@@ -118,16 +119,16 @@ class _Proof:
         )
         for tree in (old, new):
             drop_statements(tree, lambda s: isinstance(s, ast.Pass))
-        alike = Alike(source, rest, {line for line, _ in places}, calls)
-        for one, other in alike.differing(old.body, new.body):
+        written = Written(source, rest, {line for line, _ in places}, calls)
+        for one, other in written.differing(old.body, new.body):
             self.calls.update(turn_back(other, calls))
             absolute(one, self.package)
             absolute(other, self.package)
-            if ast.dump(one) != ast.dump(other):
+            if not alike(one, other):
                 raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
 
 
-class Alike:
+class Written:
     """Tells which statements of two versions of a file must be looked at: those that are written alike, with
     nothing taken out and no call turned back in them, are the same.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from codemods.facts.source import Source
 from codemods.facts.walk import read_scopes
-from codemods.prove.code import NotProven, absolute, copied
+from codemods.prove.code import NotProven, absolute, alike, copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,14 @@ def prove_moved(
     gone = {node.lineno for each in made for node in each.nodes}
     modules = {each.module for each in made}
     before = [statement for statement in ast.parse(old.text).body if statement.lineno not in gone]
-    if _dumps(before, modules, package) != _dumps(_renamed(left.tree, local), modules, package):
+    if not alike(
+        _compared(before, modules, package), _compared(_renamed(left.tree, local), modules, package)
+    ):
         raise NotProven("what is left of the source is not what it was")
     for each in made:
-        got = _dumps(_renamed(ast.parse(each.source.text), local, names), (), package)
-        wanted = _dumps(map(copied, each.nodes), (), package)
-        if got[len(got) - len(wanted) :] != wanted:
+        got = _compared(_renamed(ast.parse(each.source.text), local, names), (), package)
+        wanted = _compared(map(copied, each.nodes), (), package)
+        if not alike(got[len(got) - len(wanted) :], wanted):
             raise NotProven(f"{each.source.path}: a definition is not what it was")
         if unresolved := sorted(_unresolved(each.source)):
             raise NotProven(f"{each.source.path}: {', '.join(unresolved)} would not be bound")
@@ -63,13 +65,15 @@ def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
     return tree.body
 
 
-def _dumps(statements: Iterable[ast.stmt], modules: Collection[str], package: str | None) -> list[str]:
-    """Statements as comparable texts, without the imports of the new modules."""
+def _compared(
+    statements: Iterable[ast.stmt], modules: Collection[str], package: str | None
+) -> list[ast.stmt]:
+    """Statements with absolute imports, without those of the new modules."""
     found = []
     for statement in statements:
         absolute(statement, package)
         if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
-            found.append(ast.dump(statement))
+            found.append(statement)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from codemods.decide.classes import ClassNames, Imported, Kept, Objects
 from codemods.facts.source import Source
-from codemods.prove.code import FUNCTIONS, NotProven, copied, drop_statements
+from codemods.prove.code import FUNCTIONS, NotProven, alike, copied, drop_statements
 
 
 def prove_objects(old: Source, new: Source, objects: Objects, imported: Imported) -> None:
@@ -59,7 +59,7 @@ def prove_objects(old: Source, new: Source, objects: Objects, imported: Imported
         drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
         for module in (before, tree):
             drop_statements(module, lambda s: isinstance(s, ast.Pass))
-    if ast.dump(before) != ast.dump(tree):
+    if not alike(before, tree):
         raise NotProven("something besides the uses of variables differs")
 
 
@@ -105,7 +105,7 @@ def _is_class(made: ast.ClassDef, kept: Kept, names: ClassNames, imported: Impor
     for one, other in zip(made.body, wanted.body, strict=False):
         if kept.frozen and isinstance(one, ast.AnnAssign) and isinstance(other, ast.AnnAssign):
             other.annotation = one.annotation
-    return documented and ast.dump(made) == ast.dump(wanted)
+    return documented and alike(made, wanted)
 
 
 class _VariablesBack(ast.NodeTransformer):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.scopes import FunctionNode
 from codemods.facts.source import Source, blocks_of
-from codemods.prove.code import FUNCTIONS, NotProven, copied, drop_statements
+from codemods.prove.code import FUNCTIONS, NotProven, alike, copied, drop_statements
 
 
 def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
@@ -40,7 +40,7 @@ def prove_split(old: Source, new: Source, splits: Mapping[Helper, str]) -> None:
     for node in ast.walk(before):
         if isinstance(node, FUNCTIONS) and (helper := places.get((node.lineno, node.col_offset))) is not None:
             _reduce(node, splits[helper])
-    if ast.dump(before) != ast.dump(after):
+    if not alike(before, after):
         raise NotProven("something besides the split helpers differs")
 
 
@@ -68,11 +68,11 @@ def _prove_pair(helper: Helper, source: Source, body: ast.stmt, residual: ast.st
     wanted = _body_arguments(helper.node, annotated="annotations" in source.future_flags)
     if type(body) is not type(helper.node) or body.decorator_list:
         raise NotProven(f"{helper.name}: the kind of its body's function differs", helper)
-    if ast.dump(body.args) != ast.dump(wanted):
+    if not alike(body.args, wanted):
         raise NotProven(f"{helper.name}: its body's parameters differ", helper)
     if getattr(residual, "name", None) != helper.name:
         raise NotProven(f"{helper.name}: its residual does not follow its body", helper)
-    if [ast.dump(s) for s in body.body] != [ast.dump(s) for s in helper.node.body]:
+    if not alike(body.body, helper.node.body):
         raise NotProven(f"{helper.name}: its body changed", helper)
 
 
