@@ -105,3 +105,26 @@ def test_a_full_device_is_one_line(command: str, tree: Path) -> None:
     for done, name in ((to_file, "/dev/full"), (to_stdout, "standard output")):
         assert done.returncode == 2
         assert done.stderr == f"codemods {command}: {name}: can't be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--plan", "plan.toml", "--root", "."], ["m.py", "--to", "helpers.py"]]
+)
+def test_a_target_that_is_there_keeps_its_encoding(arguments: list[str], tree: Path) -> None:
+    (tree / "helpers.py").write_text("# -*- coding: latin-1 -*-\nNAME = 'café'\n", encoding="latin-1")
+    done = run(tree, "extract", *arguments, "--write")
+    assert done.returncode == 0, done.stderr
+    said = "import helpers, m; print(ascii(helpers.NAME), m.outer(2))"
+    seen = subprocess.run([sys.executable, "-c", said], cwd=tree, capture_output=True, text=True, check=True)
+    assert seen.stdout == "'caf\\xe9' 3\n"
+
+
+def test_a_target_whose_encoding_lacks_a_letter_is_one_line(tree: Path) -> None:
+    (tree / "m.py").write_text(SOURCE.replace("x + n", "x + n, '→'"), encoding="utf-8")
+    before = b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n"
+    (tree / "helpers.py").write_bytes(before)
+    done = run(tree, "extract", "m.py", "--to", "helpers.py", "--write")
+    assert done.returncode == 2
+    assert "helpers.py: what it gains can't be written in its encoding" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (tree / "helpers.py").read_bytes() == before
