@@ -117,16 +117,16 @@ def lift_rewritten(
     analysis: Analysis,
     request: Request,
     lift: Lift,
-    find: Callable[[Sequence[Helper], Collection[Helper]], Found],
+    find: Callable[[Analysis, Request, Sequence[Helper]], Found],
 ) -> Outcome:
     """Rewrite, lift, refuse what fails, and again, until nothing does.
 
-    ``find`` tells what to rewrite for the helpers wanted, but for those refused.
+    ``find`` tells what to rewrite for helpers that are wanted and not refused.
     """
     refused: dict[Helper, Refusal] = {}
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
-        found = find(wanted, refused)
+        found = find(analysis, request, wanted)
         if found.unfit:
             refused.update(found.unfit)
             continue

@@ -14,7 +14,7 @@ from codemods.decide.refusals import Refusal
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.repository import dotted_name, import_base
-from codemods.plans.site import Layout, Site
+from codemods.plans.site import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +73,7 @@ def annotations_of(analysis: Analysis, request: Request) -> Annotations:
 
 def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
     layout = request.site.layout
-    names = tuple(dict.fromkeys(_name(layout, path) for path in (layout.rest, layout.source)))
+    apart = dotted_name(layout.source, import_base(layout.source))
+    names = tuple(dict.fromkeys((request.site.home, layout.dotted(layout.source) or apart)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
     return Annotations(analysis, Stated(Project(request.site.find, own, names[1:])), style)
-
-
-def _name(layout: Layout, path: Path) -> str:
-    try:
-        return layout.dotted(path)
-    except ValueError:
-        return dotted_name(path, import_base(path))

@@ -19,8 +19,8 @@ from codemods.decide.rules.frames import looked_at
 from codemods.facts.helpers import Helper, entry_reads
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
-from codemods.plans.prepared import Found, Prepared, Rewritten, lift_rewritten, prepare
-from codemods.plans.request import Lift, Outcome, Request, annotations_of
+from codemods.plans.prepared import Found, Prepared, Rewritten, prepare
+from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.site import Layout
 from codemods.prove.code import NotProven
 from codemods.prove.objects import prove_objects
@@ -29,39 +29,32 @@ from codemods.rewrite.objects import Annotate, keep_in_objects
 from codemods.rewrite.residual import split_helpers
 
 
-def with_boxes(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
-    """Box what helpers share and lift; one that can't be lifted then gets no box."""
-
-    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
-        # What functions capture changes all over the outer function.
-        if seen := looked_at(analysis, request.box.intersection(wanted)):
-            return Found(unfit=seen)
-        boxes, unfit = find_boxes(analysis, request.box.difference(refused))
-        return _kept(analysis, boxes, unfit, {}, "State", ["state", "shared"], lambda kept, name: None)
-
-    return lift_rewritten(analysis, request, lift, find)
+def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
+    """Box what helpers share; one that can't be lifted then gets no box."""
+    # What functions capture changes all over the outer function.
+    chosen = request.box.intersection(wanted)
+    if seen := looked_at(analysis, chosen):
+        return Found(unfit=seen)
+    found, unfit = find_boxes(analysis, chosen)
+    return _kept(analysis, found, unfit, {}, "State", ["state", "shared"], lambda kept, name: None)
 
 
-def with_contexts(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
-    """Collect helpers' captures and lift; one for which that can't be done is refused."""
+def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
+    """Collect helpers' captures; one for which that can't be done is refused."""
+    # Functions in them would capture the object instead of what it holds.
+    if seen := looked_at(analysis, request.collected.intersection(wanted)):
+        return Found(unfit=seen)
+    plain = decide(analysis, wanted)
+    takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)
+    found, unfit = collect(plain.lifting, takers)
+    fields = {name for context in found for name in context.variables}
+    known = annotations_of(analysis, request)
 
-    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
-        # Functions in them would capture the object instead of what it holds.
-        if seen := looked_at(analysis, request.collected.intersection(wanted)):
-            return Found(unfit=seen)
-        plain = decide(analysis, wanted)
-        takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)
-        contexts, unfit = collect(plain.lifting, takers)
-        fields = {name for context in contexts for name in context.variables}
-        known = annotations_of(analysis, request)
+    def annotate(kept: Kept, name: str) -> ast.expr | None:
+        return known.here(known.of(name, kept.outer, kept.at), fields)
 
-        def annotate(kept: Kept, name: str) -> ast.expr | None:
-            return known.here(known.of(name, kept.outer, kept.at), fields)
-
-        # An object that holds another helper uses it as a value; that is not why it is refused.
-        return _kept(analysis, contexts, unfit, plain.refused, "Context", ["context"], annotate)
-
-    return lift_rewritten(analysis, request, lift, find)
+    # An object that holds another helper uses it as a value; that is not why it is refused.
+    return _kept(analysis, found, unfit, plain.refused, "Context", ["context"], annotate)
 
 
 def _kept(
@@ -98,16 +91,12 @@ def _rewritten(
     return Rewritten(prepared, explain)
 
 
-def with_residuals(analysis: Analysis, request: Request, lift: Lift) -> Outcome:
-    """Split the chosen helpers and lift; one that can't be lifted then is not split."""
+def residuals(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
+    """Split the chosen helpers; one that can't be lifted then is not split."""
     chosen = request.residual.intersection(request.wanted)
-
-    def find(wanted: Sequence[Helper], refused: Collection[Helper]) -> Found:
-        split = [helper for helper in wanted if helper in chosen]
-        unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
-        return Found(split, partial(_split, analysis, request.site.layout, split) if split else None, unfit)
-
-    return lift_rewritten(analysis, request, lift, find)
+    split = [helper for helper in wanted if helper in chosen]
+    unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
+    return Found(split, partial(_split, analysis, request.site.layout, split) if split else None, unfit)
 
 
 def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:

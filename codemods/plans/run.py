@@ -28,10 +28,11 @@ from codemods.plans.compose import compose
 from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.moving import move_definitions
+from codemods.plans.prepared import lift_rewritten
 from codemods.plans.references import is_star_imported
 from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
 from codemods.plans.request import Lift, Outcome, Request
-from codemods.plans.rewrites import with_boxes, with_contexts, with_residuals
+from codemods.plans.rewrites import boxes, contexts, residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
 from codemods.prove.code import NotProven, reread
@@ -105,12 +106,9 @@ def compose_with(analysis: Analysis, request: Request) -> Outcome:
     """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten."""
     lift: Lift = compose
     # The last one first: each is given what comes after it.
-    if request.residual:
-        lift = partial(with_residuals, lift=lift)
-    if request.collected:
-        lift = partial(with_contexts, lift=lift)
-    if request.box:
-        lift = partial(with_boxes, lift=lift)
+    for asked, find in ((request.residual, residuals), (request.collected, contexts), (request.box, boxes)):
+        if asked:
+            lift = partial(lift_rewritten, lift=lift, find=find)
     return lift(analysis, request)
 
 

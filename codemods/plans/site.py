@@ -31,13 +31,9 @@ class Layout:
         """The folder from which the rest's dotted name starts: above its outermost package."""
         return import_base(self.rest)
 
-    def dotted(self, path: Path) -> str:
-        """What a file below the base is imported as.
-
-        Raises:
-            ValueError: if it is not below the base.
-        """
-        return dotted_name(path, self.base)
+    def dotted(self, path: Path) -> str | None:
+        """What a file is imported as; None for one that is not below the base."""
+        return dotted_name(path, self.base) if self.base in path.parents else None
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -51,10 +47,8 @@ class Layout:
 
     def package_of(self, path: Path) -> str:
         """The package of a file that may not be there yet; empty if it is in none that is known."""
-        try:
-            return package_of(path, self.dotted(path))
-        except ValueError:
-            return ""
+        module = self.dotted(path)
+        return "" if module is None else package_of(path, module)
 
     def manner(self, source: Source, path: Path) -> Manner:
         """How a file that is made of the source imports from its package: as the source does, which loses its
@@ -144,7 +138,7 @@ class Site:
     @property
     def home(self) -> str:
         """What is left of the file, as it is imported."""
-        return self.layout.dotted(self.layout.rest)
+        return dotted_name(self.layout.rest, self.layout.base)
 
     @property
     def find(self) -> Find:
@@ -170,8 +164,7 @@ class Site:
     @property
     def planned(self) -> list[str]:
         """The modules that plans make, as they are imported."""
-        below = [path for path in self.overlay.planned if self.layout.base in path.parents]
-        return [self.layout.dotted(path) for path in sorted(below)]
+        return list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

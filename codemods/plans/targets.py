@@ -148,10 +148,9 @@ def module_of(layout: Layout, path: Path) -> str:
         TargetError: if what is left of the source can't import it.
     """
     where, rest = layout.shown(path), layout.shown(layout.rest)
-    try:
-        module = layout.dotted(path)
-    except ValueError:
-        raise TargetError(f"{where}: can't be imported from {rest}: not below its folder") from None
+    module = layout.dotted(path)
+    if module is None:
+        raise TargetError(f"{where}: can't be imported from {rest}: not below its folder")
     for part in module.split("."):
         if not part.isidentifier() or keyword.iskeyword(part):
             raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name")

@@ -79,16 +79,17 @@ class Tidy:
 
     def _in_order(self, now: Source, path: Path, loading: Loading) -> Source:
         """The text with its imports of new modules sorted in, if loading it does the same then."""
+        dotted = self.site.layout.dotted
+        others = {module for made in self.site.overlay.made if made != path and (module := dotted(made))}
+        if (module := dotted(path)) is None:
+            return now
         try:
-            module = self.site.layout.dotted(path)
-            others = {self.site.layout.dotted(p) for p in self.site.overlay.made if p != path}
-            package = package_of(path, module)
-            text, moved = imports_in_order(now, others, package)
+            text, moved = imports_in_order(now, others, package_of(path, module))
             if not moved:
                 return now
             made = reread(text, now.path, now)
             prove_reordered(now, made, moved)
-        except (NotProven, TextNotPreserved, ValueError):
+        except (NotProven, TextNotPreserved):
             return now
         before, after = (loading.rehearsed(module, path, s.tree) for s in (now, made))
         return made if before.events == after.events and not before.back else now
