@@ -143,13 +143,9 @@ def first_line(node: ast.stmt) -> int:
 
 def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     """Parameters in the order in which the compiler visits their annotations."""
-    found = [*arguments.posonlyargs, *arguments.args]
-    if arguments.vararg is not None:
-        found.append(arguments.vararg)
-    found.extend(arguments.kwonlyargs)
-    if arguments.kwarg is not None:
-        found.append(arguments.kwarg)
-    return found
+    starred, named = arguments.vararg, arguments.kwarg
+    found = (*arguments.posonlyargs, *arguments.args, starred, *arguments.kwonlyargs, named)
+    return [argument for argument in found if argument is not None]
 
 
 def all_defaults(arguments: ast.arguments) -> list[ast.expr]:

@@ -14,28 +14,16 @@ import sys
 import tokenize
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
-_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.Module: ("body",),
-    ast.FunctionDef: ("body",),
-    ast.AsyncFunctionDef: ("body",),
-    ast.ClassDef: ("body",),
-    ast.If: ("body", "orelse"),
-    ast.For: ("body", "orelse"),
-    ast.AsyncFor: ("body", "orelse"),
-    ast.While: ("body", "orelse"),
-    ast.With: ("body",),
-    ast.AsyncWith: ("body",),
-    ast.Try: ("body", "handlers", "orelse", "finalbody"),
-    ast.TryStar: ("body", "handlers", "orelse", "finalbody"),
-    ast.ExceptHandler: ("body",),
-    ast.Match: ("cases",),
-    ast.match_case: ("body",),
-}
+T = TypeVar("T")
+
+# Fields that hold blocks, in the order of the text; those of expressions are no lists.
+_BLOCKS = ("body", "cases", "handlers", "orelse", "finalbody")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BOM = b"\xef\xbb\xbf"
 # Enough for generated expressions of a thousand levels, and far from what the C stack holds.
@@ -78,11 +66,7 @@ class Source:
     @cached_property
     def table(self) -> symtable.SymbolTable:
         """CPython's own symbol table of the file."""
-        with warnings.catch_warnings(action="ignore"):
-            try:
-                return symtable.symtable(self.text, self.path, "exec")
-            except SyntaxError as error:
-                raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
+        return self._by_compiler(symtable.symtable)
 
     def compiled(self) -> types.CodeType:
         """The file's code.
@@ -90,9 +74,12 @@ class Source:
         Raises:
             SourceError: if the compiler finds what the parser does not.
         """
+        return self._by_compiler(functools.partial(compile, dont_inherit=True))
+
+    def _by_compiler(self, make: Callable[[str, str, str], T]) -> T:
         try:
             with warnings.catch_warnings(action="ignore"):
-                return compile(self.text, self.path, "exec", dont_inherit=True)
+                return make(self.text, self.path, "exec")
         except SyntaxError as error:
             raise SourceError(f"{self.path}:{error.lineno or 1}: does not compile: {error.msg}") from None
 
@@ -244,7 +231,8 @@ def shared_source(data: bytes, name: str) -> Source:
 
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
     """The blocks of a statement, handler or case; a statement's handlers or cases count as one."""
-    return [getattr(node, field) for field in _BLOCKS.get(type(node), ())]
+    fields = node.__dict__
+    return [block for name in _BLOCKS if isinstance(block := fields.get(name), list)]
 
 
 def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
