@@ -14,7 +14,7 @@ from codemods.facts import (
     mentioning,
     python_files,
     reads_own,
-    seam_readers,
+    seams_of,
     shown_path,
 )
 
@@ -43,7 +43,7 @@ def _exists(context: Context, wanted: Seams) -> bool:
 
 def _readers(root: Path, wanted: Seams) -> tuple[SeamReaders, ...]:
     tests = [root / folder for folder in wanted.tests]
-    return seam_readers(root / wanted.file, tests=tests, root=root, names=wanted.names)
+    return seams_of(root / wanted.file, tests=tests, root=root, names=wanted.names)
 
 
 def _lost(found: tuple[SeamReaders, ...], file: str) -> Iterator[Place]:

@@ -25,7 +25,7 @@ from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
 from codemods.facts.repository import module_name, package_of, project_root, python_files, shown_path
 from codemods.facts.scopes import FunctionNode, Scope
-from codemods.facts.seams import ANY_NAME, Seam, find_seams
+from codemods.facts.seams import ANY_NAME, Seam, find_seams, reading_functions
 from codemods.facts.source import SourceError, read_source
 from codemods.facts.surroundings import Surroundings
 
@@ -152,17 +152,11 @@ class _Context:
             SeamReport(
                 name=name,
                 rebinds=found[0].rebinds,
-                read_by=self._readers(found[0].root),
+                read_by=tuple(filter(None, reading_functions(self.analysis.tree, found[0].root))),
                 places=tuple(SeamPlace(seam.path, seam.line, seam.test, seam.how) for seam in found),
             )
             for name, found in sorted(grouped.items())
         )
-
-    def _readers(self, name: str) -> tuple[str, ...]:
-        """The innermost functions of the file that read a global."""
-        tree = self.analysis.tree
-        uses = tree.uses.get((tree.module, name), ())
-        return tuple(sorted({use.scope.qualname for use in uses if use.scope.qualname}))
 
 
 def _decisions(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from codemods.facts.api import NotFollowed as NotFollowed
     from codemods.facts.api import captures_of as captures_of
     from codemods.facts.api import liveness_of as liveness_of
-    from codemods.facts.api import seams_of as seams_of
     from codemods.facts.origins import absolute as absolute
     from codemods.facts.repository import mentioning as mentioning
     from codemods.facts.repository import module_name as module_name
@@ -25,15 +24,15 @@ if TYPE_CHECKING:
     from codemods.facts.repository import shown_path as shown_path
     from codemods.facts.seams import SeamReaders as SeamReaders
     from codemods.facts.seams import reads_own as reads_own
-    from codemods.facts.seams import seam_readers as seam_readers
+    from codemods.facts.seams import seams_of as seams_of
     from codemods.facts.source import SourceError as SourceError
     from codemods.facts.source import read_source as read_source
 
 __getattr__ = public(
     __name__,
-    api="Capture Captures Moment NotFollowed captures_of liveness_of seams_of",
+    api="Capture Captures Moment NotFollowed captures_of liveness_of",
     origins="absolute",
     repository="mentioning module_name package_of python_files shown_path",
-    seams="SeamReaders reads_own seam_readers",
+    seams="SeamReaders reads_own seams_of",
     source="SourceError read_source",
 )

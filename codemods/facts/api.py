@@ -1,4 +1,4 @@
-"""What functions capture, what tests replace, which variables live where: facts for rewrites of your own.
+"""What functions capture, where which variables live, what tests replace (`seams_of`): for other programs.
 
 Nothing of the analysed program is imported or run. Lines and columns are those of the text.
 """
@@ -9,17 +9,13 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from codemods.facts.events import NotUnderstood
 from codemods.facts.flow import Flow, Live
 from codemods.facts.graph import Graph
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
-from codemods.facts.loops import read_by_stores
-from codemods.facts.repository import project_root
 from codemods.facts.scopes import Scope, ScopeTree
-from codemods.facts.seams import SeamReaders, seam_readers
 from codemods.facts.source import blocks_of, parse_source
 
 
@@ -94,17 +90,6 @@ def captures_of(text: str, path: str = "<text>", *, function: str | None = None)
     return tuple(_captures(analysis, helper) for helper in chosen)
 
 
-def seams_of(path: Path, *, tests: Sequence[Path], root: Path | None = None) -> tuple[SeamReaders, ...]:
-    """The names of a file's module that tests below some folders replace, sorted: where, and who reads them.
-
-    ``root`` is the folder from which modules are named; without it, the project's around the file.
-
-    Raises:
-        SourceError: if the file, or a test that mentions its module, is not Python.
-    """
-    return seam_readers(path, tests=tests, root=project_root(path) if root is None else root)
-
-
 def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment, ...]:
     """What is bound before each statement of a function, and what is live after it, in the order of the text.
 
@@ -128,9 +113,6 @@ def liveness_of(text: str, function: str, path: str = "<text>") -> tuple[Moment,
         line = getattr(failure.node, "lineno", 0)
         raise NotFollowed(f"{path}:{line}: {failure} is a statement that is not followed") from None
     flow, live = Flow(graph), Live(graph, scope.private)
-    for statement in graph.ends:
-        for name in () if blocks_of(statement) else read_by_stores(statement):
-            live.reads(name, statement)
     always = _read_elsewhere(tree, scope)
     binders = {b.node: name for name in names for b in tree.binders.get((scope, name), ())}
     found = []

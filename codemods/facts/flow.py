@@ -11,19 +11,19 @@ from codemods.facts.graph import Graph
 from codemods.facts.scopes import mangle
 
 
-def backward(before: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
-    """What events have of their ``own``, and what comes to them from later ones of what ``stays`` of it, as
+def spread(ways: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
+    """What events have of their ``own``, and what comes to them on some ways, of which a part ``stays``, as
     bit masks.
     """
     found = list(own)
     work = [index for index, mask in enumerate(found) if mask]
     while work:
         index = work.pop()
-        for predecessor in before[index]:
-            reached = found[predecessor] | (found[index] & stays[predecessor])
-            if reached != found[predecessor]:
-                found[predecessor] = reached
-                work.append(predecessor)
+        for reached in ways[index]:
+            mask = found[reached] | (found[index] & stays[reached])
+            if mask != found[reached]:
+                found[reached] = mask
+                work.append(reached)
     return found
 
 
@@ -40,7 +40,7 @@ class Flow:
         self._bound = self._forward()
         # Of names that an event, or one after it, may bind or unbind; those of places do neither.
         own = [self._bit.get(event.bind or event.unbind or "", 0) for event in graph.events]
-        self._later = backward(graph.before, own, [-1] * len(own))
+        self._later = spread(graph.before, own, [-1] * len(own))
         self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
 
     def _forward(self) -> list[int]:
@@ -96,6 +96,19 @@ class Flow:
                 return self._find(index, name)
         return None
 
+    @cached_property
+    def bound_again(self) -> dict[str, set[int]]:
+        """Lines of bindings and unbindings of names that a path reaches from a binding of the same one."""
+        events = self.graph.events
+        own = [self._bit.get(event.bind or "", 0) for event in events]
+        earlier = spread([event.successors for event in events], own, [-1] * len(own))
+        found: dict[str, set[int]] = {}
+        for event, before in zip(events, self.graph.before, strict=True):
+            name = event.bind or event.unbind
+            if name is not None and any(earlier[index] & self._bit[name] for index in before):
+                found.setdefault(name, set()).add(event.line)
+        return found
+
     def _find(self, start: int, name: str) -> int:
         """Line of the nearest event of the name after a place."""
         events, seen, queue = self.graph.events, {start}, [start]
@@ -118,12 +131,8 @@ class Live:
         self.graph = graph
         self._reads: dict[str, set[int]] = {}
         for node, indices in graph.points.items():
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Name):
                 self._reads.setdefault(mangle(node.id, private), set()).update(indices)
-
-    def reads(self, name: str, node: ast.AST) -> None:
-        """Count a place as one that reads a name; before the first question."""
-        self._reads.setdefault(name, set()).update(self.graph.points.get(node, ()))
 
     def live(self, name: str, node: ast.AST) -> bool:
         """Whether a path from a place leads to a read of the name before it is bound again."""
@@ -144,4 +153,4 @@ class Live:
         for name, reads in self._reads.items():
             for index in reads:
                 live[index] |= self._bits[name]
-        return backward(before, live, stays)
+        return spread(before, live, stays)

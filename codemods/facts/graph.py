@@ -67,6 +67,8 @@ class Graph(Builder):
         elif isinstance(node.ctx, ast.Store):
             self._bind(node.id, node.lineno)
         else:
+            # What is not there can't be deleted.
+            self._mark(node)
             self._unbind(node.id, node.lineno)
 
     def do_Call(self, node: ast.Call) -> None:

@@ -183,28 +183,9 @@ class LoopFlow:
         return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.parts.tail[:1])
 
     def _anyhow(self, name: str, region: Region) -> bool:
-        """Whether a part reads a variable in ways that the graph has no place for."""
-        parts = self.parts
-        if parts.captured(name, region) is not None or parts.shared_write(name, region) is not None:
-            return True
-        return name in self._read_by_stores[region]
-
-    @cached_property
-    def _read_by_stores(self) -> dict[Region, frozenset[str]]:
-        """Names that augmented assignments and deletions of each part read."""
-        parts: dict[Region, list[ast.stmt]] = {"loop": [self.parts.loop], "tail": self.parts.tail}
-        return {
-            region: frozenset(name for each in statements for name in read_by_stores(each))
-            for region, statements in parts.items()
-        }
-
-
-def read_by_stores(statement: ast.stmt) -> Iterator[str]:
-    """Names in a statement that augmented assignments and deletions read."""
-    for node in nodes.walk(statement):
-        match node:
-            case ast.AugAssign(target=ast.Name(id=name)) | ast.Name(id=name, ctx=ast.Del()):
-                yield name
+        """Whether functions inside a part, which run at any time, read or bind a variable."""
+        captured = self.parts.captured(name, region) is not None
+        return captured or self.parts.shared_write(name, region) is not None
 
 
 def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:

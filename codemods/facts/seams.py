@@ -17,6 +17,7 @@ from codemods.facts.repository import (
     file_or_none,
     mentioning,
     module_name,
+    project_root,
     python_files,
     read_file,
     shown_path,
@@ -310,14 +311,18 @@ class SeamReaders:
         return not self.bound or (self.rebinds and not self.readers)
 
 
-def seam_readers(
-    path: Path, *, tests: Sequence[Path], root: Path, names: Iterable[str] = ()
+def seams_of(
+    path: Path, *, tests: Sequence[Path], root: Path | None = None, names: Iterable[str] = ()
 ) -> tuple[SeamReaders, ...]:
-    """The seams of the module in a file, ``names`` included, sorted by name.
+    """The names of a file's module that tests below some folders replace, sorted: where, and who reads them.
+
+    ``root`` is the folder from which modules are named; without it, the project's around the file. ``names``
+    are told of, too, if no test replaces them.
 
     Raises:
-        SourceError: if the file, or a test that mentions the module, is not valid Python.
+        SourceError: if the file, or a test that mentions its module, is not Python.
     """
+    root = project_root(path) if root is None else root
     source = read_source(path, shown_path(path, root))
     tree = read_scopes(source)
     module = module_name(path, root)
