@@ -54,7 +54,7 @@ class HelperReporter:
         self.within = within
         self.across = across
         self._nothing_lifted = Lifting(analysis, set(), {})
-        self.variables = Variables(analysis)
+        self._annotations: dict[Scope, dict[str, ast.expr]] = {}
 
     def report(self, helper: Helper) -> HelperReport:
         """Everything about one helper."""
@@ -81,7 +81,7 @@ class HelperReporter:
         )
 
     def _capture(self, helper: Helper, name: str, owner: Scope, uses: list[Use]) -> Capture:
-        binders = self.variables.binders(owner, name)
+        binders = self._binders(owner, name)
         reads = {use.node.lineno for read, scope, use in helper.reads if (read, scope) == (name, owner)}
         first = _BOUND.get(type(binders[0].node), "local") if binders else "local"
         return Capture(
@@ -89,9 +89,9 @@ class HelperReporter:
             owner=owner.qualname,
             bound_as="nonlocal" if (owner, name) in self.tree.declared else first,
             origin=imported_path(binders[0].node, name) if binders else None,
-            annotation=self.variables.annotation(owner, name),
+            annotation=self._annotation(owner, name),
             bound=tuple(dict.fromkeys(binder.line for binder in binders)),
-            rebound=self.variables.rebound(owner, name),
+            rebound=self._rebound(owner, name),
             reads=tuple(sorted(reads)),
             unbound_at=self._unbound_at(name, owner, uses),
         )
@@ -108,6 +108,37 @@ class HelperReporter:
                 for place in places(use.scope, use.call or use.node, owner)
                 if not flow.bound_at(place.node, name)
             }
+        return tuple(sorted(found))
+
+    def _binders(self, owner: Scope, name: str) -> list[Binder]:
+        """Everything that binds or unbinds a variable, in the order of the text."""
+        return sorted(self.tree.binders.get((owner, name), []), key=lambda binder: binder.line)
+
+    def _annotation(self, owner: Scope, name: str) -> str | None:
+        """What the program states as a variable's type: at the parameter, or at one of its assignments."""
+        for binder in self._binders(owner, name):
+            if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
+                return _collected(owner.node, binder.node, ast.unparse(binder.node.annotation))
+        if owner not in self._annotations:
+            found = self._annotations[owner] = {}
+            for node in own_statements(owner.node):
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    found.setdefault(node.target.id, node.annotation)
+        stated = self._annotations[owner].get(name)
+        return None if stated is None else ast.unparse(stated)
+
+    def _rebound(self, owner: Scope, name: str) -> tuple[int, ...]:
+        """Lines of bindings and unbindings that some path reaches after another one, or themselves (a loop),
+        and of those in functions inside.
+
+        Where the flow of control is not understood: all but the first.
+        """
+        binders = self._binders(owner, name)
+        try:
+            found = set(self.analysis.flow(owner).bound_again.get(name, ()))
+        except NotUnderstood:
+            found = {binder.line for binder in binders[1:]}
+        found |= {binder.line for binder in binders if binder.scope.frame() is not owner.frame()}
         return tuple(sorted(found))
 
     def _globals(self, helper: Helper) -> tuple[Global, ...]:
@@ -159,45 +190,6 @@ def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
         Parameter(argument.arg, kinds[argument], text(argument.annotation), text(defaults.get(argument)))
         for argument in all_arguments(arguments)
     )
-
-
-class Variables:
-    """Looks up variables of one file's functions; each function is walked once."""
-
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
-        self._annotations: dict[Scope, dict[str, ast.expr]] = {}
-
-    def binders(self, owner: Scope, name: str) -> list[Binder]:
-        """Everything that binds or unbinds a variable, in the order of the text."""
-        return sorted(self.analysis.tree.binders.get((owner, name), []), key=lambda binder: binder.line)
-
-    def annotation(self, owner: Scope, name: str) -> str | None:
-        """What the program states as a variable's type: at the parameter, or at one of its assignments."""
-        for binder in self.binders(owner, name):
-            if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
-                return _collected(owner.node, binder.node, ast.unparse(binder.node.annotation))
-        if owner not in self._annotations:
-            found = self._annotations[owner] = {}
-            for node in own_statements(owner.node):
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    found.setdefault(node.target.id, node.annotation)
-        stated = self._annotations[owner].get(name)
-        return None if stated is None else ast.unparse(stated)
-
-    def rebound(self, owner: Scope, name: str) -> tuple[int, ...]:
-        """Lines of bindings and unbindings that some path reaches after another one, or themselves (a loop),
-        and of those in functions inside.
-
-        Where the flow of control is not understood: all but the first.
-        """
-        binders = self.binders(owner, name)
-        try:
-            found = set(self.analysis.flow(owner).bound_again.get(name, ()))
-        except NotUnderstood:
-            found = {binder.line for binder in binders[1:]}
-        found |= {binder.line for binder in binders if binder.scope.frame() is not owner.frame()}
-        return tuple(sorted(found))
 
 
 def _collected(function: ast.AST, parameter: ast.arg, annotation: str) -> str:

@@ -103,10 +103,6 @@ class ImportGraph:
         below = [made.path for made in found if made.name is not None and self.file(made.path) is not None]
         return [*dict.fromkeys(made.module for made in found), *below]
 
-    def chain(self, start: str, goal: str) -> tuple[str, ...]:
-        """A shortest chain of imports from one module to another, both included; empty if there is none."""
-        return self.chains(start).get(goal, ())
-
     def chains(self, start: str) -> dict[str, tuple[str, ...]]:
         """Every module that importing ``start`` imports, with a shortest chain that leads there."""
         if start in self._chains:
@@ -151,7 +147,7 @@ def lazy_imports(
         for made in imported(node, package):
             below = graph is not None and made.name is not None and graph.file(made.path) is not None
             target = made.path if below else made.module
-            cycle = None if graph is None else graph.chain(target, module) if graph.file(target) else ()
+            cycle = None if graph is None else graph.chains(target).get(module, ())
             deferred = None if graph is None else target not in anyway
             found.append(LazyImport(made.bound, target, node.lineno, cycle, deferred))
     return tuple(sorted(found, key=lambda item: (item.line, item.name)))

@@ -94,6 +94,8 @@ class Lifting:
         self.foreign = foreign
         self.seams = seams
         self._by_key = {(helper.outer, helper.scope.name): helper for helper in candidates}
+        # A function whose loop is taken out is a candidate, too, and no helper of the file.
+        self._by_scope = {helper.scope: helper for helper in candidates}
         self.calls_in: dict[Helper, list[tuple[Helper, Use]]] = {helper: [] for helper in candidates}
         for callee in candidates:
             for use in analysis.uses(callee):
@@ -103,22 +105,15 @@ class Lifting:
         self.nested: dict[Helper, list[Helper]] = {helper: [] for helper in candidates}
         for helper in candidates:
             for scope in helper.outer.ancestors():
-                around = analysis.by_scope.get(scope)
-                if around in candidates:
-                    self.nested[around].append(helper)
-        # A function whose loop is taken out is a candidate, too, and no helper of the file.
-        self._by_scope = {helper.scope: helper for helper in candidates}
+                if scope in self._by_scope:
+                    self.nested[self._by_scope[scope]].append(helper)
         self._belonging: dict[Need, dict[Helper, list[Use]]] = {}
         self.needs = self._all_needs()
         self.kept = self._all_kept()
 
     def enclosing(self, scope: Scope) -> Helper | None:
         """The innermost candidate around a scope."""
-        for around in scope.ancestors():
-            helper = self.analysis.by_scope.get(around)
-            if helper in self.candidates:
-                return helper
-        return None
+        return next(filter(None, map(self._by_scope.get, scope.ancestors())), None)
 
     def own_needs(self, helper: Helper) -> list[tuple[tuple[int, int], Need]]:
         """What a helper itself reads from outside that must be passed, with the place."""
@@ -137,9 +132,8 @@ class Lifting:
         if need not in self._belonging:
             found: dict[Helper, list[Use]] = {}
             for use in self.tree.uses.get((need[1], need[0]), ()):
-                around = next((s for s in use.scope.ancestors() if s in self._by_scope), None)
-                if around is not None:
-                    found.setdefault(self._by_scope[around], []).append(use)
+                if (around := self.enclosing(use.scope)) is not None:
+                    found.setdefault(around, []).append(use)
             self._belonging[need] = found
         return self._belonging[need].get(helper, [])
 

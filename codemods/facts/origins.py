@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from codemods.facts.imports import Import, imported_module, imports_in
-from codemods.facts.nodes import all_arguments, called_name, children
+from codemods.facts.nodes import all_arguments, called_name, children, names_bound
 from codemods.facts.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
 _BINDING = frozenset(
     [
-        *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Name, ast.Global),
-        *(ast.ExceptHandler, ast.MatchAs, ast.MatchMapping, ast.MatchStar),
+        *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Global, ast.ExceptHandler),
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchMapping, ast.MatchStar),
     ]
 )
 _DEPTH = 8
@@ -87,15 +87,15 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
         kind = type(node)
         if kind is ast.Constant:
             continue
+        if isinstance(node, ast.Name):
+            if binds and node not in assigned and not isinstance(node.ctx, ast.Load):
+                scope.others.add(node.id)
+            continue
         if binds and kind in _BINDING:
             _bind(node, scope, package, assigned)
-        if kind is ast.Name:
-            continue
         below = children(node)
         below.reverse()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if binds:
-                scope.others.add(node.name)
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
             inner = Names(node, scope, qualname)
             if not isinstance(node, ast.ClassDef):
@@ -116,28 +116,24 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
 
 
 def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> None:
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        for made in imported(node, package):
-            if made.name == "*":
-                names.stars.append(made.module)
-            else:
-                names.imports[made.bound] = made.path
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        assigned.add(node.targets[0])
-        names.values.setdefault(node.targets[0].id, []).append(node.value)
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-        assigned.add(node.target)
-        names.values.setdefault(node.target.id, []).append(node.value)
-    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        if node not in assigned:
-            names.others.add(node.id)
-    elif isinstance(node, ast.Global):
-        names.others.difference_update(node.names)
-        names.top().declared.update(node.names)
-    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-        names.others.update([node.name] if node.name else ())
-    elif isinstance(node, ast.MatchMapping):
-        names.others.update([node.rest] if node.rest else ())
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            for made in imported(node, package):
+                if made.name == "*":
+                    names.stars.append(made.module)
+                else:
+                    names.imports[made.bound] = made.path
+        case (
+            ast.Assign(targets=[ast.Name() as target], value=value)
+            | ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value)
+        ):
+            assigned.add(target)
+            names.values.setdefault(target.id, []).append(value)
+        case ast.Global():
+            names.others.difference_update(node.names)
+            names.top().declared.update(node.names)
+        case _:
+            names.others.update(names_bound(node))
 
 
 def resolve(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:

@@ -121,8 +121,8 @@ class Replacing:
         patcher = _patcher(node.func, scope)
         if patcher is None and called_name(node) not in _NAMING:
             self._given.update(filter(None, (resolve(argument, scope) for argument in node.args)))
-        targets = _call_targets(node, patcher, scope)
-        self._targets += ((target, node.lineno, scope.function, how) for target, how in targets)
+        targets, how = _call_targets(node, patcher, scope)
+        self._targets += ((target, node.lineno, scope.function, how) for target in targets)
 
     def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
         """Names of a module: below it, the line, the function, how."""
@@ -147,19 +147,18 @@ def _below(target: str, module: ModuleName) -> str | None:
     return ".".join(parts[: parts.index(ANY_NAME) + 1])
 
 
-def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> Iterator[str]:
-    if isinstance(node, ast.Attribute):
-        base = resolve(node.value, scope)
-        if base is not None:
-            yield f"{base}.{node.attr}"
-    else:
-        base = _namespace(node.value, scope)
-        if base is not None:
-            yield from _joined(base, node.slice, scope)
+def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> list[str]:
+    if isinstance(node, ast.Subscript):
+        return _joined(_namespace(node.value, scope), node.slice, scope)
+    base = resolve(node.value, scope)
+    return [] if base is None else [f"{base}.{node.attr}"]
 
 
-def _joined(base: str, name: ast.expr, scope: Names) -> list[str]:
-    texts = strings(name, scope)
+def _joined(base: str | None, name: ast.expr | None, scope: Names) -> list[str]:
+    """Names below a dotted path, if there is one: those that an expression gives, or any."""
+    if base is None:
+        return []
+    texts = strings(name, scope) if name is not None else None
     return [f"{base}.{text}" for text in (texts if texts is not None else (ANY_NAME,))]
 
 
@@ -174,57 +173,38 @@ def _namespace(node: ast.expr, scope: Names) -> str | None:
     return None
 
 
-def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterator[tuple[str, str]]:
+def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> tuple[Iterable[str], str]:
     """The dotted names that a call replaces, and the way in which it does."""
-    function = node.func
-    name = called_name(node)
+    function, name, given = node.func, called_name(node), node.args
     if patcher is not None:
-        yield from ((target, patcher) for target in _patch_targets(node, patcher, scope))
-    elif name in _FILLERS and isinstance(function, ast.Attribute) and _namespace(function.value, scope):
-        yield from ((target, name) for target in _filled(node, function.value, scope))
-    elif name in _SLOTS and node.args and (base := _receiver(function, scope)) is not None:
-        yield from ((target, name) for target in _joined(base, node.args[0], scope))
-    elif name == "exec" and len(node.args) > 1:
-        base = _namespace(node.args[1], scope)
-        yield from ((f"{base}.{ANY_NAME}", name),) if base is not None else ()
-    elif name == "dict" and isinstance(function, ast.Attribute) and node.args:
-        base = _namespace(node.args[0], scope)
-        yield from ((f"{base}.{ANY_NAME}", "patch.dict"),) if base is not None else ()
-        for text in strings(node.args[0], scope) or ():
-            if text.endswith(".__dict__"):
-                yield f"{text.removesuffix('.__dict__')}.{ANY_NAME}", "patch.dict"
-    elif name in ("setitem", "delitem") and len(node.args) >= 2:
-        base = _namespace(node.args[0], scope)
-        if base is not None:
-            yield from ((target, name) for target in _joined(base, node.args[1], scope))
-    elif name in _SETTERS and node.args:
-        target_node = _argument(node, 0, "target")
-        texts = strings(node.args[0], scope) if isinstance(function, ast.Attribute) else None
-        if texts is not None and name in ("setattr", "delattr") and target_node is not None:
-            yield from ((text, name) for text in texts)
-            return
-        base = resolve(node.args[0], scope)
+        return _patch_targets(node, patcher, scope), patcher
+    if isinstance(function, ast.Attribute):
+        if name in _FILLERS and (base := _namespace(function.value, scope)):
+            return _filled(node, base, scope), name
+        if name in _SLOTS and given and (base := resolve(function.value, scope)) is not None:
+            return _joined(base, given[0], scope), name
+        if name == "dict" and given:
+            texts = [text for text in strings(given[0], scope) or () if text.endswith(".__dict__")]
+            bases = [_namespace(given[0], scope), *(text.removesuffix(".__dict__") for text in texts)]
+            return [target for base in bases for target in _joined(base, None, scope)], "patch.dict"
+        if name in ("setattr", "delattr") and given and (paths := strings(given[0], scope)) is not None:
+            return paths, name
+    if name == "exec" and len(given) > 1:
+        return _joined(_namespace(given[1], scope), None, scope), name
+    if name in ("setitem", "delitem") and len(given) >= 2:
+        return _joined(_namespace(given[0], scope), given[1], scope), name
+    if name in _SETTERS and given:
         attribute = _argument(node, 1, "name")
-        if base is not None and attribute is not None:
-            yield from ((target, name) for target in _joined(base, attribute, scope))
-    elif name not in _READERS:
-        yield from ((target, name or "call") for target in _handed_over(node, scope))
+        return _joined(resolve(given[0], scope), attribute, scope) if attribute is not None else (), name
+    return (() if name in _READERS else _handed_over(node, scope)), name or "call"
 
 
-def _receiver(function: ast.expr, scope: Names) -> str | None:
-    return resolve(function.value, scope) if isinstance(function, ast.Attribute) else None
-
-
-def _filled(node: ast.Call, namespace: ast.expr, scope: Names) -> Iterator[str]:
+def _filled(node: ast.Call, base: str, scope: Names) -> list[str]:
     """Names of a namespace that one of its methods changes."""
-    base = _namespace(namespace, scope)
-    if base is None:
-        return
     if called_name(node) != "update":
-        yield from _joined(base, node.args[0], scope) if node.args else ()
-        return
-    yield from (f"{base}.{keyword.arg or ANY_NAME}" for keyword in node.keywords)
-    yield from (f"{base}.{ANY_NAME}" for _ in node.args)
+        return _joined(base, node.args[0], scope) if node.args else []
+    names = [*(keyword.arg or ANY_NAME for keyword in node.keywords), *(ANY_NAME for _ in node.args)]
+    return [f"{base}.{name}" for name in names]
 
 
 def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
@@ -276,8 +256,7 @@ def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
     for base in bases:
         if how == "patch.object":
             attribute = _argument(node, 1, "attribute")
-            if attribute is not None:
-                yield from _joined(base, attribute, scope)
+            yield from _joined(base, attribute, scope) if attribute is not None else ()
         else:
             for keyword in node.keywords:
                 if keyword.arg is None:
