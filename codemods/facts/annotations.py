@@ -290,12 +290,9 @@ class Meanings:
             return worst
         if isinstance(node, ast.ClassDef):
             return _Plain if self.plain(node, depth) else worst if node.decorator_list else _Strange
-        statement = self.tree.parents.get(node)
-        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        value = self.tree.values(self.tree.module, name)[0]
+        if value is None:
             return worst
-        if isinstance(statement, ast.Assign) and statement.targets != [node]:
-            return worst
-        value = statement.value
         if isinstance(value, ast.Call):
             made = dotted(self.tree, self.tree.module, value.func)
             bare = len(value.args) == 1 and not value.keywords

@@ -87,17 +87,13 @@ def is_only_set(tree: ScopeTree, node: ast.Attribute) -> bool:
 
 def names_compared(tree: ScopeTree, node: ast.expr) -> frozenset[str] | None:
     """The texts that a name is compared with as a whole; None if something else is done with it."""
-    around = tree.parents[node]
-    if not isinstance(around, ast.Compare) or len(around.ops) != 1:
-        return None
-    left, right = around.left, around.comparators[0]
-    if isinstance(around.ops[0], (ast.Eq, ast.NotEq)):
-        parts = [right if left is node else left]
-    elif isinstance(around.ops[0], (ast.In, ast.NotIn)) and isinstance(right, (ast.Tuple, ast.List, ast.Set)):
-        parts = right.elts
-    else:
-        return None
-    texts = texts_of(parts)
+    match tree.parents[node]:
+        case ast.Compare(left, [ast.Eq() | ast.NotEq()], [right]):
+            texts = texts_of([right if left is node else left])
+        case ast.Compare(_, [ast.In() | ast.NotIn()], [ast.Tuple(parts) | ast.List(parts) | ast.Set(parts)]):
+            texts = texts_of(parts)
+        case _:
+            return None
     return None if texts is None else frozenset(texts)
 
 
@@ -113,24 +109,18 @@ def is_code_of_function(tree: ScopeTree, node: ast.expr) -> bool:
 
 def restores(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
     """Whether ``sys.settrace`` takes the tracer off, or puts back one that was there."""
-    call = tree.parents[node]
-    if not isinstance(call, ast.Call) or call.func is not node or len(call.args) != 1 or call.keywords:
-        return False
-    given = call.args[0]
-    if isinstance(given, ast.Constant) and given.value is None:
-        return True
-    if not isinstance(given, ast.Name):
-        return False
-    owner = tree.owner(scope, given.id)
-    binders = tree.binders.get((owner, given.id), [])
-    return owner.kind == "function" and bool(binders) and all(_saves(tree, b.node, owner) for b in binders)
-
-
-def _saves(tree: ScopeTree, node: ast.AST, scope: Scope) -> bool:
-    match tree.parents.get(node):
-        case ast.Assign([target], ast.Call(function)):
-            return target is node and dotted(tree, scope, function) in _SAVED
+    match tree.parents[node]:
+        case ast.Call(function, [ast.Constant(None)], []):
+            return function is node
+        case ast.Call(function, [ast.Name(name)], []) if function is node:
+            owner = tree.owner(scope, name)
+            values = tree.values(owner, name)
+            return owner.kind == "function" and bool(values) and all(_saves(tree, v, owner) for v in values)
     return False
+
+
+def _saves(tree: ScopeTree, value: ast.expr | None, scope: Scope) -> bool:
+    return isinstance(value, ast.Call) and dotted(tree, scope, value.func) in _SAVED
 
 
 def is_place(tree: ScopeTree, node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:

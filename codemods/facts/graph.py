@@ -395,17 +395,8 @@ def _is_quiet(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
         return dotted(tree, scope, node.func) in _QUIET
     if isinstance(node, ast.Name):
         owner = tree.owner(scope, node.id)
-        binders = tree.binders.get((owner, node.id), [])
-        values = [_assigned(owner.node, binder.node) for binder in binders]
+        values = tree.values(owner, node.id)
         return bool(values) and all(
             isinstance(v, (ast.Call, ast.IfExp)) and _is_quiet(tree, owner, v) for v in values
         )
     return False
-
-
-def _assigned(frame: ast.AST, target: ast.AST) -> ast.expr | None:
-    """The value that a plain assignment among a frame's statements gives to a target."""
-    for node in ast.walk(frame):
-        if isinstance(node, ast.Assign) and node.targets == [target]:
-            return node.value
-    return None

@@ -270,15 +270,11 @@ def _only_identified(tree: ScopeTree, call: ast.Call) -> bool:
 def asks_itself(node: ast.Call) -> bool:
     """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
     name = called_name(node)
-    first = node.args[0] if node.args else None
-    if isinstance(first, ast.Name):
-        if first.id == "__name__":
+    match node:
+        case ast.Call(args=[ast.Name("__name__"), *_]):
             return name in ("__import__", "import_module", "reload", "run_module")
-        if first.id == "__file__":
+        case ast.Call(args=[ast.Name("__file__"), *_]):
             return name in ("open", "getline", "getlines", "run_path", "FileInput", "input")
-    if name in ("open", "read_bytes", "read_text") and isinstance(node.func, ast.Attribute):
-        made = node.func.value
-        return isinstance(made, ast.Call) and any(
-            isinstance(argument, ast.Name) and argument.id == "__file__" for argument in made.args
-        )
+        case ast.Call(ast.Attribute(ast.Call(args=given))) if name in ("open", "read_bytes", "read_text"):
+            return any(isinstance(argument, ast.Name) and argument.id == "__file__" for argument in given)
     return False

@@ -207,6 +207,17 @@ class ScopeTree:
             around = self.parents.get(around)
         return self.module if around is None else self.by_node[around]
 
+    def values(self, owner: Scope, name: str) -> list[ast.expr | None]:
+        """What the bindings of a variable give it: the value of a plain assignment, None for any other."""
+        found: list[ast.expr | None] = []
+        for binder in self.binders.get((owner, name), ()):
+            match self.parents.get(binder.node):
+                case ast.Assign([target], value) if target is binder.node:
+                    found.append(value)
+                case _:
+                    found.append(None)
+        return found
+
     def functions(self, qualname: str) -> list[Scope]:
         """The functions of a qualified name, in the order of the text."""
         return [scope for scope in self.scopes() if scope.kind == "function" and scope.qualname == qualname]
