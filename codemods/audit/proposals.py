@@ -110,14 +110,14 @@ Users = tuple[frozenset[str], tuple[str, ...]]
 
 def _closest(groups: Sequence[Users]) -> tuple[Users, Users] | None:
     """The two groups most alike in who uses them, smaller ones first, that fit in one class."""
-    best, chosen = (-1.0, 0), None
-    for first, second in combinations(groups, 2):
-        together = len(first[1]) + len(second[1])
-        shared = len(first[0] & second[0])
-        likeness = shared / (len(first[0]) + len(second[0]) - shared or 1)
-        if together <= MOST_FIELDS and (likeness, -together) > best:
-            best, chosen = (likeness, -together), (first, second)
-    return chosen
+    pairs = combinations(groups, 2)
+    fitting = [(one, other) for one, other in pairs if len(one[1]) + len(other[1]) <= MOST_FIELDS]
+    return max(fitting, key=_likeness, default=None)
+
+
+def _likeness(pair: tuple[Users, Users]) -> tuple[float, int]:
+    (users, names), (others, more) = pair
+    return len(users & others) / (len(users | others) or 1), -len(names) - len(more)
 
 
 def _title(

@@ -50,6 +50,21 @@ def test_a_loop_with_many_variables_gets_groups_that_a_plan_takes(tmp_path: Path
     assert {"Loss", "Optim", "Data", "Log"} < fields.keys()
 
 
+def test_variables_that_are_used_one_by_one_are_joined_until_few_are_left(tmp_path: Path) -> None:
+    names = [f"value_{number}" for number in range(40)]
+    loop = ["    for step in range(n):", *(f"        {name}.append(step)" for name in names)]
+    lines = ["def train(n):", *(f"    {name} = []" for name in names), *loop]
+    path = tmp_path / "m.py"
+    path.write_text("\n".join([*lines, "    return value_0", ""]))
+    (function,) = build_report(path, function="train").functions
+    assert function.loop is not None
+    groups = [group.names for group in function.loop.groups]
+    joined = [name for group in groups for name in group]
+    assert sorted(joined) == sorted(set(joined) & {*names, "n"})
+    assert len(groups) + len(function.loop.fields) - len(joined) <= 15
+    assert max(map(len, groups)) <= 15
+
+
 def test_few_variables_need_no_groups_and_few_names_no_context(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(
