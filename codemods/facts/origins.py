@@ -175,28 +175,24 @@ def strings(node: ast.expr, scope: Names, depth: int = _DEPTH) -> tuple[str, ...
     """The strings that an expression can be, as far as literals and loops over them tell."""
     if depth == 0:
         return None
-    if isinstance(node, ast.Constant):
-        return (node.value,) if isinstance(node.value, str) else None
-    if isinstance(node, ast.JoinedStr):
-        return _product([_piece(part, scope, depth) for part in node.values])
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _product([strings(node.left, scope, depth - 1), strings(node.right, scope, depth - 1)])
-    if isinstance(node, ast.Attribute) and node.attr == "__name__":
-        module = resolve(node.value, scope)
-        return None if module is None else (module,)
-    if isinstance(node, ast.Name):
-        if (given := scope.assigned(node.id)) is not None:
-            return strings(*given, depth - 1)
-        if (owner := scope.owner(node.id)) is not None:
-            return _varying(node.id, owner, depth)
+    match node:
+        case ast.Constant(str(text)):
+            return (text,)
+        case ast.JoinedStr(parts):
+            return _product([strings(part, scope, depth) for part in parts])
+        case ast.FormattedValue(value, -1, None):
+            return strings(value, scope, depth - 1)
+        case ast.BinOp(left, ast.Add(), right):
+            return _product([strings(left, scope, depth - 1), strings(right, scope, depth - 1)])
+        case ast.Attribute(value, "__name__"):
+            module = resolve(value, scope)
+            return None if module is None else (module,)
+        case ast.Name(name):
+            if (given := scope.assigned(name)) is not None:
+                return strings(*given, depth - 1)
+            if (owner := scope.owner(name)) is not None:
+                return _varying(name, owner, depth)
     return None
-
-
-def _piece(part: ast.expr, scope: Names, depth: int) -> tuple[str, ...] | None:
-    if isinstance(part, ast.FormattedValue):
-        plain = part.conversion == -1 and part.format_spec is None
-        return strings(part.value, scope, depth - 1) if plain else None
-    return strings(part, scope, depth - 1)
 
 
 def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:

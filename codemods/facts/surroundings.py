@@ -329,10 +329,8 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             case ast.ImportFrom():
                 if seen.is_module(absolute(node, package)):
                     seen.asked.update(alias.name for alias in node.names)
-            case ast.Delete(targets=targets):
-                for target in targets:
-                    if isinstance(target, ast.Subscript) and resolve(target.value, scope) == "sys.modules":
-                        seen.reloads = seen.reloads or _forgets(target.slice, scope, seen)
+            case ast.Delete():
+                seen.reloads = seen.reloads or _forgets(node, scope, seen)
             case ast.keyword(arg=str() as name) if not own:
                 seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
@@ -347,7 +345,7 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             case ast.Call():
                 seen.imports_any = seen.imports_any or imports_any(node)
                 seen.takes_any = seen.takes_any or takes_any(node, scope)
-                seen.reloads = seen.reloads or _drops(node, scope, seen)
+                seen.reloads = seen.reloads or _forgets(node, scope, seen)
                 seen.harmless.update(_lent(node, scope))
                 given = _call(node, scope, seen) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
@@ -394,8 +392,23 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
                 yield first
 
 
-def _forgets(key: ast.expr, scope: Names, seen: _Seen) -> bool:
-    """Whether a key of ``sys.modules`` may be the module's, which is loaded again once it is gone."""
+def _forgets(node: ast.Call | ast.Delete, scope: Names, seen: _Seen) -> bool:
+    """Whether something may take the module out of ``sys.modules``, so that it is loaded again."""
+    taken: list[tuple[ast.expr, ast.expr]] = []
+    match node:
+        case ast.Delete(targets):
+            taken = [(target.value, target.slice) for target in targets if isinstance(target, ast.Subscript)]
+        case ast.Call(ast.Attribute(attr="delitem"), [space, key, *_]):
+            taken = [(space, key)]
+        case ast.Call(ast.Attribute(space, "pop"), [key, *_]):
+            taken = [(space, key)]
+        case ast.Call(ast.Attribute(space, "clear")):
+            return resolve(space, scope) == "sys.modules"
+    return any(_means(key, scope, seen) for space, key in taken if resolve(space, scope) == "sys.modules")
+
+
+def _means(key: ast.expr, scope: Names, seen: _Seen) -> bool:
+    """Whether a key of ``sys.modules`` may be the module's."""
     texts = strings(key, scope)
     if texts is not None:
         return any(map(seen.is_module, texts))
@@ -403,47 +416,31 @@ def _forgets(key: ast.expr, scope: Names, seen: _Seen) -> bool:
     return any(seen.module.within(path) is not None for path in scope.top().imports.values())
 
 
-def _drops(node: ast.Call, scope: Names, seen: _Seen) -> bool:
-    """Whether a call may take the module out of ``sys.modules``."""
-    if not isinstance(node.func, ast.Attribute):
-        return False
-    if node.func.attr == "delitem" and len(node.args) > 1 and resolve(node.args[0], scope) == "sys.modules":
-        return _forgets(node.args[1], scope, seen)
-    if resolve(node.func.value, scope) != "sys.modules":
-        return False
-    return node.func.attr == "clear" or (
-        node.func.attr == "pop" and bool(node.args) and _forgets(node.args[0], scope, seen)
-    )
-
-
 def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
     """A namespace that is gone through for names with a beginning, or for those without an underscore."""
     space, variable = node.iter, node.target
-    if isinstance(space, ast.Call) and isinstance(space.func, ast.Attribute) and not space.args:
-        method, owner = space.func.attr, space.func.value
-        if method == "items" and isinstance(variable, ast.Tuple):
-            space, variable = owner, variable.elts[0]
-        elif method == "keys":
+    match space, variable:
+        case ast.Call(ast.Attribute(owner, "items"), []), ast.Tuple([first, *_]):
+            space, variable = owner, first
+        case ast.Call(ast.Attribute(owner, "keys"), []), _:
             space = owner
     test = node.ifs[0] if node.ifs else None
     while isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         test = test.values[0]
-    private = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
-    call = test.operand if isinstance(test, ast.UnaryOp) and private else test
-    match call:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="startswith"), args=[given]):
-            if not isinstance(variable, ast.Name) or variable.id != name:
-                return
+    public = True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        public, test = False, test.operand
+    match test, variable:
+        case ast.Call(ast.Attribute(ast.Name(asked), "startswith"), [given]), ast.Name(name) if asked == name:
+            texts = texts_of(given.elts if isinstance(given, ast.Tuple) else [given])
         case _:
             return
-    parts = given.elts if isinstance(given, ast.Tuple) else [given]
-    texts = texts_of(parts)
     if texts is None:
         return
-    if private and "_" in texts:
+    if not public and "_" in texts:
         seen.public = True
         yield space
-    elif not private and all(text[:1].isalpha() for text in texts):
+    elif public and all(text[:1].isalpha() for text in texts):
         # Names that are made up begin with an underscore.
         seen.heads.update(texts)
         yield space
