@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, TypeGuard
 
 from codemods.hotpath.branches import ends_program, narrows
 from codemods.hotpath.every import every
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.kinds import (
+    CPU,
     EVERY,
     HOST,
     MOSTLY,
@@ -119,10 +120,10 @@ def store(it: Interpreter, frame: Frame, target: ast.Subscript, kind: Kind) -> N
         keep(it, frame, target.value, grown)
 
 
-def keep(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> None:
-    """Note that what an expression names is of a kind now."""
+def keep(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind, *, anew: bool = False) -> None:
+    """Note that what an expression names is of a kind now, ``anew`` if of no other any more."""
     if isinstance(node, ast.Name):
-        frame.merge(node.id, kind)
+        (frame.bind if anew else frame.merge)(node.id, kind)
     elif isinstance(node, ast.Attribute):
         owner = it.evaluate(frame, node.value)
         for cls in owner.of if owner.tag == "obj" else ():
@@ -146,8 +147,24 @@ def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
         kind = _by_use(frame, node.targets[0])
     kind = truth(it, frame, node.value, kind)
     for target in node.targets:
-        assign(it, frame, target, kind)
+        if _moves_element(target, node.value) and it.evaluate(frame, target.value).tag == "cpu":
+            # A batch is a list of tensors here: nobody moves a part of a tensor to put it back where it was.
+            # Its others have not moved yet.
+            keep(it, frame, target.value, seq(CPU), anew=True)
+        else:
+            assign(it, frame, target, kind)
     return True
+
+
+def _moves_element(target: ast.expr, value: ast.expr) -> TypeGuard[ast.Subscript]:
+    """Whether an element is replaced by itself on another device: ``x[0] = x[0].cuda()``."""
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in ("cuda", "to")
+        and ast.unparse(value.func.value) == ast.unparse(target)
+    )
 
 
 def truth(it: Interpreter, frame: Frame, node: ast.expr, kind: Kind) -> Kind:

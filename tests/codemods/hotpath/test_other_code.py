@@ -202,6 +202,14 @@ METER = """
         ("for name, part in batch.items(): batch[name] = part.to('cuda')", {("HP015", "part.to('cuda')")}),
         ("batch['x'] = batch['x'].to('cuda')", {("HP015", "batch['x'].to('cuda')")}),
         ("for name in batch: batch[name] = batch[name].cuda()", {("HP015", "batch[name].cuda()")}),
+        (
+            "batch[0] = batch[0].cuda(0, non_blocking=True); batch[1] = batch[1].to(0, non_blocking=True)",
+            set(),
+        ),
+        (
+            "batch[0] = batch[0].cuda(); batch[1] = batch[1].cuda()",
+            {("HP015", "batch[0].cuda()"), ("HP015", "batch[1].cuda()")},
+        ),
         ("self.rows[step] = env.action_space.sample()", set()),
         ("meter.synchronize_between_processes()", set()),
         ("Meter().update(lr=optimizer.param_groups[0]['lr'], n=1)", set()),
