@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from codemods.review.circles import early_outside
-from codemods.review.content import Contents
+from codemods.review.content import Contents, Function
 from codemods.review.early import TooEarly, too_early
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
@@ -32,6 +32,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
+from codemods.review.sequences import sequences
 from codemods.review.side import Side
 from codemods.review.statements import Statement, identities, identity, regrouped, statements_of, unaligned
 from codemods.review.trees import Tree, differing, narrowed
@@ -101,8 +102,22 @@ class _Residue:
             self._new[id(unit)] = self._of(unit)
             every[1].update(statement.once for statement in self._new[id(unit)])
         self.statements = (len(every[0]), len(every[1]))
-        aligned = regrouped(list(self._gone.values()), list(self._new.values()))
+        one_sided = (unit for units in (matching.gone, matching.new) for unit in units)
+        self._one_sided = {unit.name for unit in one_sided if unit.kind == "binding"}
+        aligned = regrouped(self._sequences("gone"), self._sequences("new"))
         self._aligned = [{statement.once for statement in side} for side in aligned]
+
+    def _sequences(self, side: str) -> list[Sequence[Statement]]:
+        ours, theirs = (self._gone, self._new) if side == "gone" else (self._new, self._gone)
+        pairs = [pair for pair in self._matching.pairs if not pair.equal]
+        # What means something else in the new place is not what stands elsewhere in the same words.
+        alone = [_unit(pair, side) for pair in pairs if pair.other_names]
+        together = [_unit(pair, side) for pair in pairs if not pair.other_names]
+        together += self._matching.gone if side == "gone" else self._matching.new
+        apart, joined = ([(unit, ours[id(unit)]) for unit in each] for each in (alone, together))
+        nested = (each for row in theirs.values() for each in row if each.depth)
+        other = {each.loose for each in nested if isinstance(each.node, Function)}
+        return sequences(apart, joined, other, self._one_sided)
 
     def _of(self, unit: Unit) -> list[Statement]:
         if id(unit) not in self._statements:
@@ -141,6 +156,10 @@ class _Residue:
         left = [statement for statement in statements if statement.once not in aligned]
         names = identities(unit, self._of(unit), set(left)) if left else {}
         return tuple(Left(s.path, s.first, s.last, identity(side, names[s]), s.text) for s in left)
+
+
+def _unit(pair: Pair, side: str) -> Unit:
+    return pair.base if side == "gone" else pair.head
 
 
 def _named(

@@ -23,7 +23,9 @@ _SHORTEST_RUN = 3
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A statement without its blocks: lines of its file, how deep it stands, what it does."""
+    """A statement without its blocks: lines of its file, how deep it stands, what it does; `named` if a
+    function at the top counts with its name.
+    """
 
     path: str
     first: int
@@ -32,6 +34,7 @@ class Statement:
     exact: str
     owner: str
     node: ast.AST | None = field(default=None, repr=False)
+    named: bool = False
 
     @property
     def once(self) -> Hashable:
@@ -43,7 +46,7 @@ class Statement:
         """The same for `self.x` and `x`, and where an argument is passed on under its own name or is not."""
         if not isinstance(self.node, ast.stmt):
             return self.exact
-        return written(_first_line(self.node, self.depth), _loose)
+        return written(_first_line(self.node, self.depth + self.named), _loose)
 
     @property
     def text(self) -> str:
@@ -184,20 +187,32 @@ def regrouped(
 ) -> tuple[set[Statement], set[Statement]]:
     """Runs of statements that stand in another unit in the same order: what of both sides is aligned by that.
 
-    Runs are taken longest first, each statement once; a unit's own statements are never aligned with its own.
+    Runs are taken longest first, each statement once; those that went from one unit to one other keep their
+    order among each other. A unit's own statements are never aligned with its own.
     """
     taken: tuple[set[Statement], set[Statement]] = (set(), set())
-    runs = {(i, j): _longest(gone[i], new[j], taken) for i, j in _sharing(gone, new)}
+    pairs = {pair: [(gone[pair[0]], new[pair[1]])] for pair in _sharing(gone, new)}
+    runs = {pair: _longest(parts, taken) for pair, parts in pairs.items()}
     while runs:
         (i, j), best = max(runs.items(), key=lambda item: len(item[1][0]))
         if len(best[0]) < _SHORTEST_RUN:
             break
         taken[0].update(best[0])
         taken[1].update(best[1])
+        pairs[i, j] = [part for whole in pairs[i, j] for part in _beside(whole, best)]
         for pair in runs:
             if pair[0] == i or pair[1] == j:
-                runs[pair] = _longest(gone[pair[0]], new[pair[1]], taken)
+                runs[pair] = _longest(pairs[pair], taken)
     return taken
+
+
+def _beside(whole: Run, run: Run) -> list[Run]:
+    """What stands before a run on both sides, and what stands after it; all of it if the run is elsewhere."""
+    if run[0][0] not in whole[0] or run[1][0] not in whole[1]:
+        return [whole]
+    first = [side.index(own[0]) for side, own in zip(whole, run, strict=True)]
+    last = [side.index(own[-1]) + 1 for side, own in zip(whole, run, strict=True)]
+    return [(whole[0][: first[0]], whole[1][: first[1]]), (whole[0][last[0] :], whole[1][last[1] :])]
 
 
 def _sharing(
@@ -222,7 +237,11 @@ def _sharing(
                 yield i, j
 
 
-def _longest(
+def _longest(parts: Sequence[Run], taken: tuple[set[Statement], set[Statement]]) -> Run:
+    return max((_longest_of(*part, taken) for part in parts), key=lambda run: len(run[0]))
+
+
+def _longest_of(
     before: Sequence[Statement], after: Sequence[Statement], taken: tuple[set[Statement], set[Statement]]
 ) -> Run:
     free_before = [statement for statement in before if statement not in taken[0]]
