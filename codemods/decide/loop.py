@@ -9,7 +9,7 @@ from itertools import chain
 
 from codemods.decide.refusals import Refusal, Refusals, not_followed, refuse, rule
 from codemods.decide.rules import dynamic, frames, moving
-from codemods.decide.rules.attribution import attributed, logging_line
+from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
 from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
@@ -263,7 +263,7 @@ def _statements(parts: Parts) -> Refusals:
             yield refuse("loop-global", line, f"{', '.join(inner.names)} is declared global here")
         elif isinstance(inner, ast.Name) and inner.id == "__class__":
             yield refuse("loop-unreadable-name", line, "__class__ is read here")
-    for name, line in private_names(loop):
+    for name, line in private_names(loop, "C"):
         yield refuse("loop-unreadable-name", line, f"{name} means another name inside a class")
     if "super" in parts.globals:
         yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
@@ -305,14 +305,9 @@ def _frames(parts: Parts, around: Surroundings | None) -> Refusals:
         line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
         if line is not None:
             yield refuse("loop-frame", line, f"{name} is used here")
-    if (there := attributed(tree, nodes.walk(parts.loop))) is not None:
-        what = f"{there[1]} is called here, which warns or logs at a stack level"
-        yield refuse("module-attribution", there[0], what)
-    where = logging_line(tree, nodes.walk(parts.loop)) if around is not None else None
-    if around is not None and where is not None:
-        place = around.marked("log function") or around.marked("log file")
-        if place is not None:
-            yield refuse("log-origin", where, f"the loop logs here, and {place}")
+    yield from levels_given(tree, "the loop", parts.loop)
+    if around is not None:
+        yield from logged(around, tree, "the loop", nodes.walk(parts.loop), "log function", "log file")
 
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:

@@ -7,7 +7,7 @@ import re
 
 from codemods.decide.definitions import Definition, numbers_in
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.attribution import levels_given, logging_line
+from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
 from codemods.facts.annotations import Reads, quoted_in
 from codemods.facts.globals import globals_of
@@ -60,10 +60,7 @@ def moved_alike(
     if place is not None:
         yield refuse("module-asked", node, place)
     yield from levels_given(analysis.tree, name, node)
-    where = logging_line(analysis.tree, nodes.walk(node))
-    place = around.marked("log file") if where is not None else None
-    if place is not None and where is not None:
-        yield refuse("log-origin", where, f"{name} logs here, and {place}")
+    yield from logged(around, analysis.tree, name, nodes.walk(node), "log file")
 
 
 def _numbers_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:

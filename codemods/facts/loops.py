@@ -188,8 +188,8 @@ class LoopFlow:
         return captured or self.parts.shared_write(name, region) is not None
 
 
-def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:
-    """Identifiers in a tree that mean something else inside a class, with their lines."""
+def private_names(node: ast.AST, private: str | None) -> Iterator[tuple[str, int]]:
+    """Identifiers in a tree that mean something else inside a class of some name, with their lines."""
     line = getattr(node, "lineno", 0)
     for inner in nodes.walk(node):
         line = getattr(inner, "lineno", line)
@@ -198,5 +198,5 @@ def private_names(node: ast.AST) -> Iterator[tuple[str, int]]:
         for value in inner.__dict__.values():
             texts = [value] if type(value) is str else value if type(value) is list else ()
             for text in texts:
-                if type(text) is str and mangle(text, "C") != text:
+                if type(text) is str and mangle(text, private) != text:
                     yield text, line

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
-from codemods.facts.helpers import Helper, own_nodes
+from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
+from codemods.facts.marks import Mark
 from codemods.facts.nodes import called_name
 from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.surroundings import Surroundings
@@ -37,30 +38,28 @@ rule(
 )
 
 
-def logged(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:
-    """What the helper logs is not shown with a function or file that a lift changes."""
-    where = logging_line(tree, own_nodes(helper.node.body))
-    there = attributed(tree, own_nodes(helper.node.body)) if where is None else None
-    where = there[0] if there is not None else where
-    place = around.marked("log function") if where is not None else None
-    if place is None and moves:
-        where = logging_line(tree, nodes.walk(helper.node))
-        place = around.marked("log file") if where is not None else None
-    if place is not None and where is not None:
-        yield refuse("log-origin", where, f"{helper.name} logs here, and {place}")
+def logged(
+    around: Surroundings, tree: ScopeTree, name: str, found: Iterable[ast.AST], *marks: Mark
+) -> Refusals:
+    """What some nodes log is not shown with a function, or file, that changes."""
+    calls = [node for node in found if isinstance(node, ast.Call)]
+    call = _logging(tree, calls) or _attributed(tree, calls)
+    if call is None:
+        return
+    for mark in marks:
+        if (place := around.marked(mark)) is not None:
+            yield refuse("log-origin", call, f"{name} logs here, and {place}")
 
 
-def logging_line(tree: ScopeTree, found: Iterable[ast.AST]) -> int | None:
-    """The line of the first call among some nodes that may log."""
+def _logging(tree: ScopeTree, calls: Iterable[ast.Call]) -> ast.Call | None:
+    """The first of some calls that may log."""
     aliases = tree.once("names of logging", lambda: frozenset(_aliases(tree)))
-    for node in found:
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        plain = isinstance(node.func, ast.Name) and node.func.id in aliases
-        if plain or called_name(node) in _LOGS:
-            path = dotted(tree, tree.scope_of(node), node.func)
+    for call in calls:
+        plain = isinstance(call.func, ast.Name) and call.func.id in aliases
+        if call.args and (plain or called_name(call) in _LOGS):
+            path = dotted(tree, tree.scope_of(call), call.func)
             if path is None or path.partition(".")[0] not in _OTHERS:
-                return node.lineno
+                return call
     return None
 
 
@@ -72,13 +71,10 @@ def _aliases(tree: ScopeTree) -> Iterator[str]:
                 yield name
 
 
-def attributed(tree: ScopeTree, found: Iterable[ast.AST]) -> tuple[int, str] | None:
-    """The first call among some nodes of a function that attributes a warning to its caller, and its name."""
+def _attributed(tree: ScopeTree, calls: Iterable[ast.Call]) -> ast.Call | None:
+    """The first of some calls that attributes a warning to its caller."""
     names = tree.once("stack levels", lambda: _with_levels(tree))
-    for node in found if names else ():
-        if isinstance(node, ast.Call) and called_name(node) in names:
-            return node.lineno, called_name(node)
-    return None
+    return next((call for call in calls if called_name(call) in names), None) if names else None
 
 
 def not_attributed(lifting: Lifting, helper: Helper) -> Refusals:
@@ -89,9 +85,10 @@ def not_attributed(lifting: Lifting, helper: Helper) -> Refusals:
 
 def levels_given(tree: ScopeTree, name: str, node: ast.AST) -> Refusals:
     """Why what has a name can't move: it calls what attributes a warning to its caller."""
-    if (there := attributed(tree, nodes.walk(node))) is not None:
-        what = f"{name} calls {there[1]} here, which warns or logs at a stack level"
-        yield refuse("module-attribution", there[0], what)
+    calls = (part for part in nodes.walk(node) if isinstance(part, ast.Call))
+    if (call := _attributed(tree, calls)) is not None:
+        what = f"{name} calls {called_name(call)} here, which warns or logs at a stack level"
+        yield refuse("module-attribution", call, what)
 
 
 def _with_levels(tree: ScopeTree) -> frozenset[str]:

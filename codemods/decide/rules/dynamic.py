@@ -10,6 +10,7 @@ from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
+from codemods.facts.loops import private_names
 from codemods.facts.namespaces import (
     EVALUATORS,
     is_free_store,
@@ -216,13 +217,8 @@ def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
             "class-cell", helper.node, f"{helper.name} uses super() or __class__ of the class around it"
         )
     private = helper.scope.private
-    if private is None:
-        return
-    for node in ast.walk(helper.node):
-        for name in _identifiers(node):
-            if mangle(name, private) != name:
-                line = getattr(node, "lineno", helper.node.lineno)
-                yield refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+    for name, line in private_names(helper.node, private) if private is not None else ():
+        yield refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
 
 
 def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
@@ -233,18 +229,6 @@ def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
     return not any(use.scope.inside(helper.scope) for use in reads) and all(
         use.call is not None and len(use.call.args) == 2 for use in supers if use.scope.inside(helper.scope)
     )
-
-
-def _identifiers(node: ast.AST) -> list[str]:
-    """Names that the compiler may mangle in one node."""
-    found: list[str] = []
-    for field in ("id", "attr", "arg", "name", "asname", "rest"):
-        value = getattr(node, field, None)
-        if isinstance(value, str):
-            found.append(value)
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        found.extend(node.names)
-    return found
 
 
 def scopes_agree(lifting: Lifting, helper: Helper) -> Refusals:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
+from codemods.facts import nodes
 from codemods.facts.annotations import quoted_in
-from codemods.facts.helpers import Helper
+from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.qualnames import made_by
 from codemods.facts.scopes import ScopeTree
@@ -68,7 +69,9 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     if named is not None:
         what = f"{helper.name} makes a class that is told its module, and {named}"
         yield refuse("frame-introspection", helper.node, what)
-    yield from logged(around, tree, helper, moves=moves)
+    yield from logged(around, tree, helper.name, own_nodes(helper.node.body), "log function")
+    if moves:
+        yield from logged(around, tree, helper.name, nodes.walk(helper.node), "log file")
     yield from defined_alike(around, tree, helper)
     if moves:
         yield from _annotated_inside(around, tree, helper)
