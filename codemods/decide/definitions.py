@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codemods.decide.refusals import Refusal, Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
-from codemods.decide.rules.moving import globals_written, not_resolved, warnings_in
+from codemods.decide.rules.moving import not_alike
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import all_defaults, called, first_line
@@ -154,27 +154,17 @@ class Definitions:
         if name.startswith("__") and name.endswith("__"):
             yield refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
         yield from self._evaluated(definition)
-        scope = self.tree.by_node.get(node)
-        for read, line in self.known.fallbacks_in(scope).items() if scope is not None else ():
-            yield refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
+        yield from not_alike(self.known, name, definition.reads, node)
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
             if read in seams:
                 yield refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
             if known.origin == "own" and read not in moved:
                 yield refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
-            if known.origin == "identity" or (read == "globals" and known.origin == "builtin"):
-                yield refuse("module-identity", line, f"{name} uses {read}")
-            yield from not_resolved(self.known, read, line)
             if known.origin == "import" and not self.known.repeatable(known, node.lineno):
                 yield refuse(
                     "needs-source", line, f"{name} reads {read}, which another file can't import alike"
                 )
-        for written, binder in globals_written(self.tree):
-            if written != name and any(around.node is node for around in binder.scope.ancestors()):
-                yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
-        for warning in warnings_in(self.tree, self.tree.module, node):
-            yield refuse("module-attribution", warning, f"{name} calls warnings.warn")
 
     def _evaluated(self, definition: Definition) -> Refusals:
         """Executing the definition must not do anything but define."""

@@ -278,18 +278,9 @@ def _statements(parts: Parts) -> Refusals:
 def _module_names(parts: Parts) -> Refusals:
     """Globals that the loop reads are there in another module too."""
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
-    for name, binder in moving.globals_written(tree):
-        if binder.scope.inside(parts.scope) and parts.region(binder.node, binder.line) == "loop":
-            yield refuse("loop-global", binder.line, f"the global {name} is assigned here")
-    for name, line in parts.globals.items():
-        origin = known.look_up(name).origin
-        if origin == "identity" or (name == "globals" and origin == "builtin"):
-            yield refuse("loop-module", line, f"{name} is used here")
-        else:
-            unresolved = moving.not_resolved(known, name, line)
-            yield from (refuse("loop-module", line, each.reason) for each in unresolved)
-    for warning in moving.warnings_in(tree, parts.scope, parts.loop):
-        yield refuse("loop-module", warning, "warnings.warn shows where it is called from")
+    for found in moving.not_alike(known, "the loop", parts.globals, parts.loop):
+        code = "loop-global" if found.code == "global-write" else "loop-module"
+        yield refuse(code, found.line, found.reason)
     if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
         for name in _ORIGIN:
             asked = tree.attributes.get(name) or tree.strings.get(name)

@@ -5,14 +5,14 @@ stand.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.scopes import Binder, Scope, ScopeTree, dotted
+from codemods.facts.scopes import Binder, ScopeTree, dotted
 from codemods.facts.source import all_blocks
 
 rule(
@@ -163,55 +163,46 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusals:
     """In another module, every global means the same, or is passed and means the same."""
     if helper not in lifting.foreign:
         return
+    tree, module, name = lifting.tree, lifting.tree.module, helper.name
     known = globals_of(lifting.analysis)
-    name = helper.name
     defining = known.defining(helper)
-    reads = known.read_in(helper.scope) | defining
-    if "globals" in reads and known.look_up("globals").origin == "builtin":
-        yield refuse("module-identity", reads["globals"], f"{name} uses globals()")
-    for written, binder in globals_written(lifting.tree):
-        if binder.scope.inside(helper.scope):
-            yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
     for passed, owner in lifting.needs[helper]:
-        for statement, scope in lifting.tree.declared.get((lifting.tree.module, passed), []):
-            if owner is lifting.tree.module and scope.inside(helper.scope):
+        for statement, scope in tree.declared.get((module, passed), []):
+            if owner is module and scope.inside(helper.scope):
                 yield refuse("global-write", statement, f"{name} declares {passed} global")
-    for read, line in known.fallbacks_in(helper.scope).items():
+    yield from not_alike(known, name, known.read_in(helper.scope) | defining, helper.node)
+    for read, line in defining.items():
+        if known.look_up(read).origin == "own":
+            what = f"the definition of {name} reads {read}, and no plain import of this file brings it"
+            yield refuse("unresolved-global", line, what)
+
+
+def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST) -> Refusals:
+    """Why a node would do something else in another module, by the globals that it reads and binds."""
+    tree, found = known.tree, nodes.walk(node)
+    inside, scope = set(found), tree.by_node.get(node)
+    for written, binder in tree.once("globals written", lambda: list(_written(tree))):
+        if binder.node in inside:
+            yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
+    for read, line in known.fallbacks_in(scope).items() if scope is not None else ():
         yield refuse("module-identity", line, f"a class body in {name} may read {read} of its module")
     for read, line in reads.items():
-        origin = known.look_up(read).origin
-        if origin == "identity":
-            yield refuse("module-identity", line, f"{name} reads {read}")
-        yield from not_resolved(known, read, line)
-        if read in defining and origin == "own":
-            what = f"the definition of {name} reads {read}, and no plain import of this file brings it"
-            yield refuse("unresolved-global", defining[read], what)
-    for warning in warnings_in(lifting.tree, helper.scope, helper.node):
-        yield refuse("module-attribution", warning, f"{name} calls warnings.warn")
-
-
-def not_resolved(known: Globals, read: str, line: int) -> Refusals:
-    """Why another module can't know what a global is."""
-    match known.look_up(read).origin:
-        case "star":
-            yield refuse("star-import", line, f"{read} may come from the star import in this file")
-        case "unknown" | "typing":
-            yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
-
-
-def warnings_in(tree: ScopeTree, scope: Scope, node: ast.AST) -> Iterator[ast.Call]:
-    """Calls of ``warnings.warn``, which tells the module that it is called from."""
-    for part in nodes.walk(node):
-        if isinstance(part, ast.Call) and dotted(tree, scope, part.func) == "warnings.warn":
-            yield part
-
-
-def globals_written(tree: ScopeTree) -> list[tuple[str, Binder]]:
-    """Globals that code within functions and classes binds."""
-    return tree.once("globals written", lambda: list(_written(tree)))
+        match known.look_up(read).origin:
+            case "identity":
+                yield refuse("module-identity", line, f"{name} reads {read}")
+            case "builtin" if read == "globals":
+                yield refuse("module-identity", line, f"{name} uses globals()")
+            case "star":
+                yield refuse("star-import", line, f"{read} may come from the star import in this file")
+            case "unknown" | "typing":
+                yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
+    for part in found:
+        if isinstance(part, ast.Call) and dotted(tree, tree.scope_of(part), part.func) == "warnings.warn":
+            yield refuse("module-attribution", part, f"{name} calls warnings.warn")
 
 
 def _written(tree: ScopeTree) -> Iterator[tuple[str, Binder]]:
+    """Globals that code within functions and classes binds."""
     for (owner, name), binders in tree.binders.items():
         if owner is tree.module:
             yield from ((name, binder) for binder in binders if binder.scope is not owner)
