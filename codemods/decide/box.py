@@ -6,9 +6,8 @@ import ast
 from collections.abc import Collection, Sequence
 
 from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
-from codemods.decide.refusals import Refusal, Refusals, first, refuse, rule
+from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
 from codemods.decide.rules.dynamic import seen_early
-from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
 from codemods.facts.scopes import Binder, Scope
@@ -89,22 +88,17 @@ def shared(analysis: Analysis, helper: Helper) -> list[Need]:
 
 def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Kept], dict[Helper, Refusal]]:
     """Boxes, one an outer function, and why some helpers can't have one."""
-    refused: dict[Helper, Refusal] = {}
+    refused = refused_by(
+        helpers, lambda h: (p for need in shared(analysis, h) for p in _problem(analysis, *need))
+    )
+    sharing = sorted(
+        (h for h in helpers if h not in refused and shared(analysis, h)), key=lambda h: h.node.lineno
+    )
     boxes = []
-    ordered = sorted(helpers, key=lambda helper: helper.node.lineno)
-    for outer in dict.fromkeys(helper.outer for helper in ordered):
-        chosen: list[Helper] = []
-        needs: dict[str, None] = {}
-        for helper in (h for h in ordered if h.outer is outer):
-            mine = shared(analysis, helper)
-            problem = first(p for need in mine for p in _problem(analysis, *need))
-            if problem is not None:
-                refused[helper] = problem
-            elif mine:
-                chosen.append(helper)
-                needs.update(dict.fromkeys(name for name, _ in mine))
-        if chosen:
-            boxes.append(_box(analysis, outer, chosen, list(needs)))
+    for outer in dict.fromkeys(helper.outer for helper in sharing):
+        chosen = [helper for helper in sharing if helper.outer is outer]
+        variables = dict.fromkeys(name for helper in chosen for name, _ in shared(analysis, helper))
+        boxes.append(_box(analysis, outer, chosen, list(variables)))
     return boxes, refused
 
 
@@ -136,28 +130,16 @@ def _box(analysis: Analysis, outer: Scope, helpers: Sequence[Helper], variables:
 
 def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     """Why a variable can't be an attribute."""
-    if not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        yield refuse("box-binding", owner.node, f"{name} is no function's variable")
-        return
     seen = seen_early(analysis.tree, owner)
     if seen is not None:
         yield refuse("dynamic-scope", seen, f"{seen.id} is used here, and {name} would be no variable")
     at = own_statements(owner)[0]
-    try:
-        # The object is made in a line of its own, first thing in the function.
-        if not has_room_above(analysis.source, at):
-            yield _no_room(at, name)
-        yield from _binding_problem(analysis, name, owner)
-        yield from _text_problem(analysis, name, owner)
-        yield from _unbound_problem(analysis, name, owner)
-        if is_followed(analysis.source, at):
-            yield _no_room(at, name)
-    except NotUnderstood as unknown:
-        yield refuse("not-understood", unknown.node, f"the flow of control to {name} is not understood here")
-
-
-def _no_room(at: ast.stmt, name: str) -> Refusal:
-    return refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
+    # The object is made in a line of its own, first thing in the function.
+    if not has_room_above(analysis.source, at) or is_followed(analysis.source, at):
+        yield refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
+    yield from _binding_problem(analysis, name, owner)
+    yield from _text_problem(analysis, name, owner)
+    yield from _unbound_problem(analysis, name, owner)
 
 
 def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:

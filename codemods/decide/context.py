@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from codemods.decide.classes import Kept, can_be_attribute, has_room_above, is_followed, own_statements
 from codemods.decide.refusals import Refusal, Refusals, first, refuse, rule
 from codemods.decide.rules.dynamic import seen_early
-from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting, Need
 from codemods.facts.scopes import Scope, Use
@@ -137,11 +136,8 @@ def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:
 
 
 def _settled(analysis: Analysis, owner: Scope, statement: ast.stmt, name: str) -> bool:
-    try:
-        flow = analysis.flow(owner)
-        return flow.bound_at(statement, name) and flow.rebound_after(statement, name) is None
-    except NotUnderstood:
-        return False
+    flow = analysis.flow(owner)
+    return flow.bound_at(statement, name) and flow.rebound_after(statement, name) is None
 
 
 def _place(lifting: Lifting, outer: Scope, helpers: Sequence[Helper]) -> ast.stmt | None:

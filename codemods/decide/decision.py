@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from codemods.decide.refusals import Refusal, Refusals, not_followed, refused_by
+from codemods.decide.refusals import Refusal, Refusals, refused_by
 from codemods.decide.rules import CHECKS
-from codemods.facts.events import NotUnderstood
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Lifting
 
@@ -61,8 +60,5 @@ def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[H
 
 
 def _check(lifting: Lifting, helper: Helper) -> Refusals:
-    try:
-        for check in CHECKS:
-            yield from check(lifting, helper)
-    except NotUnderstood as unknown:
-        yield not_followed(unknown, helper.node)
+    for check in CHECKS:
+        yield from check(lifting, helper)

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from codemods.decide.refusals import Refusal, Refusals, not_followed, refuse, rule
+from codemods.decide.refusals import Refusal, Refusals, first, refuse, rule
 from codemods.decide.rules import dynamic, frames, moving
 from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
-from codemods.facts.events import NotUnderstood
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator, own_nodes
 from codemods.facts.imports import imported_path
@@ -214,20 +213,19 @@ def decide_loop(
     """
     passed, imported = _travelling(parts, seams, reserved)
     placed = chain(_statements(parts), _module_names(parts), _frames(parts, around))
-    for found in chain(placed, _dynamic(parts, passed, seams)):
-        return found
-    try:
-        flow = LoopFlow(parts)
-    except NotUnderstood as unknown:
-        return not_followed(unknown, parts.loop)
-    for found in chain(_cells(parts), _bindings(parts, flow)):
-        return found
-    variables = tuple(n for n in parts.names if flow.bound_before(n) and flow.read_in_loop(n))
-    for found in chain(_special((*variables, *passed), parts), _lifetimes(variables, parts)):
-        return found
-    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and flow.read_in_tail(n))
+    alike = chain(placed, _dynamic(parts, passed, seams), _cells(parts), _bindings(parts))
+    refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)))
+    if refusal is not None:
+        return refusal
+    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
     returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
-    return LoopDecision(parts, variables, passed, imported, returned, returns)
+    return LoopDecision(parts, _variables(parts), passed, imported, returned, returns)
+
+
+def _variables(parts: Parts) -> tuple[str, ...]:
+    """Variables that the method is handed."""
+    flow = parts.flow
+    return tuple(name for name in parts.names if flow.bound_before(name) and flow.read_in_loop(name))
 
 
 def _travelling(
@@ -303,8 +301,7 @@ def _frames(parts: Parts, around: Surroundings | None) -> Refusals:
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
     """Nothing looks at variables, frames or code; globals that are handed in stay what they are."""
-    if parts.scope.parent is None or isinstance(parts.node, ast.AsyncFunctionDef):
-        return
+    assert parts.scope.parent is not None
     function = Helper(
         name=parts.node.name,
         node=parts.node,
@@ -340,15 +337,16 @@ def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
         yield later[0].line, f"again here, and a nested function of line {line} may still read it"
 
 
-def _special(fields: tuple[str, ...], parts: Parts) -> Refusals:
+def _special(parts: Parts, passed: tuple[str, ...]) -> Refusals:
     """No field has a name that means something to a class."""
-    for name in fields:
+    for name in (*_variables(parts), *passed):
         if name.startswith("__"):
             yield refuse("loop-unreadable-name", parts.loop, f"{name} would be a field of the class")
 
 
-def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Refusals:
+def _lifetimes(parts: Parts) -> Refusals:
     """The loop releases nothing that the setup made, and the file does not watch what is released when."""
+    variables = _variables(parts)
     for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
             yield refuse("loop-lifetime", node, f"{node.id} is deleted here")
@@ -366,8 +364,9 @@ def _lifetimes(variables: tuple[str, ...], parts: Parts) -> Refusals:
             yield refuse("loop-lifetime", asked, f"{name} is used here")
 
 
-def _bindings(parts: Parts, flow: LoopFlow) -> Refusals:
+def _bindings(parts: Parts) -> Refusals:
     """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    flow = parts.flow
     unbound = [name for name in parts.names if _may_lack(parts, flow, name)]
     if unbound:
         what = f"{', '.join(unbound)} may be unbound where the loop begins"

@@ -74,15 +74,12 @@ def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:
     return Refusal(code, line, reason, RULES[code].way_out)
 
 
-def not_followed(unknown: NotUnderstood, around: ast.AST) -> Refusal:
-    """The refusal for a construct whose flow of control is not known, somewhere in a node."""
-    at = unknown.node if hasattr(unknown.node, "lineno") else around
-    return refuse("not-understood", at, f"a construct of kind {unknown} is not understood")
-
-
 def first(found: Iterable[Refusal]) -> Refusal | None:
-    """The refusal that counts."""
-    return next(iter(found), None)
+    """The refusal that counts; a check that meets a construct whose flow of control is not known refuses."""
+    try:
+        return next(iter(found), None)
+    except NotUnderstood as unknown:
+        return refuse("not-understood", unknown.node, f"a construct of kind {unknown} is not understood")
 
 
 def refused_by(things: Iterable[T], check: Callable[[T], Iterable[Refusal]]) -> dict[T, Refusal]:

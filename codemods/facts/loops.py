@@ -151,16 +151,20 @@ class Parts:
                     found[name] = min(use.position for use in uses)
         return {name: found[name][0] for name in sorted(found, key=lambda name: (found[name], name))}
 
+    @cached_property
+    def flow(self) -> LoopFlow:
+        """What is bound and read where the loop starts and ends.
+
+        Raises:
+            NotUnderstood: if the function holds a statement whose flow is not known.
+        """
+        return LoopFlow(self)
+
 
 class LoopFlow:
     """Which variables are bound, and which may be read later, at the loop's start and at its end."""
 
     def __init__(self, parts: Parts) -> None:
-        """Follow the function's flow.
-
-        Raises:
-            NotUnderstood: if it holds a statement whose flow is not known.
-        """
         self.parts = parts
         self._flow = parts.analysis.flow(parts.scope)
         self._lives = Live(self._flow.graph, parts.scope.private)

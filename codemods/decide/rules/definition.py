@@ -7,7 +7,7 @@ import ast
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.nodes import all_defaults, first_of
+from codemods.facts.nodes import all_defaults, called, first_of
 from codemods.facts.scopes import dotted
 from codemods.facts.words import words
 
@@ -110,7 +110,7 @@ def is_constant(node: ast.expr) -> bool:
 def defaults_constant(lifting: Lifting, helper: Helper) -> Refusals:
     """Defaults are immutable literals, or known constants of modules."""
     for default in all_defaults(helper.node.args):
-        if not is_constant(default) and not _is_known(lifting, helper, default):
+        if not is_constant(default) and not _is_known(lifting, helper, default, _CONSTANTS):
             yield refuse(
                 "default-not-constant",
                 default,
@@ -118,10 +118,10 @@ def defaults_constant(lifting: Lifting, helper: Helper) -> Refusals:
             )
 
 
-def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
-    """Whether an expression is a known constant of a builtin or imported module."""
+def _is_known(lifting: Lifting, helper: Helper, node: ast.expr, known: frozenset[str]) -> bool:
+    """Whether an expression is something known of a builtin or imported module."""
     path = dotted(lifting.tree, helper.outer, node)
-    if path not in _CONSTANTS:
+    if path not in known:
         return False
     base = first_of(node)
     return path.startswith("builtins.") or (
@@ -131,18 +131,13 @@ def _is_known(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
 
 def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusals:
     """Decorators are known ones, imported by the module before the outer function."""
-    tree = lifting.tree
     for decorator in helper.node.decorator_list:
-        function = decorator
         if isinstance(decorator, ast.Call):
-            function = decorator.func
-            if not all(is_constant(a) for a in (*decorator.args, *(k.value for k in decorator.keywords))):
-                yield refuse(
-                    "decorated", decorator, f"a decorator of {helper.name} takes more than constants"
-                )
-        base = first_of(function)
-        known = dotted(tree, helper.outer, function) in STATELESS_DECORATORS
-        if not (known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)):
+            given = (*decorator.args, *(keyword.value for keyword in decorator.keywords))
+            if not all(map(is_constant, given)):
+                what = f"a decorator of {helper.name} takes more than constants"
+                yield refuse("decorated", decorator, what)
+        if not _is_known(lifting, helper, called(decorator), STATELESS_DECORATORS):
             yield refuse("decorated", decorator, f"{helper.name} is decorated here")
 
 

@@ -247,27 +247,14 @@ def scopes_agree(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
-    """Names that are free in the helper only because something in it assigns or declares them."""
-    written = lifting.tree.once("written from inside", lambda: _written_inside(lifting.tree))
+    """Names that are free in the helper only because something in it declares them."""
     names = {
-        n for n, owner, scope in written if scope.inside(helper.scope) and not owner.inside(helper.scope)
+        name
+        for (owner, name), statements in lifting.tree.declared.items()
+        if owner.kind == "function" and not owner.inside(helper.scope)
+        if any(scope.inside(helper.scope) for _, scope in statements)
     }
     return frozenset(names - set(helper.captures))
-
-
-def _written_inside(tree: ScopeTree) -> list[tuple[str, Scope, Scope]]:
-    """Variables of functions that code of scopes within them binds or declares."""
-    found = [
-        (name, owner, binder.scope)
-        for (owner, name), binders in tree.binders.items()
-        if owner.kind == "function"
-        for binder in binders
-        if binder.scope is not owner
-    ]
-    for (owner, name), statements in tree.declared.items():
-        if owner.kind == "function":
-            found.extend((name, owner, scope) for _, scope in statements)
-    return found
 
 
 def _evaluated(lifting: Lifting, use: Use) -> bool:

@@ -166,11 +166,11 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusals:
     tree, module, name = lifting.tree, lifting.tree.module, helper.name
     known = globals_of(lifting.analysis)
     defining = known.defining(helper)
+    yield from not_alike(known, name, known.read_in(helper.scope) | defining, helper.node)
     for passed, owner in lifting.needs[helper]:
         for statement, scope in tree.declared.get((module, passed), []):
             if owner is module and scope.inside(helper.scope):
                 yield refuse("global-write", statement, f"{name} declares {passed} global")
-    yield from not_alike(known, name, known.read_in(helper.scope) | defining, helper.node)
     for read, line in defining.items():
         if known.look_up(read).origin == "own":
             what = f"the definition of {name} reads {read}, and no plain import of this file brings it"

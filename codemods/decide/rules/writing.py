@@ -59,8 +59,6 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:
     for name, owner in lifting.needs[helper]:
         if owner is tree.module:
             continue
-        if owner.kind != "function":
-            yield refuse("not-understood", helper.node, f"{name} belongs to a {owner.kind}")
         for statement, _ in tree.declared.get((owner, name), []):
             yield refuse("capture-nonlocal", statement, f"{name} is assigned by another nested function here")
         for binder in tree.binders.get((owner, name), []):

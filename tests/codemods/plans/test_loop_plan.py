@@ -293,7 +293,7 @@ def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None
     before = tree(tmp_path)
     ran = extract("--plan", plan, "--write")
     assert ran.code == 1
-    assert "loop-module: train (loop): __name__ is used here" in ran.out
+    assert "loop-module: train (loop): the loop reads __name__" in ran.out
     assert "way out: get the value before the loop" in ran.out
     assert tree(tmp_path) == before
 
