@@ -166,7 +166,7 @@ def _assignable(analysis: Analysis, binder: Binder) -> bool:
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store):
         return isinstance(node, ast.Name)
     parent = analysis.tree.parents.get(node)
-    return not isinstance(parent, (ast.NamedExpr, ast.AnnAssign)) and binder.scope.kind != "class"
+    return not isinstance(parent, ast.NamedExpr) and binder.scope.kind != "class"
 
 
 def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:

@@ -94,15 +94,7 @@ def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bo
     """Whether a global name can be used inside a lifted caller to mean the callee."""
     if any(need == name for need, _ in lifting.needs[caller]):
         return False
-    own = (callee.outer, callee.scope.name)
-    for key in (*lifting.tree.binders, *lifting.tree.uses):
-        if key[1] != name or key == own:
-            continue
-        owner = key[0]
-        if owner.inside(caller.scope):
-            return False
-        if owner is lifting.tree.module and any(
-            use.scope.inside(caller.scope) for use in lifting.tree.uses.get(key, [])
-        ):
-            return False
-    return not hasattr(builtins, name)
+    tree, own = lifting.tree, (callee.outer, callee.scope.name)
+    scopes = [b.scope for key, found in tree.binders.items() if key[1] == name and key != own for b in found]
+    scopes += [u.scope for key, found in tree.uses.items() if key[1] == name and key != own for u in found]
+    return not hasattr(builtins, name) and not any(scope.inside(caller.scope) for scope in scopes)

@@ -15,7 +15,7 @@ from codemods.decide.decision import decide
 from codemods.decide.naming import FileNames
 from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.decide.rules import RESIDUAL_CHECKS
-from codemods.decide.rules.frames import looked_at
+from codemods.decide.rules.frames import nothing_looks
 from codemods.facts.helpers import Helper, entry_reads
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
@@ -33,7 +33,7 @@ def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Fou
     """Box what helpers share; one that can't be lifted then gets no box."""
     # What functions capture changes all over the outer function.
     chosen = request.box.intersection(wanted)
-    if seen := looked_at(analysis, chosen):
+    if seen := refused_by(chosen, partial(nothing_looks, analysis)):
         return Found(unfit=seen)
     found, unfit = find_boxes(analysis, chosen)
     return _kept(analysis, found, unfit, {}, "State", ["state", "shared"], lambda kept, name: None)
@@ -42,7 +42,7 @@ def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Fou
 def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
     """Collect helpers' captures; one for which that can't be done is refused."""
     # Functions in them would capture the object instead of what it holds.
-    if seen := looked_at(analysis, request.collected.intersection(wanted)):
+    if seen := refused_by(request.collected.intersection(wanted), partial(nothing_looks, analysis)):
         return Found(unfit=seen)
     plain = decide(analysis, wanted)
     takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)

@@ -62,11 +62,8 @@ class Variables:
 
     def declaration(self, name: str, owner: Scope) -> ast.expr | None:
         """The annotation that declares a variable, which is not one of star arguments, or None."""
-        found = [
-            binder.node.annotation
-            for binder in self._binders(name, owner)
-            if isinstance(binder.node, (ast.arg, ast.AnnAssign)) and binder.node.annotation is not None
-        ]
+        stated = [_annotation(binder.node) for binder in self._binders(name, owner)]
+        found = [annotation for annotation in stated if annotation is not None]
         return found[0] if len(found) == 1 else None
 
     def _binders(self, name: str, owner: Scope) -> list[Binder]:
@@ -118,32 +115,26 @@ class Variables:
             case ast.Import():
                 return MODULE
             case ast.FunctionDef():
-                return self._callable(node, scope)
-            case ast.AnnAssign():
-                return None if node.value is None else self.value(node.value, scope)
+                return callable_giving(self._returned(node, scope))
+            case ast.AnnAssign(value=ast.expr() as value):
+                return self.value(value, scope)
             case ast.Name():
                 return self._assigned(node, scope)
         return None
 
-    def _callable(self, node: ast.FunctionDef, scope: Scope) -> Type | None:
-        """A local function; what it returns counts where the names in that are the module's."""
-        if node.decorator_list:
-            return None
-        result = self.stated.returned(node, self.stated.project.own) if self._is_outer(node, scope) else None
-        return callable_giving(result)
-
-    def _is_outer(self, node: ast.FunctionDef, scope: Scope) -> bool:
-        """Whether the names in what a local function says that it returns are the module's."""
+    def _returned(self, node: ast.FunctionDef, scope: Scope) -> Type | None:
+        """What a local function says that it returns, where the names in that are the module's."""
         names = [] if node.returns is None else plain_names(node.returns)
-        return names is not None and all(self.tree.owner(scope, n) is self.tree.module for n in names)
+        if node.decorator_list or names is None:
+            return None
+        outer = all(self.tree.owner(scope, name) is self.tree.module for name in names)
+        return self.stated.returned(node, self.stated.project.own) if outer else None
 
     def _assigned(self, node: ast.Name, scope: Scope) -> Type | None:
         statement = self.tree.parents.get(node)
         match statement:
             case ast.Assign(value=value) | ast.NamedExpr(value=value):
                 return self.value(value, scope)
-            case ast.AnnAssign(value=value):
-                return None if value is None else self.value(value, scope)
             case ast.AugAssign(op=op, value=value):
                 return self._augmented(op, self.value(value, scope))
             case ast.For(iter=ast.Call(func=function)) if statement.target is node:
@@ -249,9 +240,7 @@ class Variables:
         if owner is self.tree.module or len(binders) != 1:
             return None
         node = binders[0].node
-        if isinstance(node, ast.FunctionDef) and not node.decorator_list and self._is_outer(node, owner):
-            return self.stated.returned(node, self.stated.project.own)
-        return None
+        return self._returned(node, owner) if isinstance(node, ast.FunctionDef) else None
 
     def _path(self, node: ast.expr, scope: Scope) -> str | None:
         """The dotted path of an expression whose first name is the module's."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
 
-from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by, rule
+from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
 from codemods.facts.annotations import own_package
 from codemods.facts.frames import (
@@ -35,7 +34,8 @@ from codemods.facts.qualnames import asks_by_name, is_handed, line_asking, made_
 from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.words import words
 
-Reach = Literal["all", "moved", "closure", "function", "source", "inside", "named"]
+Shows = Callable[[Lifting, Helper], bool]
+"""Whether a look sees what the lift of a helper changes."""
 
 # What gives a frame.
 _FRAMES = frozenset(["ag_frame", "cr_frame", "f_back", "gi_frame", "tb_frame"])
@@ -101,18 +101,11 @@ rule(
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """One place that looks at what a lift may change.
-
-    ``reach`` says for which helpers: all; those that move to another file; those whose lift changes what a
-    function that stays captures, the code of a function that the file hands around, or the text of something
-    that it does; those inside ``scope``; those that have one of some ``names``.
-    """
+    """One place that looks at what a lift may change, and for which helpers that shows."""
 
     line: int
     what: str
-    reach: Reach
-    scope: Scope | None = None
-    names: frozenset[str] = frozenset()
+    shows: Shows
 
 
 def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
@@ -125,33 +118,13 @@ def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
             what = f"{name} is read here, which what {helper.name} makes has too"
             yield refuse("frame-introspection", line, what)
     for sight in tree.once("sights", lambda: list(_sights(tree))):
-        if _shows(lifting, helper, sight):
+        if sight.shows(lifting, helper):
             yield refuse("frame-introspection", sight.line, f"{sight.what} here")
 
 
-def _shows(lifting: Lifting, helper: Helper, sight: Sight) -> bool:
-    match sight.reach:
-        case "all":
-            return True
-        case "moved":
-            return helper in lifting.foreign
-        case "closure":
-            return _changes_closures(lifting, helper)
-        case "function":
-            return _changes_values(lifting, helper)
-        case "source":
-            return _changes_texts(lifting, helper)
-        case "inside":
-            assert sight.scope is not None
-            return _touches(lifting, helper, sight.scope)
-        case "named":
-            # What moves may be given another name there.
-            return helper.name in sight.names or helper in lifting.foreign
-
-
-def nothing_looks(lifting: Lifting, helper: Helper) -> Refusals:
+def nothing_looks(within: Analysis | Lifting, helper: Helper) -> Refusals:
     """The file never looks at frames, code objects or source text at all; for rewrites that add frames."""
-    tree = lifting.tree
+    tree = within.tree
     for name in sorted(_NAMES & (tree.attributes.keys() | tree.strings.keys())):
         line = tree.attributes.get(name) or tree.strings[name]
         yield refuse("frame-introspection", line, f"{name} is used here")
@@ -161,10 +134,22 @@ def nothing_looks(lifting: Lifting, helper: Helper) -> Refusals:
         yield refuse("frame-introspection", line, f"{name} is used here")
 
 
-def looked_at(analysis: Analysis, helpers: Iterable[Helper]) -> dict[Helper, Refusal]:
-    """The refusals by `nothing_looks` of some helpers."""
-    lifting = Lifting(analysis, set(), {})
-    return refused_by(helpers, lambda helper: nothing_looks(lifting, helper))
+def _always(lifting: Lifting, helper: Helper) -> bool:
+    return True
+
+
+def _moves(lifting: Lifting, helper: Helper) -> bool:
+    return helper in lifting.foreign
+
+
+def _is_named(names: frozenset[str], lifting: Lifting, helper: Helper) -> bool:
+    # What moves may be given another name there.
+    return helper.name in names or helper in lifting.foreign
+
+
+def _touches(scope: Scope, lifting: Lifting, helper: Helper) -> bool:
+    """Whether the lift changes code of a scope or of one in it."""
+    return helper.scope.inside(scope) or any(use.scope.inside(scope) for use in lifting.analysis.uses(helper))
 
 
 def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
@@ -219,11 +204,6 @@ def _is_lifted(lifting: Lifting, scope: Scope) -> bool:
     return lifting.analysis.by_scope.get(scope) in lifting.candidates
 
 
-def _touches(lifting: Lifting, helper: Helper, scope: Scope) -> bool:
-    """Whether the lift changes code of a scope or of one in it."""
-    return helper.scope.inside(scope) or any(use.scope.inside(scope) for use in lifting.analysis.uses(helper))
-
-
 def _sights(tree: ScopeTree) -> Iterator[Sight]:
     """All places of the file that look at something that some lift may change."""
     present = _NAMES & (tree.attributes.keys() | tree.strings.keys())
@@ -240,7 +220,7 @@ def _sights(tree: ScopeTree) -> Iterator[Sight]:
         if {imported_path(b.node, name) for b in binders} & {"inspect.currentframe", "sys._getframe"}:
             for use in uses:
                 if use.call is None or not stays(tree, use.call, use.scope, frozenset()):
-                    yield Sight(use.node.lineno, f"{name} is used", "all")
+                    yield Sight(use.node.lineno, f"{name} is used", _always)
 
 
 def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str]]:
@@ -257,14 +237,14 @@ def _imported(tree: ScopeTree, names: frozenset[str]) -> Iterator[tuple[int, str
 def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
     for node in nodes.walk(tree.source.tree):
         if isinstance(node, ast.MatchClass) and present.intersection(node.kwd_attrs):
-            yield Sight(node.lineno, "an attribute of a frame or of code is matched", "all")
+            yield Sight(node.lineno, "an attribute of a frame or of code is matched", _always)
         if not isinstance(node, ast.Attribute):
             continue
         if node.attr in _OF_MODULE:
             module = _OF_MODULE[node.attr]
             if dotted(tree, tree.scope_of(node), node.value) == module:
                 place = module == "inspect" and _is_place_of_entry(tree, node, tree.scope_of(node))
-                yield Sight(node.lineno, f"{module}.{node.attr} is used", "moved" if place else "all")
+                yield Sight(node.lineno, f"{module}.{node.attr} is used", _moves if place else _always)
         elif node.attr in present:
             found = _judged(tree, node, tree.scope_of(node))
             if found is not None:
@@ -285,13 +265,13 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     name, parent = node.attr, tree.parents[node]
     above = parent.attr if isinstance(parent, ast.Attribute) else None
     at = partial(Sight, node.lineno, f"{name} is used")
-    sight = at("all")
+    sight = at(_always)
     if not isinstance(node.ctx, ast.Load):
         return None if is_read_only(tree, node) else sight
     if name in ("setprofile", "settrace") and restores(tree, node, scope):
         return None
     if name == "co_name" and (names := names_compared(tree, node)) is not None:
-        return at("named", names=names)
+        return at(partial(_is_named, names))
     if name == "__code__" and (above in _OF_FUNCTION or is_signature(tree, parent)):
         return None
     if is_code(node.value) and (name == "co_name" or is_signature(tree, node)):
@@ -300,30 +280,30 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     if asked is tree.module:
         return None
     if name == "__closure__":
-        return at("closure")
+        return at(_changes_closures)
     if asked is not None:
-        return at("inside", asked)
+        return at(partial(_touches, asked))
     if name in _ASKS_FUNCTION:
         return at(_reach(name))
     if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
-        return at("function")
+        return at(_changes_values)
     if name == "f_code":
         if above == "co_name" and isinstance(parent, ast.Attribute):
             names = names_compared(tree, parent)
-            return sight if names is None else at("named", names=names)
+            return sight if names is None else at(partial(_is_named, names))
         if is_code_of_function(tree, node):
             return None
-        return (at("moved") if above == "co_filename" else None) if above in _OF_FRAME else sight
+        return (at(_moves) if above == "co_filename" else None) if above in _OF_FRAME else sight
     if name == "f_globals":
-        return at("moved") if is_lookup(tree, node) else sight
+        return at(_moves) if is_lookup(tree, node) else sight
     if name == "f_builtins":
         return None
     if name == "_getframemodulename":
-        return Sight(sight.line, sight.what, "moved")
+        return at(_moves)
     if name in _ENTRIES:
         return _judged_entries(tree, node, scope, sight)
     if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:
-        return at("moved") if is_place(tree, parent, scope) else sight
+        return at(_moves) if is_place(tree, parent, scope) else sight
     if name in _FRAMES and stays(tree, node, scope, frozenset()):
         return None
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
@@ -343,15 +323,15 @@ def _judged_entries(tree: ScopeTree, node: ast.Attribute, scope: Scope, sight: S
         if isinstance(around, ast.Call) and dotted(tree, scope, around.func) in _PRINTS_ENTRIES:
             return None
         if _is_place_of_entry(tree, node, scope):
-            return replace(sight, reach="moved")
+            return replace(sight, shows=_moves)
     return sight
 
 
-def _reach(name: str) -> Reach:
+def _reach(name: str) -> Shows:
     """For which helpers a function of ``inspect`` matters, whatever it is given."""
     if name not in _ASKS_FUNCTION:
-        return "all"
-    return "function" if name == "getclosurevars" else "source"
+        return _always
+    return _changes_values if name == "getclosurevars" else _changes_texts
 
 
 def _gives_code(tree: ScopeTree) -> bool:
@@ -405,5 +385,5 @@ def _strings(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
             or (asked and function in ("getattr", "setattr", "delattr"))
             or isinstance(call, ast.MatchClass)
         ):
-            reach: Reach = "function" if node.value == "__code__" else "all"
-            yield Sight(node.lineno, f"{node.value} is named", reach)
+            shows = _changes_values if node.value == "__code__" else _always
+            yield Sight(node.lineno, f"{node.value} is named", shows)
