@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codemods.decide.refusals import Refusal, Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
 from codemods.decide.rules.moving import not_alike
+from codemods.facts.annotations import stated_by
 from codemods.facts.globals import globals_of
+from codemods.facts.helpers import own_nodes
 from codemods.facts.lifting import Analysis
-from codemods.facts.nodes import all_defaults, called, first_line
+from codemods.facts.nodes import called, first_line, is_accessor
 from codemods.facts.scopes import ScopeTree, Use, dotted
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.words import words
@@ -20,8 +23,9 @@ DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Ass
 _DESCRIPTIVE = STATELESS_DECORATORS | words("""
     abc.abstractmethod builtins.classmethod builtins.frozenset builtins.property builtins.staticmethod
     dataclasses.dataclass dataclasses.field enum.auto enum.unique functools.cache functools.cached_property
-    functools.lru_cache functools.total_ordering typing.NamedTuple typing.NewType typing.TypeVar typing.final
-    typing.overload typing.override typing.runtime_checkable
+    functools.lru_cache functools.singledispatch functools.singledispatchmethod functools.total_ordering
+    typing.NamedTuple typing.NewType typing.TypeVar typing.final typing.overload typing.override
+    typing.runtime_checkable
 """)
 # Calls that give the same number each time for a number that is not negative, and do nothing else.
 _NUMBERS = words("""
@@ -168,26 +172,26 @@ class Definitions:
 
     def _evaluated(self, definition: Definition) -> Refusals:
         """Executing the definition must not do anything but define."""
-        for part in _run_at_definition(definition.node):
-            for node in ast.walk(part):
-                if isinstance(node, ast.Lambda):
-                    break
-                if isinstance(node, _RUNS) and not (self._describes(node) or is_number(self.tree, node)):
-                    yield self._refused(definition, node.lineno)
-        for decorator in getattr(definition.node, "decorator_list", []):
-            if not self._describes(decorator):
-                yield self._refused(definition, decorator.lineno)
+        what = f"the definition of {definition.name} runs code here"
+        for line in sorted(self._running(definition.node)):
+            yield refuse("definition-evaluated", line, what)
         if isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
             value = definition.node.value
             if value is None or not is_constant(value):
-                yield self._refused(definition, definition.node.lineno)
+                yield refuse("definition-evaluated", definition.node, what)
+
+    def _running(self, definition: DefinitionNode) -> Iterator[int]:
+        """Lines of a definition whose execution may do more than describe what is defined."""
+        for node in executed_in(self.tree, definition):
+            if isinstance(node, _RUNS) and not (self._describes(node) or is_number(self.tree, node)):
+                yield node.lineno
+            for decorator in getattr(node, "decorator_list", ()):
+                if not self._describes(decorator) and not is_accessor(decorator):
+                    yield decorator.lineno
 
     def _describes(self, node: ast.expr) -> bool:
         """Whether an expression names, or calls, what only describes a definition."""
         return dotted(self.tree, self.tree.module, called(node)) in _DESCRIPTIVE
-
-    def _refused(self, definition: Definition, line: int) -> Refusal:
-        return refuse("definition-evaluated", line, f"the definition of {definition.name} runs code here")
 
 
 def is_number(tree: ScopeTree, node: ast.AST) -> bool:
@@ -202,7 +206,7 @@ def is_number(tree: ScopeTree, node: ast.AST) -> bool:
 
 def numbers_in(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
     """The calls of that kind that executing a definition evaluates."""
-    found = (inner for part in _run_at_definition(node) for inner in ast.walk(part))
+    found = executed_in(tree, node)
     return [inner for inner in found if isinstance(inner, ast.expr) and is_number(tree, inner)]
 
 
@@ -228,17 +232,10 @@ def within(use: Use, node: ast.stmt) -> bool:
     return first_line(node) <= use.node.lineno <= (node.end_lineno or 0)
 
 
-def _run_at_definition(node: DefinitionNode) -> list[ast.AST]:
-    """Parts of a definition that run when it is executed."""
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return [node]
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return list(all_defaults(node.args))
-    parts: list[ast.AST] = [*node.bases, *node.keywords]
-    for statement in node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            parts.extend(statement.decorator_list)
-            parts.extend(_run_at_definition(statement))
-        else:
-            parts.append(statement)
-    return parts
+def executed_in(tree: ScopeTree, definition: DefinitionNode) -> Iterator[ast.AST]:
+    """Nodes that are evaluated when a definition is executed."""
+    lazy = "annotations" in tree.source.future_flags
+    for node in own_nodes([definition]):
+        yield node
+        for annotation in [] if lazy else stated_by(node):
+            yield from ast.walk(annotation)
