@@ -134,12 +134,12 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     if seen is not None:
         yield refuse("dynamic-scope", seen, f"{seen.id} is used here, and {name} would be no variable")
     at = own_statements(owner)[0]
-    # The object is made in a line of its own, first thing in the function.
-    if not has_room_above(analysis.source, at) or is_followed(analysis.source, at):
-        yield refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
     yield from _binding_problem(analysis, name, owner)
     yield from _text_problem(analysis, name, owner)
     yield from _unbound_problem(analysis, name, owner)
+    # The object is made in a line of its own, first thing in the function.
+    if not has_room_above(analysis.source, at) or is_followed(analysis.source, at):
+        yield refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
 
 
 def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:

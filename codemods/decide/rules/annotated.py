@@ -81,13 +81,13 @@ def _evaluated_before(tree: ScopeTree, root: ast.AST) -> frozenset[str]:
     """
     line = getattr(root, "lineno", 0)
     found: set[str] = set()
-    for number, annotation in tree.once("evaluated annotations", lambda: list(_headers(tree))):
+    for number, annotation in tree.once("evaluated annotations", lambda: list(_evaluated(tree))):
         if number > line:
             continue
         for node in ast.walk(annotation):
             if isinstance(node, ast.expr) and _settled(tree, node, number, line):
                 found.add(ast.dump(node))
-    for annotation in _at_once(tree, root):
+    for annotation in _stated(tree, root, begun=True):
         found.update(ast.dump(node) for node in ast.walk(annotation) if isinstance(node, ast.expr))
     return frozenset(found)
 
@@ -101,39 +101,32 @@ def _settled(tree: ScopeTree, node: ast.expr, start: int, end: int) -> bool:
     return True
 
 
-def _headers(tree: ScopeTree) -> Iterator[tuple[int, ast.expr]]:
+def _evaluated(tree: ScopeTree) -> Iterator[tuple[int, ast.expr]]:
     """Annotations that loading the module evaluates, with the line where that is over."""
     for statement in tree.source.tree.body:
-        if isinstance(statement, ast.ClassDef):
-            end = statement.end_lineno or statement.lineno
-            for annotation in _in_class(tree, statement, statement.body):
-                yield end, annotation
-        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for annotation in stated_by(statement):
-                yield statement.end_lineno or statement.lineno, annotation
+        for annotation in _stated(tree, statement, begun=False):
+            yield statement.end_lineno or statement.lineno, annotation
 
 
-def _in_class(tree: ScopeTree, node: ast.ClassDef, body: list[ast.stmt]) -> Iterator[ast.expr]:
-    """Annotations of methods, whose names the class does not bind itself."""
-    scope = tree.by_node[node]
-    for statement in body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for annotation in stated_by(statement):
-                names = [inner.id for inner in ast.walk(annotation) if isinstance(inner, ast.Name)]
-                if not any((scope, name) in tree.binders for name in names):
-                    yield annotation
-
-
-def _at_once(tree: ScopeTree, root: ast.AST) -> Iterator[ast.expr]:
-    """Annotations of a statement that it evaluates before anything else of the program's can run."""
-    if isinstance(root, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if not root.decorator_list and _plain_defaults(root):
-            yield from stated_by(root)
+def _stated(tree: ScopeTree, statement: ast.AST, *, begun: bool) -> Iterator[ast.expr]:
+    """Annotations that a function or class of the module evaluates; if it has only ``begun``, those that it
+    evaluates before anything else of the program's can run.
+    """
+    if begun and getattr(statement, "decorator_list", []):
         return
-    plain = Meanings(tree, tree.module, lambda name: True, ()).plain
-    if isinstance(root, ast.ClassDef) and not root.decorator_list and plain(root):
-        quiet = next((i for i, s in enumerate(root.body) if not _is_quiet(tree, s)), len(root.body))
-        yield from _in_class(tree, root, root.body[:quiet])
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not begun or _plain_defaults(statement):
+            yield from stated_by(statement)
+    elif isinstance(statement, ast.ClassDef):
+        plain = Meanings(tree, tree.module, lambda name: True, ()).plain
+        for inner in statement.body if not begun or plain(statement) else ():
+            if begun and not _is_quiet(tree, inner):
+                return
+            for annotation in stated_by(inner) if not isinstance(inner, ast.AnnAssign) else ():
+                # Of methods those count whose names the class does not bind itself.
+                names = [part.id for part in ast.walk(annotation) if isinstance(part, ast.Name)]
+                if not any((tree.by_node[statement], name) in tree.binders for name in names):
+                    yield annotation
 
 
 def _plain_defaults(node: FunctionNode) -> bool:
