@@ -52,6 +52,12 @@ class Scope:
             yield scope
             scope = scope.parent
 
+    def below(self) -> Iterator[Scope]:
+        """The scopes in it, outer before inner, in the order of the text."""
+        for child in self.children:
+            yield child
+            yield from child.below()
+
     def frame(self) -> Scope:
         """The scope whose flow of control this one's code is part of (itself, where it is deferred)."""
         for scope in self.ancestors():
@@ -224,11 +230,8 @@ class ScopeTree:
 
     def scopes(self) -> Iterator[Scope]:
         """All scopes, outer before inner, in the order of the text."""
-        stack = [self.module]
-        while stack:
-            scope = stack.pop()
-            yield scope
-            stack.extend(reversed(scope.children))
+        yield self.module
+        yield from self.module.below()
 
 
 def dotted(tree: ScopeTree, scope: Scope, node: ast.expr) -> str | None:

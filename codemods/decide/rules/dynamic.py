@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import cast
 
 from codemods.decide.refusals import Refusals, refuse, rule
@@ -175,7 +174,7 @@ def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
         if owner is function and any(b.line <= end[0] and b.node not in later for b in binders)
         if not any(isinstance(b.node, ast.arg) for b in binders)
     }
-    captured = {name for scope in _below(function) for name in scope.free}
+    captured = {name for scope in function.below() for name in scope.free}
     return len(bound) < 2 or not bound & captured
 
 
@@ -187,12 +186,6 @@ def seen_early(tree: ScopeTree, function: Scope) -> ast.Name | None:
         (u.node for u in uses if u.call and not u.call.args and is_early(tree, function, u)),
         None,
     )
-
-
-def _below(scope: Scope) -> Iterator[Scope]:
-    for child in scope.children:
-        yield child
-        yield from _below(child)
 
 
 def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from codemods.decide.refusals import Refusals, refuse, rule
@@ -155,7 +155,7 @@ def _touches(scope: Scope, lifting: Lifting, helper: Helper) -> bool:
 def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
     """Whether some function that stays captures something else after the lift."""
     # What moves is handed globals, which the functions in it then capture.
-    if helper in lifting.foreign and any(_functions_in(helper.scope)):
+    if helper in lifting.foreign and any(inner.deferred for inner in helper.scope.below()):
         return True
     for scope in helper.outer.ancestors():
         if scope.kind in ("function", "lambda") and scope.free and not _is_lifted(lifting, scope):
@@ -173,8 +173,7 @@ def _changes_closures(lifting: Lifting, helper: Helper) -> bool:
 
 def _changes_values(lifting: Lifting, helper: Helper) -> bool:
     """Whether the lift changes the code of a function that stays and that the file hands around."""
-    changed = {scope for scope in _around(lifting, helper) if scope.deferred}
-    changed.update(_functions_in(helper.scope))
+    changed = {scope for scope in (*_around(lifting, helper), *helper.scope.below()) if scope.deferred}
     return any(is_handed(lifting.tree, scope) for scope in changed if not _is_lifted(lifting, scope))
 
 
@@ -190,14 +189,6 @@ def _around(lifting: Lifting, helper: Helper) -> set[Scope]:
     """The scopes around a helper and around its calls."""
     places = [helper.outer, *(use.scope for use in lifting.analysis.uses(helper))]
     return {scope for place in places for scope in place.ancestors()}
-
-
-def _functions_in(scope: Scope) -> Iterator[Scope]:
-    """Functions, lambdas and generators inside a function."""
-    for inner in scope.children:
-        if inner.deferred:
-            yield inner
-        yield from _functions_in(inner)
 
 
 def _is_lifted(lifting: Lifting, scope: Scope) -> bool:
@@ -246,9 +237,9 @@ def _attributes(tree: ScopeTree, present: frozenset[str]) -> Iterator[Sight]:
                 place = module == "inspect" and _is_place_of_entry(tree, node, tree.scope_of(node))
                 yield Sight(node.lineno, f"{module}.{node.attr} is used", _moves if place else _always)
         elif node.attr in present:
-            found = _judged(tree, node, tree.scope_of(node))
-            if found is not None:
-                yield found
+            shows = _judged(tree, node, tree.scope_of(node))
+            if shows is not None:
+                yield Sight(node.lineno, f"{node.attr} is used", shows)
 
 
 def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bool:
@@ -260,18 +251,16 @@ def _is_place_of_entry(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> bo
     return False
 
 
-def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
-    """What one attribute looks at, or None if no lift shows there."""
+def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Shows | None:
+    """For which helpers one attribute sees something of a lift; None for none."""
     name, parent = node.attr, tree.parents[node]
     above = parent.attr if isinstance(parent, ast.Attribute) else None
-    at = partial(Sight, node.lineno, f"{name} is used")
-    sight = at(_always)
     if not isinstance(node.ctx, ast.Load):
-        return None if is_read_only(tree, node) else sight
+        return None if is_read_only(tree, node) else _always
     if name in ("setprofile", "settrace") and restores(tree, node, scope):
         return None
     if name == "co_name" and (names := names_compared(tree, node)) is not None:
-        return at(partial(_is_named, names))
+        return partial(_is_named, names)
     if name == "__code__" and (above in _OF_FUNCTION or is_signature(tree, parent)):
         return None
     if is_code(node.value) and (name == "co_name" or is_signature(tree, node)):
@@ -280,51 +269,51 @@ def _judged(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Sight | None:
     if asked is tree.module:
         return None
     if name == "__closure__":
-        return at(_changes_closures)
+        return _changes_closures
     if asked is not None:
-        return at(partial(_touches, asked))
+        return partial(_touches, asked)
     if name in _ASKS_FUNCTION:
-        return at(_reach(name))
+        return _reach(name)
     if name == "__code__" or (name.startswith("co_") and not _gives_code(tree)):
-        return at(_changes_values)
+        return _changes_values
     if name == "f_code":
         if above == "co_name" and isinstance(parent, ast.Attribute):
             names = names_compared(tree, parent)
-            return sight if names is None else at(partial(_is_named, names))
+            return _always if names is None else partial(_is_named, names)
         if is_code_of_function(tree, node):
             return None
-        return (at(_moves) if above == "co_filename" else None) if above in _OF_FRAME else sight
+        return (_moves if above == "co_filename" else None) if above in _OF_FRAME else _always
     if name == "f_globals":
-        return at(_moves) if is_lookup(tree, node) else sight
+        return _moves if is_lookup(tree, node) else _always
     if name == "f_builtins":
         return None
     if name == "_getframemodulename":
-        return at(_moves)
+        return _moves
     if name in _ENTRIES:
-        return _judged_entries(tree, node, scope, sight)
+        return _judged_entries(tree, node, scope)
     if name == "getframeinfo" and isinstance(parent, ast.Call) and parent.func is node:
-        return at(_moves) if is_place(tree, parent, scope) else sight
+        return _moves if is_place(tree, parent, scope) else _always
     if name in _FRAMES and stays(tree, node, scope, frozenset()):
         return None
     if name in _FRAME_CALLS and isinstance(parent, ast.Call) and parent.func is node:
-        return None if stays(tree, parent, scope, frozenset()) else sight
-    return sight
+        return None if stays(tree, parent, scope, frozenset()) else _always
+    return _always
 
 
-def _judged_entries(tree: ScopeTree, node: ast.Attribute, scope: Scope, sight: Sight) -> Sight | None:
+def _judged_entries(tree: ScopeTree, node: ast.Attribute, scope: Scope) -> Shows | None:
     """What the entries of a stack or a traceback are asked for: to print them, and the line of one, is no
     question for names.
     """
     if node.attr == "TracebackException":
-        return sight if "stack" in tree.attributes else None
+        return _always if "stack" in tree.attributes else None
     call = tree.parents[node]
     around = tree.parents[call]
     if isinstance(call, ast.Call) and call.func is node and node.attr != "StackSummary":
         if isinstance(around, ast.Call) and dotted(tree, scope, around.func) in _PRINTS_ENTRIES:
             return None
         if _is_place_of_entry(tree, node, scope):
-            return replace(sight, shows=_moves)
-    return sight
+            return _moves
+    return _always
 
 
 def _reach(name: str) -> Shows:
