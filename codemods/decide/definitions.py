@@ -15,7 +15,6 @@ from codemods.facts.helpers import own_nodes
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import called, first_line, is_accessor
 from codemods.facts.scopes import ScopeTree, Use, dotted
-from codemods.facts.surroundings import Surroundings
 from codemods.facts.words import words
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
@@ -208,13 +207,6 @@ def numbers_in(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
     """The calls of that kind that executing a definition evaluates."""
     found = executed_in(tree, node)
     return [inner for inner in found if isinstance(inner, ast.expr) and is_number(tree, inner)]
-
-
-def executed_again(around: Surroundings, definition: Definition) -> Refusals:
-    """Whether the module may be loaded again, which would not make anew what has left it."""
-    if around.reloaded and not isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
-        reason = f"a file of the project loads the module again, and {definition.name} would not be made anew"
-        yield refuse("definition-evaluated", definition.node, reason)
 
 
 def _defined(statement: ast.stmt) -> str | None:

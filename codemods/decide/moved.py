@@ -50,6 +50,9 @@ def moved_alike(
         yield refuse("needs-source", node, what)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return
+    if around.reloaded:
+        reason = f"a file of the project loads the module again, and {name} would not be made anew"
+        yield refuse("definition-evaluated", node, reason)
     yield from _numbers_alike(around, analysis, definition)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from codemods.decide.definitions import Definition, Definitions, executed_again, within
+from codemods.decide.definitions import Definition, Definitions, within
 from codemods.decide.moved import moved_alike, only_checked, still_asked
 from codemods.decide.refusals import Refusal, first
 from codemods.facts.annotations import quoted_in
@@ -62,9 +62,8 @@ class Mover:
                 self.refused[name] = found
                 continue
             refusals = self.lookup.check(found, moved, self.seams)
-            again = executed_again(self.site.surroundings, found)
             alike = moved_alike(self.site.surroundings, self.analysis, found, moved)
-            if (refusal := first(chain(refusals, again, alike))) is not None:
+            if (refusal := first(chain(refusals, alike))) is not None:
                 self.refused[name] = refusal
             else:
                 self.definitions[name] = found
