@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from codemods.facts.nodes import called_name
+from codemods.facts.helpers import own_nodes
+from codemods.facts.nodes import called_name, names_bound
 from codemods.facts.origins import Names, resolve, walk
-from codemods.facts.repository import ModuleName, file_or_none, package_of
+from codemods.facts.repository import ModuleName, file_or_none, module_name, package_of
 from codemods.facts.seams import ANY_NAME, Replacing
 from codemods.facts.surroundings import Look, Surroundings
 
@@ -48,12 +49,15 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
             continue
         near = tail in data or _AS_MAIN.search(data) is not None
         far = [dotted for dotted in paths if _may_replace(data, dotted)]
-        if not near and not far:
+        hooked = b"def __getattr__" in data
+        if not near and not far and not hooked:
             continue
         file = file_or_none(path, data, around.root)
         if file is None:
             # What can't be parsed runs nowhere.
             continue
+        for line, what in _computed(file.tree, module_name(path, around.root), paths) if hooked else ():
+            return Look(file.shown, line, what)
         wanted = {p: paths[p] for p in far}
         for line, what in _in_file(file.tree, file.package, own if near else None, names, wanted):
             return Look(file.shown, line, what)
@@ -62,6 +66,16 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
     for line, what in (*_in_file(tree, package, own, names, paths), *_by_itself(tree, package, names)):
         return Look(around.source.path, line, what)
     return None
+
+
+def _computed(tree: ast.Module, module: ModuleName, paths: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Attributes of a module that its own function computes, where it does not bind them itself."""
+    bound = {name for node in own_nodes(tree.body) for name in names_bound(node)}
+    for path in paths:
+        name = (module.within(path) or "").partition(".")[0]
+        for hook in tree.body if name and name not in bound else ():
+            if isinstance(hook, ast.FunctionDef) and hook.name == "__getattr__":
+                yield hook.lineno, f"computes {path}"
 
 
 def _may_replace(data: bytes, dotted: str) -> bool:
