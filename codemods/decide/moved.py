@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from codemods.decide.definitions import Definition, numbers_in
+from codemods.decide.annotate.project import Module, Project
+from codemods.decide.definitions import Definition, executed_in, numbers_in
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
@@ -17,6 +18,7 @@ from codemods.facts.repository import setting_files
 from codemods.facts.surroundings import Surroundings
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEEPEST = 12
 
 rule(
     "module-asked",
@@ -36,7 +38,7 @@ rule(
 
 
 def moved_alike(
-    around: Surroundings, analysis: Analysis, definition: Definition, moved: frozenset[str]
+    around: Surroundings, project: Project, analysis: Analysis, definition: Definition, moved: frozenset[str]
 ) -> Refusals:
     """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
     node, name = definition.node, definition.name
@@ -53,6 +55,11 @@ def moved_alike(
     if around.reloaded:
         reason = f"a file of the project loads the module again, and {name} would not be made anew"
         yield refuse("definition-evaluated", node, reason)
+    for part in executed_in(analysis.tree, node):
+        hooked = _hooked(project, project.own, part) if isinstance(part, ast.ClassDef) else None
+        if hooked is not None:
+            what = f"{hooked} may run code when {name} is made of it"
+            yield refuse("definition-evaluated", part, what)
     yield from _numbers_alike(around, analysis, definition)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
@@ -64,6 +71,22 @@ def moved_alike(
         yield refuse("module-asked", node, place)
     yield from levels_given(analysis.tree, name, node)
     yield from logged(around, analysis.tree, name, nodes.walk(node), "log file")
+
+
+def _hooked(project: Project, module: Module, node: ast.ClassDef, depth: int = 0) -> str | None:
+    """A class of the project with code of its own for classes that are made of it, as this one is."""
+    metas = [keyword.value for keyword in node.keywords if keyword.arg == "metaclass"]
+    for kind in (*node.bases, *metas) if depth < _DEEPEST else ():
+        path = module.path(kind.value if isinstance(kind, ast.Subscript) else kind)
+        found = project.follow(path) if path is not None else None
+        if found is None or not isinstance(found.node, ast.ClassDef):
+            continue
+        hook = any(isinstance(s, _FUNCTIONS) and s.name == "__init_subclass__" for s in found.node.body)
+        if hook or kind in metas:
+            return found.name
+        if (further := _hooked(project, found.module, found.node, depth + 1)) is not None:
+            return further
+    return None
 
 
 def _numbers_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:

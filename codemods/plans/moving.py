@@ -17,6 +17,7 @@ from codemods.plans.chain import Loaded, docstrings_of, seams_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.report import HelperReport
+from codemods.plans.request import project_of
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
 from codemods.prove.code import reread
@@ -62,7 +63,8 @@ class Mover:
                 self.refused[name] = found
                 continue
             refusals = self.lookup.check(found, moved, self.seams)
-            alike = moved_alike(self.site.surroundings, self.analysis, found, moved)
+            project = project_of(self.analysis, self.site)
+            alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved)
             if (refusal := first(chain(refusals, alike))) is not None:
                 self.refused[name] = refusal
             else:

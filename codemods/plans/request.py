@@ -68,12 +68,14 @@ def annotations_of(analysis: Analysis, request: Request) -> Annotations:
     style = request.annotations
     if style != "none" and request.site.surroundings.checks_annotations:
         style = "none"
-    return analysis.tree.once(f"annotations {style}", lambda: _made(analysis, request, style))
+    project = project_of(analysis, request.site)
+    return analysis.tree.once(f"annotations {style}", lambda: Annotations(analysis, Stated(project), style))
 
 
-def _made(analysis: Analysis, request: Request, style: Style) -> Annotations:
-    layout = request.site.layout
+def project_of(analysis: Analysis, site: Site) -> Project:
+    """The project around a file, with its other files as plans made them so far."""
+    layout = site.layout
     apart = dotted_name(layout.source, import_base(layout.source))
-    names = tuple(dict.fromkeys((request.site.home, layout.dotted(layout.source) or apart)))
+    names = tuple(dict.fromkeys((site.home, layout.dotted(layout.source) or apart)))
     own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    return Annotations(analysis, Stated(Project(request.site.find, own, names[1:])), style)
+    return analysis.tree.once("project", lambda: Project(site.find, own, names[1:]))
