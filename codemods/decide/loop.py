@@ -16,7 +16,6 @@ from codemods.facts.helpers import Helper, is_generator, own_nodes
 from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Lifting
 from codemods.facts.loops import LoopFlow, Parts, private_names
-from codemods.facts.seams import ANY_NAME
 from codemods.facts.surroundings import Surroundings
 
 rule(
@@ -235,14 +234,10 @@ def _travelling(
     known = globals_of(parts.analysis)
     passed, imported = [], []
     for name in parts.globals:
-        found = known.look_up(name)
-        kept = name in seams or name in reserved or not known.repeatable(found, parts.node.lineno)
-        replaced = (found.origin == "builtin" and name in seams) or (
-            found.origin == "import" and ANY_NAME in seams
-        )
-        if found.origin == "own" or replaced or (found.origin == "import" and kept):
+        is_import = known.look_up(name).origin == "import"
+        if known.is_passed(name, seams, parts.node.lineno) or (is_import and name in reserved):
             passed.append(name)
-        elif found.origin == "import":
+        elif is_import:
             imported.append(name)
     return tuple(passed), tuple(imported)
 

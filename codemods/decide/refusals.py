@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import TypeVar
 
 from codemods.facts.events import NotUnderstood
@@ -95,11 +96,7 @@ def explain(code: str) -> str | None:
         return None
     parts = [
         f"{found.code}\n\n{found.summary}\n\nWay out: {found.way_out}",
-        "Refused:\n\n" + _indent(found.refused),
-        "Lifted:\n\n" + _indent(found.lifted),
+        "Refused:\n\n" + indent(found.refused.rstrip("\n"), "    "),
+        "Lifted:\n\n" + indent(found.lifted.rstrip("\n"), "    "),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _indent(text: str) -> str:
-    return "\n".join("    " + line if line else line for line in text.rstrip("\n").split("\n"))

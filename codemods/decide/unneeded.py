@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from codemods.facts import nodes
@@ -240,18 +241,16 @@ def without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
         for statement in statements:
             cut = numbers.get(statement)
             if cut is not None and isinstance(statement, (ast.Import, ast.ImportFrom)):
-                names = [name for number, name in enumerate(statement.names) if number not in cut]
-                if isinstance(statement, ast.Import):
-                    made: ast.stmt = ast.Import(names)
-                else:
-                    made = ast.ImportFrom(statement.module, names, statement.level)
-                if names:
-                    yield ast.copy_location(made, statement)
+                made = copy(statement)
+                made.names = [name for number, name in enumerate(statement.names) if number not in cut]
+                if made.names:
+                    yield made
             elif isinstance(statement, ast.If) and any(inner in numbers for inner in statement.body):
-                body = list(thinned(statement.body))
-                if body or statement.orelse:
-                    body = body or [ast.Pass()]
-                    yield ast.copy_location(ast.If(statement.test, body, statement.orelse), statement)
+                block = copy(statement)
+                block.body = list(thinned(statement.body))
+                if block.body or block.orelse:
+                    block.body = block.body or [ast.Pass()]
+                    yield block
             else:
                 yield statement
 

@@ -147,15 +147,16 @@ class Globals:
 
         These are what the file makes itself, its seams, and imports that another file can't repeat.
         """
-        found = set()
-        for name in self.read_in(helper.scope):
-            known = self.look_up(name)
-            seam = (known.origin in ("import", "builtin") and name in seams) or (
-                known.origin == "import" and ANY_NAME in seams
-            )
-            if known.origin == "own" or seam or not self.repeatable(known, helper.top.lineno):
-                found.add(name)
-        return frozenset(found)
+        line = helper.top.lineno
+        return frozenset(name for name in self.read_in(helper.scope) if self.is_passed(name, seams, line))
+
+    def is_passed(self, name: str, seams: frozenset[str], root_line: int) -> bool:
+        """Whether code at a line must be handed a global once it has left the file."""
+        known = self.look_up(name)
+        seam = (known.origin in ("import", "builtin") and name in seams) or (
+            known.origin == "import" and ANY_NAME in seams
+        )
+        return known.origin == "own" or seam or not self.repeatable(known, root_line)
 
     def repeatable(self, known: GlobalName, root_line: int) -> bool:
         """Whether a file that is imported after the last import before a line would import the same thing.

@@ -139,29 +139,20 @@ class Annotations:
 
     def _rendered(self, kind: Type) -> Annotation:
         imports: set[Import] = set()
-        return Annotation(self._node(kind, imports), frozenset(imports))
+        text = self._text(kind, imports)
+        return Annotation(ast.parse(text, mode="eval").body, frozenset(imports))
 
-    def _node(self, kind: Type, imports: set[Import]) -> ast.expr:
-        load = ast.Load()
+    def _text(self, kind: Type, imports: set[Import]) -> str:
+        """A type as an annotation writes it."""
+        if kind.path in ("None", "...") or kind.path.startswith(LITERAL):
+            return kind.path.removeprefix(LITERAL)
+        args = [self._text(argument, imports) for argument in kind.args]
         if kind.path == UNION:
-            parts = [self._node(member, imports) for member in kind.args]
-            made = parts[0]
-            for part in parts[1:]:
-                made = ast.BinOp(made, ast.BitOr(), part)
-            return made
-        if kind.path == "None":
-            return ast.Constant(None)
-        if kind.path == "...":
-            return ast.Constant(...)
-        if kind.path.startswith(LITERAL):
-            return ast.parse(kind.path.removeprefix(LITERAL), mode="eval").body
-        args = [self._node(argument, imports) for argument in kind.args]
+            return " | ".join(args)
         if kind.path == PARAMETERS:
-            return ast.List(args, load)
-        base = ast.parse(self._named(kind, imports), mode="eval").body
-        if not args:
-            return base
-        return ast.Subscript(base, args[0] if len(args) == 1 else ast.Tuple(args, load), load)
+            return f"[{', '.join(args)}]"
+        base = self._named(kind, imports)
+        return f"{base}[{', '.join(args)}]" if args else base
 
     def _named(self, kind: Type, imports: set[Import]) -> str:
         """The name by which the source knows a class, or by which it is imported."""
