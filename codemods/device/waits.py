@@ -33,6 +33,8 @@ CHECKED = words("""
     torch.linalg.eigvals torch.linalg.eigvalsh torch.linalg.inv torch.linalg.lstsq torch.linalg.lu_factor
     torch.linalg.matrix_rank torch.linalg.pinv torch.linalg.solve torch.linalg.svd torch.linalg.svdvals
     torch.linalg.tensorinv torch.linalg.tensorsolve
+    torchvision.ops.batched_nms torchvision.ops.boxes.batched_nms torchvision.ops.boxes.nms
+    torchvision.ops.nms
 """)
 """Functions that look at values or error flags on the host before they return."""
 
@@ -62,6 +64,9 @@ TRACKERS = words("""
     set_postfix_str
 """)
 """Methods of experiment trackers and progress bars that turn what they are given into numbers or text."""
+
+KEEPERS = frozenset({"add_batch"})
+"""Methods of metrics that keep what they are given as numbers."""
 
 TRACKER_FUNCTIONS = frozenset({"mlflow.log_metric", "mlflow.log_metrics", "wandb.log"})
 """The same, as functions."""

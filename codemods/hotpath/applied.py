@@ -8,6 +8,7 @@ from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.expressions import SHOWN, attribute
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
+from codemods.hotpath.iteration import item_of
 from codemods.hotpath.kinds import UNKNOWN, Kind, element, is_tensor, join, mapping, seq
 from codemods.hotpath.outside import compared
 from codemods.hotpath.vocabulary import RUNNERS
@@ -31,6 +32,8 @@ def apply_external(
         key = it.apply(frame, node, arguments.keywords["key"], Arguments((compared(arguments),)))
         if is_tensor(key):
             it.report(frame, "HP008", node)
+    elif dotted == "builtins.next":
+        return item_of(it, frame, node, first) if first.tag == "obj" else None
     elif dotted == "builtins.getattr":
         return _get_attribute(it, frame, node, arguments, first)
     elif dotted == "collections.defaultdict":
@@ -39,15 +42,17 @@ def apply_external(
         item = element(arguments.positional[1])
         return it.apply(frame, node, first, Arguments((item, item)))
     elif not dotted.startswith("builtins."):
-        run_arguments(it, frame, node, arguments)
+        run_arguments(it, frame, node, arguments, always=dotted.startswith("scipy."))
     return None
 
 
-def run_arguments(it: Interpreter, frame: Frame, node: ast.Call, arguments: Arguments) -> None:
+def run_arguments(
+    it: Interpreter, frame: Frame, node: ast.Call, arguments: Arguments, *, always: bool = False
+) -> None:
     """Functions given to something that runs them (an executor, ``map`` of a pool) are called by it."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name not in RUNNERS:
+    if name not in RUNNERS and not always:
         return
     for kind in arguments.all():
         if kind.tag in ("fn", "partial", "bound"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 
 from codemods.hotpath.applied import apply_external, run_arguments
@@ -10,11 +11,14 @@ from codemods.hotpath.arguments import Arguments, spelled
 from codemods.hotpath.binding import UNNAMED
 from codemods.hotpath.expressions import EXPRESSIONS, attribute, expression
 from codemods.hotpath.frame import Frame
+from codemods.hotpath.hooks import HOOKS, keep_hook, run_hooks
 from codemods.hotpath.interpreter import Interpreter, Tables
+from codemods.hotpath.iteration import opened
 from codemods.hotpath.kinds import (
     BOTTOM,
     DISTRIBUTIONS,
     HOST,
+    MODULE,
     TENSOR,
     UNKNOWN,
     Kind,
@@ -23,6 +27,7 @@ from codemods.hotpath.kinds import (
     is_tensor,
     join,
     modules,
+    on_device,
     one_module,
     seq,
     tup,
@@ -41,6 +46,8 @@ from codemods.hotpath.statements import STATEMENTS, keep, loop, truth
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "Sequential"))
+_MODEL = re.compile(r"(?:^|_)(?:actor|critic|criterion|decoder|encoder|model|net|network|policy)\d*$")
+_MODULES = frozenset({"inst", "mods", "obj", "spread"})
 _UNDERSTOOD = frozenset({"builtins", "torch", "numpy", *sys.stdlib_module_names})
 """Packages whose functions are told by their names."""
 
@@ -48,10 +55,16 @@ _UNDERSTOOD = frozenset({"builtins", "torch", "numpy", *sys.stdlib_module_names}
 @expression(ast.Call)
 def _call(it: Interpreter, frame: Frame, node: ast.Call) -> Kind:
     function = node.func
+    if it.hooked and isinstance(function, ast.Attribute) and function.attr in HOOKS:
+        it.evaluate(frame, function.value)
+        keep_hook(it, frame, function.attr, evaluate_arguments(it, frame, node))
+        return HOST
     if isinstance(function, ast.Attribute):
         if _is_super(function.value):
             return _call_super(it, frame, node, function.attr)
         owner = it.evaluate(frame, function.value)
+        if owner.tag == "spread" and function.attr not in MODULE_CHAINED:
+            owner = owner.of
         if owner.tag in ("obj", "cls", "mod", "ext"):
             callee = attribute(it, frame, owner, function.attr, node)
             if owner.tag == "obj" and callee.tag == "unknown":
@@ -72,6 +85,8 @@ def _call(it: Interpreter, frame: Frame, node: ast.Call) -> Kind:
 
 def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
     """Call something of a kind."""
+    if it.hooked and (callee.tag in _MODULES or _named_module(callee, node)):
+        run_hooks(it, frame, node, callee)
     if callee.tag == "fn":
         result = BOTTOM
         for function, this, outer in callee.of:
@@ -89,6 +104,8 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
             return _contained(it, frame, node, callee, arguments)
         if callee.of.partition(".")[0] not in _UNDERSTOOD:
             it.not_followed(frame, node, "of other packages")
+        if any(kind.tag == "obj" for kind in arguments.positional):
+            arguments = opened(it, frame, node, callee.of, arguments)
         given = apply_external(it, frame, node, callee.of, arguments)
         return _take(it, frame, node, call_external(callee.of, arguments)) if given is None else given
     if callee.tag == "bound":
@@ -112,12 +129,20 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
             return _take(it, frame, node, call_instance("torch.nn.Module", "__call__", arguments))
         return UNKNOWN
     if callee.tag == "inst":
-        return _take(it, frame, node, call_instance(callee.of, "__call__", arguments))
+        result = _take(it, frame, node, call_instance(callee.of, "__call__", arguments))
+        frame.on_host = frame.on_host or (result.tag == "cpu" and callee.of.startswith("torch.nn."))
+        return result
     if callee.tag == "mods":
         return _chain(it, frame, node, callee, arguments)
+    if callee.tag == "spread":
+        moved = arguments._replace(
+            positional=tuple(map(on_device, arguments.positional)),
+            keywords={name: on_device(kind) for name, kind in arguments.keywords.items()},
+        )
+        return call_kind(it, frame, node, callee.of, moved)
     if callee.tag == "host":
         return HOST
-    if callee.tag == "unknown" and spelled(node.func).lower().strip("_") in MODULE_NAMES:
+    if _named_module(callee, node) or (callee.tag == "unknown" and _given_to_model(node, arguments)):
         frame.fenced = False
         return TENSOR
     run_arguments(it, frame, node, arguments)
@@ -127,9 +152,18 @@ def call_kind(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argum
     return UNKNOWN
 
 
+def _named_module(callee: Kind, node: ast.Call) -> bool:
+    return callee.tag == "unknown" and spelled(node.func).lower().strip("_") in MODULE_NAMES
+
+
+def _given_to_model(node: ast.Call, arguments: Arguments) -> bool:
+    """Whether tensors are given to what is called like a module in more than its last word."""
+    return _MODEL.search(spelled(node.func).lower()) is not None and any(map(is_tensor, arguments.all()))
+
+
 def _chain(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, arguments: Arguments) -> Kind:
     """Call the modules of an ``nn.Sequential`` one after the other."""
-    result = UNKNOWN
+    result = TENSOR
     for part in callee.of:
         result = it.apply(frame, node, part, arguments)
         arguments = Arguments((result,))
@@ -142,6 +176,9 @@ def call_method(
     """Call a method of a value that is no instance of a class of the program."""
     if owner.tag in ("tensor", "mask", "cpu"):
         return _take(it, frame, node, tensor_method(owner, name, arguments))
+    if owner.tag == "spread":  # `to`, `train` and the like
+        call_method(it, frame, node, MODULE, name, arguments)
+        return owner
     if name == "step":
         run_arguments(it, frame, node, arguments)  # `optimizer.step(closure)`
     if owner.tag == "mods":
@@ -174,7 +211,7 @@ def _contained(it: Interpreter, frame: Frame, node: ast.Call, callee: Kind, argu
         else:
             parts.append(kind)
     made = modules(parts)
-    return made if made.of else callee
+    return made if made.of or not parts else Kind("inst", callee.of)
 
 
 def _follow_by_name(

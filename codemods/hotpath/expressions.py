@@ -10,6 +10,7 @@ from codemods.device.waits import READS
 from codemods.hotpath.branches import narrows
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
+from codemods.hotpath.iteration import item_of, iterator_of
 from codemods.hotpath.kinds import (
     BOTTOM,
     CPU,
@@ -25,6 +26,7 @@ from codemods.hotpath.kinds import (
     is_host,
     is_tensor,
     join,
+    join_all,
     mapping,
     merged,
     one_module,
@@ -73,6 +75,7 @@ HOST_ATTRIBUTES = frozenset(
 SHOWN = ("__format__", "__str__", "__repr__")
 """Methods of an object that make text of it."""
 _SAME = frozenset({"data", "grad", "T", "mT", "H", "real", "imag"})
+_TEXTS = ({"text"}, {"text", "host"})
 _LOGIC = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
@@ -95,6 +98,8 @@ def attribute(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.e
     """The kind of an attribute; a property is called."""
     if owner.tag == "obj":
         return _of_object(it, frame, owner, name, node)
+    if owner.tag == "spread":
+        return owner.of if name == "module" else attribute(it, frame, owner.of, name, node)
     if owner.tag == "cls":
         for cls in owner.of:
             method = it.program.method(cls, name)
@@ -141,7 +146,9 @@ def _of_object(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.
         method = it.program.method(cls, name)
         this = Kind("obj", (cls,))
         if method is None:
-            result = join(result, it.field(cls, name))
+            kind = it.field(cls, name)
+            beside = frame.on_host and frame.cls is not None and it.program.external_base(cls, "torch.nn.")
+            result = join(result, CPU if beside and is_tensor(kind) else kind)
         elif "property" in method.decorators or "cached_property" in method.decorators:
             result = join(result, it.call(frame, node, method, this))
         else:
@@ -198,6 +205,9 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
         if owner.tag != "map":
             it.report(frame, "HP007", node)
         return element(owner)
+    if owner.tag == "host" and index.tag == "tup" and any(map(is_tensor, index.of)):
+        it.report(frame, "HP007", node)  # an array takes the numbers out of tensors among its indices
+        return HOST
     if owner.tag == "tup":
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             at = node.slice.value
@@ -249,10 +259,14 @@ def _slice(it: Interpreter, frame: Frame, node: ast.Slice) -> Kind:
 @expression(ast.BinOp)
 def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Kind:
     left, right = it.evaluate(frame, node.left), it.evaluate(frame, node.right)
-    if isinstance(node.op, ast.Mod) and left.tag == "text":
+    if isinstance(node.op, ast.Mod) and (
+        left.tag == "text" or (left.tag == "host" and right.tag in ("seq", "tup"))
+    ):
         if holds_tensor(right):
             it.report(frame, "HP009", node)
         return HOST
+    if {left.tag, right.tag} in _TEXTS and isinstance(node.op, (ast.Add, ast.Mult)):
+        return Kind("text")
     if (is_tensor(left) or is_tensor(right)) and not (
         isinstance(node.op, ast.Mult) and {"seq", "tup", "text"} & {left.tag, right.tag}
     ):
@@ -343,7 +357,7 @@ def _walrus(it: Interpreter, frame: Frame, node: ast.NamedExpr) -> Kind:
 @expression(ast.Tuple)
 def _tuple(it: Interpreter, frame: Frame, node: ast.Tuple) -> Kind:
     if any(isinstance(item, ast.Starred) for item in node.elts):
-        return seq(_joined(it, frame, node.elts))
+        return _spread(it, frame, node)
     return tup(it.each(frame, node.elts))
 
 
@@ -352,6 +366,20 @@ def _list(it: Interpreter, frame: Frame, node: ast.List | ast.Set) -> Kind:
     if isinstance(node, ast.Set):
         return as_set(_joined(it, frame, node.elts))
     return seq(_joined(it, frame, node.elts)) if node.elts else EMPTY
+
+
+def _spread(it: Interpreter, frame: Frame, node: ast.Tuple) -> Kind:
+    """A tuple with ``*rows`` in it, which may be any number of elements."""
+    kinds = it.each(frame, node.elts)
+    parts: list[Kind] = []
+    open_end = False
+    for item, kind in zip(node.elts, kinds, strict=True):
+        if isinstance(item, ast.Starred):
+            open_end = open_end or kind.tag != "tup"
+            parts += kind.of if kind.tag == "tup" else [element(kind)]
+        else:
+            parts.append(kind)
+    return seq(join_all(parts)) if open_end else tup(tuple(parts))
 
 
 def _joined(it: Interpreter, frame: Frame, nodes: Sequence[ast.expr]) -> Kind:
@@ -404,10 +432,11 @@ def _clauses(it: Interpreter, frame: Frame, generators: list[ast.comprehension],
     if not generators:
         return it.evaluate(frame, result)
     first = generators[0]
-    item = element(it.evaluate(frame, first.iter))
+    iterable = iterator_of(it, frame, first.iter, it.evaluate(frame, first.iter))
+    item = element(iterable)
     per_env = it.written.over_envs(first) or elements_are_envs(it, frame, item)
     with loop(it, frame, first, per_env):
-        assign(it, frame, first.target, item)
+        assign(it, frame, first.target, item_of(it, frame, first.iter, iterable))
         for test in first.ifs:
             condition(it, frame, test)
         return _clauses(it, frame, generators[1:], result)

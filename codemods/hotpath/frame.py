@@ -25,6 +25,7 @@ class Frame:
         hot: heat of the loop that it was called from inside of; ``once`` where a comment says it is cold.
         loops: hot loops around the present statement, in this function.
         on_device: tensors made without a device are on it.
+        on_host: a layer was given a tensor in host memory here: its module's parameters are there, too.
         quiet: there is no device in this branch.
         uses: what the function's text says of its names.
         rare: the present statement runs every so many rounds only.
@@ -45,6 +46,7 @@ class Frame:
         "module",
         "nonlocals",
         "on_device",
+        "on_host",
         "outer",
         "quiet",
         "rare",
@@ -68,6 +70,7 @@ class Frame:
         self.loops: list[Loop] = []
         self.rare = False
         self.on_device = False
+        self.on_host = False
         self.quiet = False
         self.uses = NOTHING
         self.stalls: dict[Stall, bool] = {}

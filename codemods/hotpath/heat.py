@@ -30,9 +30,15 @@ _PLAIN_METHODS = frozenset({"update", "run", "train", "step", "fit", "add", "clo
 _RARE = frozenset({"close", "reset", "seed"})
 _BACKWARD = frozenset({"backward", "manual_backward"})
 _STEPPED = re.compile(r"opt|scaler|env|gym|game|simul|sgd|adam", re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"(?:^|_)(?:vec)?(?:env|game|sim)s?(?:_|$)", re.IGNORECASE)
+_REWARDED = re.compile(r"(?:reward|done|terminated)s?$")
 _NOT_STEPPED = re.compile(r"sched|prof|lr_|pbar|bar$", re.IGNORECASE)
-_EVIDENCE = re.compile(r"\.\s*(?:manual_)?(?:backward|step)\s*\(")
-_WORDS = re.compile(r"\b(?:for|while)\b[^\n]*|\bnext\([^\n]*")
+_EVIDENCE = re.compile(
+    r"\.\s*(?:manual_)?(?:backward|step)\s*\(|\bautograd\.grad\s*\(|\b(?:reward|done|terminated)s?\b[\w, ]*= "
+)
+_WORDS = re.compile(
+    r"\b(?:for|while)\b[^\n]*|\bnext\([^\n]*|= *+(?:\w++\.)*+(?:enumerate|iter|tqdm|TQDM)\([^\n]*"
+)
 _WORKS = re.compile(
     r"^self |model|net|policy|actor|critic|agent|loss|logits|env|optim|generat|sample|forward|encoder|decoder"
     r"|module"
@@ -51,6 +57,7 @@ class _Loop:
         busy: there is a loop in it that does.
         takes: it has no end of its own, and takes the next batch of an iterator itself.
         env: it is over environments, so a part of what is around it.
+        gives: what it goes through gives batches.
     """
 
     node: LoopNode | None
@@ -60,6 +67,7 @@ class _Loop:
     busy: bool = False
     takes: bool = False
     env: bool = False
+    gives: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -236,7 +244,7 @@ class Heats:
                 heat = None
             elif loop.works or (loop.takes and loop.busy) or mark == "loop":
                 heat = "step"
-            elif loop.named and not isinstance(loop.node, ast.While) and _gives(self._rules, loop.node.iter):
+            elif loop.named and loop.gives:
                 heat = "step"  # batches, whatever loops they are worked through in
             elif loop.busy:
                 heat = "epoch"
@@ -247,10 +255,6 @@ class Heats:
             if heat is not None:
                 self.found[loop.node] = heat
                 self.places[place] = None
-
-
-def _gives(rules: LoopRules, iterable: ast.expr) -> bool:
-    return rules.loads(iterable) or rules.fed(iterable)
 
 
 def _related(program: Program, cls: Class, other: Class) -> bool:
@@ -274,6 +278,7 @@ class _Walk:
         self.rules = rules
         self.torch = torch
         self.local: dict[str, int] = {}
+        self.feeds: set[str] = set()
 
     def body(self, statements: Iterable[ast.AST], at: int) -> None:
         for statement in statements:
@@ -302,8 +307,10 @@ class _Walk:
         elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             self.comprehension(node, at)
             return
-        elif isinstance(node, ast.Assign) and _is_env_step(node):
-            self.work(at)
+        elif isinstance(node, ast.Assign):
+            self.assigned(node)
+            if _is_env_step(node):
+                self.work(at)
         for child in children(node):
             self.node(child, at)
 
@@ -312,7 +319,7 @@ class _Walk:
     ) -> None:
         for generator in node.generators:
             self.node(generator.iter, at)
-            if self.torch and self.rules.loads(generator.iter):
+            if self.torch and self.rules.loads(generator.iter, self.feeds):
                 at = self.enter(generator, at)
             for test in generator.ifs:
                 self.node(test, at)
@@ -324,7 +331,9 @@ class _Walk:
         if isinstance(node, (ast.For, ast.AsyncFor)) and self.rules.over_envs(node.target, node.iter):
             self.scan.loops.append(_Loop(node, at, False, env=True))
             return at
-        self.scan.loops.append(_Loop(node, at, self.named(node)))
+        found = _Loop(node, at, self.named(node))
+        found.gives = not isinstance(node, ast.While) and self.gives(node.iter)
+        self.scan.loops.append(found)
         return len(self.scan.loops) - 1
 
     def named(self, node: LoopNode) -> bool:
@@ -333,10 +342,21 @@ class _Walk:
             return False
         if isinstance(node, ast.While):
             return self.rules.while_steps(node.test) and _works(node)
-        if self.rules.loads(node.iter):
+        if self.rules.loads(node.iter, self.feeds):
             return True
-        named = self.rules.over_steps(node.target, node.iter) or self.rules.fed(node.iter)
+        named = self.rules.over_steps(node.target, node.iter) or self.rules.fed(node.iter, self.feeds)
         return named and _works(node)
+
+    def gives(self, iterable: ast.expr) -> bool:
+        """Whether what a loop goes through gives batches, by its name or by what it was made of."""
+        return self.rules.loads(iterable, self.feeds) or self.rules.fed(iterable, self.feeds)
+
+    def assigned(self, node: ast.Assign) -> None:
+        """Note names for what gives batches: ``bar = tqdm(loader)``."""
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                fed = self.rules.same_batches(node.value, self.feeds)
+                (self.feeds.add if fed else self.feeds.discard)(target.id)
 
     def nested(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """A function inside the function: its loops are looked at here; calls of it work if it does."""
@@ -360,8 +380,14 @@ class _Walk:
         elif isinstance(function, ast.Attribute):
             receiver = _last(function.value)
             self.scan.calls.setdefault(function.attr, []).append((receiver, at))
-            if function.attr in _BACKWARD or (
-                function.attr == "step" and _STEPPED.search(receiver) and not _NOT_STEPPED.search(receiver)
+            if (
+                function.attr in _BACKWARD
+                or (function.attr == "grad" and receiver == "autograd")
+                or (
+                    function.attr == "step"
+                    and _STEPPED.search(receiver)
+                    and not _NOT_STEPPED.search(receiver)
+                )
             ):
                 self.work(at)
 
@@ -397,15 +423,18 @@ def _is_iterator(node: ast.Call) -> bool:
 
 
 def _is_env_step(node: ast.Assign) -> bool:
-    """``obs, reward, done, info = x.step(action)``."""
+    """``obs, reward, done, info = x.step(action)``, or ``obs, reward = env.act(action)``."""
     value, target = node.value, node.targets[0]
-    return (
+    if not (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Attribute)
-        and value.func.attr == "step"
         and isinstance(target, ast.Tuple)
-        and len(target.elts) in (4, 5)
-    )
+    ):
+        return False
+    if value.func.attr == "step" and len(target.elts) in (4, 5):
+        return True
+    told = any(_REWARDED.match(_last(part)) for part in target.elts)
+    return told and bool(value.args) and _ENVIRONMENT.search(_last(value.func.value)) is not None
 
 
 def _works(node: LoopNode) -> bool:

@@ -74,6 +74,7 @@ class Interpreter:
 
     Attributes:
         fields: kinds of attributes, by class, as far as assignments tell.
+        hooked: something in the program registers hooks.
         heats: of loops, environments' left aside.
         cold: functions that a comment says are.
         loops: hot ones that were gone through.
@@ -88,6 +89,7 @@ class Interpreter:
         self.written = Written(rules)
         self.on_device = any(_DEFAULT_DEVICE.search(module.text) for module in program.modules)
         self.validates = not any(_UNVALIDATED.search(module.text) for module in program.modules)
+        self.hooked = any("_hook(" in module.text for module in program.modules)
         self.heats: dict[ast.AST, Heat] = {}
         self.cold: set[ast.AST] = set()
         self.config = config

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from codemods.device.waits import ANSWERS, CHECKED, SHAPES
+
 
 class Kind(NamedTuple):
     """One abstract value.
@@ -17,7 +19,7 @@ class Kind(NamedTuple):
     Attributes:
         tag: which sort of value.
         of: by the tag: the kind of the elements (``seq``, ``map``), a tuple of kinds (``tup``; ``mods``:
-            modules in a container), classes of
+            modules in a container), a module (``spread``: its inputs are brought to the device), classes of
             the program (``obj``, ``cls``), functions with what they are bound to (``fn``), a dotted name
             outside the program (``ext``, ``inst``), a module of it (``mod``), a string (``text``,
             ``device``), a receiver with a name (``bound``), a callable with arguments (``partial``).
@@ -45,21 +47,25 @@ EVENT = Kind("event")
 EVERY, MOSTLY = "every", "mostly"
 """Of a truth on the host: it holds every so many rounds only, or in all but those."""
 EMPTY = Kind("seq", BOTTOM)
+MODULE = Kind("inst", "torch.nn.Module")
 
 SET = ("set",)
 """What is looked for in a set is compared with what has its hash: with no tensor but itself."""
 
 LOADER = "torch.utils.data.DataLoader"
 """Gives batches, in host memory."""
+PREPARED = "prepared loader"
+"""Gives batches that a launcher has put on the device."""
 
 DISTRIBUTIONS = "torch.distributions."
 """How the classes of distributions begin."""
 DRAWN = ("Categorical", "Multinomial", ".Normal", ".LogNormal")
 """They draw by `torch.multinomial` and by `torch.normal` of tensors, whose arguments are looked at first."""
 
+_FUNCTIONS = frozenset({"torch", "torch.nn.functional", "torch.special"})
 _TENSORS = frozenset({"tensor", "mask"})
 _HOSTS = frozenset({"host", "text", "device"})
-_CALLED = frozenset({"fn", "obj", "cls", "mods", "partial"})
+_CALLED = frozenset({"fn", "obj", "cls", "mods", "partial", "spread"})
 _DEEPEST = 6
 _MOST_KEYS = 24
 
@@ -145,6 +151,17 @@ def holds_tensor(kind: Kind) -> bool:
     return kind.tag == "tup" and any(map(holds_tensor, kind.of))
 
 
+def on_device(kind: Kind) -> Kind:
+    """What a value is after the tensors in it were brought to the device."""
+    if kind.tag == "cpu":
+        return TENSOR
+    if kind.tag == "seq":
+        return Kind("seq", on_device(kind.of), kind.more)
+    if kind.tag == "map":
+        return Kind("map", on_device(kind.of), tuple((name, on_device(item)) for name, item in kind.more))
+    return tup(tuple(map(on_device, kind.of))) if kind.tag == "tup" else kind
+
+
 def external_instance(dotted: str) -> Kind:
     """An instance of a class outside the program; loaders of other packages give what torch's do."""
     return Kind("inst", LOADER if dotted.endswith("DataLoader") else dotted)
@@ -160,8 +177,8 @@ def element(kind: Kind) -> Kind:
         return kind
     if kind.tag == "mods":
         return one_module(kind)
-    if kind.tag == "inst" and kind.of == LOADER:
-        return CPU
+    if kind.tag == "inst" and kind.of in (LOADER, PREPARED):
+        return CPU if kind.of == LOADER else TENSOR
     return HOST if kind.tag in _HOSTS or kind.tag == "map" else UNKNOWN
 
 
@@ -183,10 +200,12 @@ def join(left: Kind, right: Kind) -> Kind:
         return TENSOR
     if left.tag == right.tag:
         return _join_same(left, right)
+    if "spread" in (left.tag, right.tag):
+        return Kind("spread", join(*(kind.of if kind.tag == "spread" else kind for kind in (left, right))))
     for one, other in ((left, right), (right, left)):
         if one.tag == "inst" and one.of.startswith("torch.") and other.tag in ("obj", "mods"):
             return other
-        if one.tag == "unknown" and _leads(other):
+        if (one.tag == "unknown" and _leads(other)) or (one.tag == "ext" and other.tag in ("cls", "fn")):
             return other  # what it may be is followed, whatever else it may be
     # None beside a value of some kind says nothing against the kind.
     for one, other in ((left, right), (right, left)):
@@ -233,6 +252,10 @@ def _join_same(left: Kind, right: Kind) -> Kind:
         return Kind(left.tag, tuple(dict.fromkeys((*left.of, *right.of))))
     if left.tag == "mods":
         return modules((*left.of, *right.of))
+    if left.tag == "spread":
+        return Kind("spread", join(left.of, right.of))
+    if left.tag == "ext":
+        return _either_function(left.of, right.of)
     if left.tag == "inst" and left.of.startswith("torch.nn.") and right.of.startswith("torch.nn."):
         return Kind("inst", "torch.nn.Module")
     if left.tag == "inst" and left.of.startswith(DISTRIBUTIONS) and right.of.startswith(DISTRIBUTIONS):
@@ -240,6 +263,17 @@ def _join_same(left: Kind, right: Kind) -> Kind:
     if left.tag in _HOSTS:
         return HOST if left.tag == "text" else Kind(left.tag, None)
     return UNKNOWN
+
+
+def _either_function(left: str, right: str) -> Kind:
+    """One of two functions of torch, or of two classes of its modules; what may wait does."""
+    parts = [name.rpartition(".")[::2] for name in (left, right)]
+    if all(head.startswith("torch.nn") and name[:1].isupper() for head, name in parts):
+        return Kind("ext", "torch.nn.Module")
+    if not all(head in _FUNCTIONS and name[:1].islower() for head, name in parts):
+        return UNKNOWN
+    waits = right in CHECKED or parts[1][1] in ANSWERS or parts[1][1] in SHAPES
+    return Kind("ext", right if waits else left)
 
 
 def merged(owner: Kind, other: Kind) -> Kind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from codemods.device.waits import is_fence
 from codemods.hotpath.config import Config
@@ -32,6 +32,8 @@ _WRAPPERS = frozenset(
         "zip_longest",
     }
 )
+_COUNTS = frozenset({"len", "range", "trange"})
+_BARS = frozenset({"progress", "progressbar", "progress_bar", "tqdm"})
 _WORD = re.compile(r"\w+")
 _COUNT = re.compile(r"(?:n|num|max|min)_|nenvs$")
 _VIEWS = frozenset({"items", "keys", "values", "copy", "tolist"})
@@ -83,16 +85,27 @@ class LoopRules:
             return False  # a number of environments is bound: a sweep over sizes
         return any(map(self.iterable, names)) or any(map(self.variable, bound))
 
-    def loads(self, iterable: ast.expr) -> bool:
-        """Whether something that a loop goes through gives batches."""
-        return any(map(self._loads, _sources(iterable)))
+    def loads(self, iterable: ast.expr, feeds: Container[str] = ()) -> bool:
+        """Whether something that a loop goes through gives batches; so do the names among ``feeds``."""
+        return any(name in feeds or self._loads(name) for name in _sources(iterable))
 
-    def fed(self, iterable: ast.expr) -> bool:
+    def fed(self, iterable: ast.expr, feeds: Container[str] = ()) -> bool:
         """Whether what a loop goes through is made of something that gives batches: ``moved(loader)``."""
         match iterable:
             case ast.Call(ast.Name(name) | ast.Attribute(attr=name), arguments):
-                given = map(self.fed if name in _WRAPPERS else self.loads, arguments)
-                return any(given)
+                asked = self.fed if _hands_on(name) else self.loads
+                return any(asked(argument, feeds) for argument in arguments)
+        return False
+
+    def same_batches(self, value: ast.expr, feeds: Container[str]) -> bool:
+        """Whether a value gives the batches of a loader: ``tqdm(loader)``, ``enumerate(loader)``."""
+        match value:
+            case ast.Call(ast.Name(name) | ast.Attribute(attr=name)) if (
+                not _hands_on(name) or name in _COUNTS
+            ):
+                return False
+            case ast.Call() | ast.Name() | ast.Attribute():
+                return self.loads(value, feeds)
         return False
 
     def over_steps(self, target: ast.expr, iterable: ast.expr) -> bool:
@@ -173,6 +186,11 @@ def _plain(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute))
 
 
+def _hands_on(name: str) -> bool:
+    """Whether a function gives what it is given, or counts it; `TQDM` is what others call `tqdm`."""
+    return name in _WRAPPERS or name.lower() in _BARS
+
+
 def _sources(node: ast.expr) -> Iterator[str]:
     """Names of what an expression goes through or counts to; of dotted ones the last part."""
     match node:
@@ -189,7 +207,7 @@ def _sources(node: ast.expr) -> Iterator[str]:
         case ast.Call(ast.Attribute(value, name), []) if name in _VIEWS:
             yield from _sources(value)
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name), arguments):
-            if name in _WRAPPERS:
+            if _hands_on(name):
                 for argument in arguments:
                     yield from _sources(argument)
             else:

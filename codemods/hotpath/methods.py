@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from codemods.device.waits import ANSWERS, BARRIERS, CHECKED_METHODS, READS, SHAPES, TRACKERS, is_fence
+from codemods.device.waits import (
+    ANSWERS,
+    BARRIERS,
+    CHECKED_METHODS,
+    KEEPERS,
+    READS,
+    SHAPES,
+    TRACKERS,
+    is_fence,
+)
 from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
     CPU,
@@ -24,6 +33,7 @@ from codemods.hotpath.kinds import (
     tup,
     under,
 )
+from codemods.hotpath.launchers import launcher_method, named_launcher
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import (
     LOGGING,
@@ -92,7 +102,8 @@ def tensor_method(owner: Kind, name: str, arguments: Arguments) -> Outcome:
     if name in SPLITS:
         return Outcome(seq(owner))
     stall = "HP007" if name in ("apply_", "map_") else None
-    return Outcome(MASK if name in MASKS else TENSOR, stall, "queued")
+    same = owner.tag == "mask" and name in ("clone", "repeat", "roll", "tile")
+    return Outcome(MASK if same or name in MASKS else TENSOR, stall, "queued")
 
 
 def _read(name: str) -> Outcome:
@@ -164,6 +175,10 @@ def _on_host(name: str, arguments: Arguments) -> Outcome:
 
 def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | None:
     """Call a method of something unknown, where its name tells; None where it does not."""
+    if named_launcher(arguments):
+        launched = launcher_method(name, arguments)
+        if launched is not None:
+            return launched
     if name in READS:
         # `.item(3)` is an array's or a mapping's; only `.numpy` takes options of its own.
         if name == "numpy" and not arguments.says("force", True):
@@ -193,6 +208,8 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
     given = any(map(holds_tensor, arguments.all()))
     if name in LOGGING and ("log" in arguments.receiver):
         return Outcome(HOST, "HP009" if given else None)
+    if name in KEEPERS and "metric" in arguments.receiver:
+        return Outcome(HOST, "HP014" if given else None)
     if name in TRACKERS or (name == "log" and given):
         return Outcome(HOST, "HP019" if given else None)
     if "scaler" in arguments.receiver and name in ("step", "get_scale"):

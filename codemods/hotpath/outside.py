@@ -10,6 +10,7 @@ from codemods.device.waits import (
     ANSWERS,
     CHECKED,
     COLLECTIVES,
+    JOINS,
     READS,
     SAVERS,
     SHAPES,
@@ -27,6 +28,7 @@ from codemods.hotpath.kinds import (
     HOST,
     LOADER,
     MASK,
+    MODULE,
     STREAM,
     TENSOR,
     UNKNOWN,
@@ -43,6 +45,7 @@ from codemods.hotpath.kinds import (
     seq,
     tup,
 )
+from codemods.hotpath.launchers import is_launcher, launcher_method
 from codemods.hotpath.methods import place_of, tensor_method, unknown_method
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import (
@@ -57,11 +60,15 @@ from codemods.hotpath.vocabulary import (
     TORCH_HOST,
     TORCH_OTHERS,
     TORCH_TOOLS,
+    VIEWS,
 )
 
 _TEXT = frozenset({"print", "str", "repr", "format", "ascii"})
 _NUMBER = frozenset({"float", "int", "bool", "complex", "range", "chr", "hex", "oct", "bin", "pow_"})
 _SETS = frozenset({"frozenset", "set"})
+_SPREADS = frozenset({"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel"})
+"""Modules around a module, that bring its inputs to the device."""
+_LIKE = VIEWS | {"clone", "ones_like", "zeros_like", "flip", "roll", "tile"}
 _LISTS = frozenset({"list", "set", "frozenset", "iter", "reversed"})
 
 
@@ -102,10 +109,10 @@ def _library(dotted: str, arguments: Arguments) -> Outcome:
         return Outcome(Kind("partial", (first, arguments.positional[1:], kept)))
     if dotted.startswith("itertools."):
         return Outcome(seq(join_all(map(element, arguments.positional)) if arguments.positional else UNKNOWN))
-    if name in ("tqdm", "trange", "track"):
+    if name.lower() in ("tqdm", "trange", "track"):
         return Outcome(UNKNOWN if first is None else first)
     if any(map(holds_tensor, arguments.all())):
-        return Outcome(UNKNOWN, after="queued")
+        return Outcome(UNKNOWN, "HP014" if dotted in CHECKED else None, "queued")
     known = name[:1].isupper() and dotted.partition(".")[0] not in sys.stdlib_module_names
     return Outcome(external_instance(dotted) if known else UNKNOWN)
 
@@ -201,8 +208,10 @@ def _torch(dotted: str, arguments: Arguments) -> Outcome:
         if dotted in names:
             harmless = code == "HP016" and all(map(is_host, arguments.positional[:1]))
             return Outcome(HOST, None if harmless else code)
-    if dotted == "torch.nn.parallel.DistributedDataParallel" or dotted == "torch.nn.DataParallel":
-        return Outcome(first if first is not None and first.tag == "obj" else Kind("inst", "torch.nn.Module"))
+    if name in _SPREADS:
+        inner = next((kind for kind in (first, arguments.first("module")) if kind is not None), UNKNOWN)
+        known = inner.tag in ("obj", "mods", "spread")
+        return Outcome(inner if inner.tag == "spread" else Kind("spread", inner if known else MODULE))
     if dotted in ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"):
         return Outcome(Kind("inst", LOADER))
     if name[:1].isupper():
@@ -296,8 +305,16 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
         return Outcome(seq(TENSOR) if name in ("split", "chunk") else TENSOR, "HP007", "queued")
     checks = name.startswith("clip_grad") and arguments.says("error_if_nonfinite", True)
     several = name in ("split", "chunk", "unbind", "meshgrid", "broadcast_tensors", "autograd.grad")
-    result = seq(TENSOR) if several else MASK if name in MASKS else TENSOR
+    result = seq(TENSOR) if several else MASK if name in MASKS or _of_masks(name, arguments) else TENSOR
     return Outcome(result, "HP014" if checks else None, "queued")
+
+
+def _of_masks(name: str, arguments: Arguments) -> bool:
+    """Whether a function puts masks together, or makes one like another."""
+    first = arguments.first("input") or HOST
+    if name in JOINS:
+        return bool(join_all(first.of) == MASK) if first.tag == "tup" else first == Kind("seq", MASK)
+    return name in _LIKE and first.tag == "mask" and "dtype" not in arguments.keywords
 
 
 def _numbered(name: str, arguments: Arguments) -> bool:
@@ -358,9 +375,13 @@ def call_instance(dotted: str, name: str, arguments: Arguments) -> Outcome:
     if dotted.endswith("GradScaler"):
         reads = name in ("step", "get_scale")
         return Outcome(TENSOR if name == "scale" else HOST, "HP014" if reads else None, "queued")
+    if is_launcher(dotted):
+        return launcher_method(name, arguments) or Outcome(UNKNOWN)
     if dotted.startswith("torch.nn."):
         return _module(name, arguments)
     if dotted.startswith("torch.optim."):
+        if name == "step" and dotted.endswith("LBFGS"):
+            return Outcome(TENSOR, "HP014", "queued")
         if name == "step" and dotted.endswith("ReduceLROnPlateau") and any(map(is_tensor, arguments.all())):
             return Outcome(HOST, "HP007", "queued")
         return Outcome(mapping(TENSOR) if name == "state_dict" else HOST, after="queued")

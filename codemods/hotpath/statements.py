@@ -11,6 +11,7 @@ from codemods.hotpath.branches import ends_program, narrows
 from codemods.hotpath.every import every
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
+from codemods.hotpath.iteration import behind, item_of, iterator_of
 from codemods.hotpath.kinds import (
     CPU,
     EVERY,
@@ -309,7 +310,7 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
 
 @statement(ast.For, ast.AsyncFor)
 def _for(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
-    iterable = it.evaluate(frame, node.iter)
+    iterable = iterator_of(it, frame, node, it.evaluate(frame, node.iter))
     item = element(iterable)
     assign(it, frame, node.target, item)
     per_env = it.written.over_envs(node) or elements_are_envs(it, frame, item)
@@ -320,13 +321,22 @@ def _for(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor) -> bool:
             it.run_block(frame, node.body)
         frame.draining, frame.fenced = before, True
         return True
+    others = behind(it, frame, node.iter)
     with loop(it, frame, node, per_env):
-        _repeat(it, frame, node, lambda: _round(it, frame, node, item))
+        _repeat(it, frame, node, lambda: _round(it, frame, node, iterable, others))
     return it.run_block(frame, node.orelse)
 
 
-def _round(it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, item: Kind) -> bool:
-    assign(it, frame, node.target, item)
+def _round(
+    it: Interpreter,
+    frame: Frame,
+    node: ast.For | ast.AsyncFor,
+    iterable: Kind,
+    others: list[tuple[ast.expr, Kind]],
+) -> bool:
+    for inner, kind in others:
+        item_of(it, frame, inner, kind)
+    assign(it, frame, node.target, item_of(it, frame, node, iterable))
     return it.run_block(frame, node.body)
 
 

@@ -10,6 +10,7 @@ from codemods.hotpath.tree import inside
 from codemods.hotpath.vocabulary import (
     CONSTRUCTORS,
     FROM_HOST,
+    LAUNCHER,
     MODULE_EVIDENCE,
     TENSOR_EVIDENCE,
     TORCH_HOST,
@@ -60,7 +61,9 @@ def uses_of(node: ast.AST, text: str) -> Uses:
                     filter(None, map(path_of, part.args[:2] if owner != "torch" else part.args[:1]))
                 )
         elif function.attr in TENSOR_EVIDENCE and owner:
-            tensors.add(owner)
+            # `accelerator.gather(x)`, `engine.backward(loss)`: done to something else, by what is no tensor.
+            if not LAUNCHER.search(owner) and not (function.attr == "backward" and part.args):
+                tensors.add(owner)
         elif function.attr in MODULE_EVIDENCE and owner:
             modules.add(owner)
         elif isinstance(function.value, ast.Name) and function.value.id == "self":

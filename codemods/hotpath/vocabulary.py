@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from codemods.facts.words import words
 
 METADATA = words("""
@@ -50,6 +52,9 @@ MODULE_EVIDENCE = words("""
     register_forward_hook state_dict zero_grad
 """)
 """Methods that say that what they are called on is a module (or an optimizer)."""
+
+LAUNCHER = re.compile(r"(?:^|[._])(?:accelerator|fabric)$")
+"""Names of what puts a program on its devices."""
 
 MODULE_NAMES = words("""
     actor actor_critic backbone classifier criterion critic ddp_model decoder discriminator encoder

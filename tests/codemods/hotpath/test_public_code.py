@@ -296,3 +296,265 @@ def test_the_state_of_an_optimizer_is_on_the_device() -> None:
                 torch.save(optimizer.state_dict(), "x.pt")
     """
     assert "HP016" in {code for code, _, _ in told(script=script)}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("act = torch.tanh if args.smooth else torch.relu\nif act(x).max() > 1: pass", {"HP008"}),
+        ("pick = torch.nonzero if args.where else torch.relu\npick(x)", {"HP006"}),
+        ("pick = torch.relu if args.where else torch.nonzero\npick(x)", {"HP006"}),
+        ("pick = torch.relu if args.where else args.made_of\nif pick(x): pass", set()),
+        ("made = nn.L1Loss if args.l1 else nn.MSELoss\nif made()(x, x) > 1: pass", {"HP008"}),
+        ("act = torch.tanh if args.smooth else torch.relu\nif act(torch.ones(3)).max() > 1: pass", set()),
+        ('print(("%s" * 2 + " of %s") % (1, *rows, 2))', {"HP009"}),
+        ('print(("%s" * 2 + " of %s") % (1, *rows.shape, 2))', set()),
+        ('("{}" + ": {}").format(step, loss)', {"HP009"}),
+        ("table = np.zeros((9, 9))\ntable[step, x.argmax()] += 1", {"HP007"}),
+        ("table = np.zeros((9, 9))\ntable[step, x.shape[0]] += 1", set()),
+        ("low, high = (x > 0).T\nx[torch.stack((torch.ones_like(low), low, high))]", {"HP006"}),
+        ("low = x > 0\nx[torch.stack((low, low)).clone()]", {"HP006"}),
+        ("low = x > 0\nx[torch.stack((low.long(), low.long()))]", set()),
+        ("x[torch.ones_like(x > 0, dtype=torch.long)]", set()),
+        ("torchvision.ops.nms(x, x, 0.5)", {"HP014"}),
+        ("if teacher_model(x) > 1: pass", {"HP008"}),
+        ("if made_of_model(x.shape) > 1: pass", set()),
+        ("def off(flat):\n    return model(x).item()\nscipy.optimize.minimize(off, keys)", {"HP001"}),
+        ("def off(flat):\n    return model(x).item()\nothers.optimize.remember(off, keys)", set()),
+    ],
+)
+def test_more_values(code: str, found: set[str]) -> None:
+    head = "import numpy as np\nimport others\nimport scipy.optimize\nimport torchvision"
+    assert {code for code, _ in codes(code, head)} == found
+
+
+LAUNCHED = """
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader
+
+def main(data, net: nn.Module, metric):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(net, DataLoader(data))
+    for batch in loader:
+        loss = model(batch.to(accelerator.device)).sum()
+        accelerator.backward(loss)
+        {code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("pass", set()),
+        ("batch = {name: part.to(accelerator.device) for name, part in batch.items()}", set()),
+        ("print(batch['label'].sum())", {"HP009"}),
+        ("first, second = accelerator.gather((loss, loss.shape))\nif first > 1: pass", {"HP008"}),
+        ("first, second = accelerator.gather((loss, loss.shape))\nif second: pass", set()),
+        ("accelerator.print(loss)", {"HP009"}),
+        ("accelerator.print(loss.shape)", set()),
+        ("accelerator.log({'loss': loss})", {"HP019"}),
+        ("accelerator.save_state('x')", {"HP016"}),
+        ("accelerator.check_trigger()", {"HP014"}),
+        ("accelerator.wait_for_everyone()", {"HP017"}),
+        ("metric.add_batch(predictions=loss)", {"HP014"}),
+        ("metric.add_batch(predictions=3)", set()),
+        ("for part in accelerator.unwrap_model(model).parameters():\n    print(part)", {"HP009"}),
+    ],
+)
+def test_what_a_launcher_put_on_the_device(code: str, found: set[str]) -> None:
+    for text in (LAUNCHED, LAUNCHED.replace("accelerator = Accelerator()", "accelerator = made_of(net)")):
+        text = text.format(code=code.replace("\n", "\n        "))
+        assert {code for code, _, _ in told(train=text)} == found
+
+
+FABRIC = """
+import lightning as L
+from torch import nn
+from torch.utils.data import DataLoader
+
+def main(data, net: nn.Module, optimizer):
+    fabric = L.Fabric()
+    model, optimizer = fabric.setup(net, optimizer)
+    loader = fabric.setup_dataloaders(DataLoader(data))
+    for batch in loader:
+        loss = model(batch).sum()
+        fabric.backward(loss)
+        {code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("if loss > batch.max(): pass", {"HP008"}),
+        ("fabric.to_device(batch.shape)", set()),
+        ("fabric.clip_gradients(model, optimizer, max_norm=1.0)", {"HP014"}),
+        ("fabric.clip_gradients(model, optimizer, clip_val=1.0)", set()),
+        ("fabric.clip_gradients(model, optimizer, max_norm=1.0, error_if_nonfinite=False)", set()),
+        ("fabric.log('loss', loss)", {"HP019"}),
+        ("fabric.log('step', 3)", set()),
+    ],
+)
+def test_the_same_of_fabric(code: str, found: set[str]) -> None:
+    assert {code for code, _, _ in told(train=FABRIC.format(code=code))} == found
+
+
+THROUGH = """
+import torch
+from torch.utils.data import DataLoader
+from others import TQDM
+
+class Endless(DataLoader):
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+class Ahead:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        self.batches = iter(self.loader)
+        return self
+
+    def __next__(self):
+        batch = next(self.batches).cuda(non_blocking=True)
+        self.seen = batch.max().item()
+        return batch
+
+def main(data, model, device, flag):
+    made = DataLoader if flag else Endless
+    {code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("for x in Endless(data):\n        model(x.to(device)).sum().backward()", {"x.to(device)"}),
+        ("for x in made(data):\n        model(x.to(device)).sum().backward()", {"x.to(device)"}),
+        (
+            "bar = TQDM(made(data))\n    for x in bar:\n        model(x.to(device)).backward()",
+            {"x.to(device)"},
+        ),
+        ("for x in Ahead(data):\n        model(x).sum().backward()", {"batch.max().item()"}),
+        ("for n, x in enumerate(Ahead(data)):\n        model(x).sum().backward()", {"batch.max().item()"}),
+        ("seen = Ahead(data)\n    while True:\n        model(next(seen)).backward()", {"batch.max().item()"}),
+        ("for x in Ahead(data):\n        print(model(x))", set()),
+    ],
+)
+def test_objects_that_are_gone_through(code: str, found: set[str]) -> None:
+    assert {text for _, text, heat in told(train=THROUGH.format(code=code)) if heat == "step"} == found
+
+
+@pytest.mark.parametrize(
+    ("code", "hot"),
+    [
+        ("bar = TQDM(val_loader)\n    for n, x in enumerate(bar): print(meter(x).item())", True),
+        ("turns = enumerate(val_loader)\n    for n, x in turns: print(meter(x).item())", True),
+        (
+            "turns = val_loader\n    turns = names_of(turns)\n    for x in turns: print(meter(x).item())",
+            False,
+        ),
+        ("size = len(val_loader)\n    for name in names_of(size): print(meter(name).item())", False),
+    ],
+)
+def test_names_for_what_a_loader_gives(code: str, hot: bool) -> None:
+    found = {(code, heat) for code, _, heat in told(train=LOOPS.format(code=code))}
+    assert (("HP001", "step") in found) == hot
+
+
+WRAPPED = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, made):
+        super().__init__()
+        self.fc = nn.Sequential(*made)
+        self.rest = nn.ModuleList()
+        for _ in range(3):
+            self.rest.append(nn.Linear(3, 3))
+        self.scale = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        x = self.fc(x)
+        for part in self.rest:
+            x = part(x)
+        return x * self.scale
+
+    def best(self, x):
+        return self.forward(x).multinomial(1)
+
+def main(made, loader: torch.utils.data.DataLoader, args):
+    net = Net(made).to(args.device)
+    optimizer = torch.optim.SGD(net.parameters())
+    for x in loader:
+        {code}
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("if nn.DataParallel(net)(x).max() > 1: pass", {"HP008"}),
+        ("if nn.parallel.DistributedDataParallel(module=net).train()(x).max() > 1: pass", {"HP008"}),
+        ("print(nn.DataParallel(net).module.scale)", {"HP009"}),
+        ("torch.save(nn.DataParallel(net).state_dict(), 'x.pt')", {"HP016"}),
+        (
+            "model = nn.DataParallel(net) if args.many else net\n        if model(x).max() > 1: pass",
+            {"HP008"},
+        ),
+        ("if net(x.cuda(non_blocking=True)).max() > 1: pass", {"HP008"}),
+        ("net.best(x.cuda(non_blocking=True))", {"HP014"}),
+        ("net.best(x)", set()),
+        ("if net(x).max() > 1: pass", set()),
+        ("if net.scale.max() > 1: pass", {"HP008"}),
+    ],
+)
+def test_where_a_module_works(code: str, found: set[str]) -> None:
+    assert {found for found, _, heat in told(train=WRAPPED.format(code=code)) if heat == "step"} == found
+
+
+HOOKED = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        {inside}
+
+    def note(self, module, inputs, output):
+        self.last = output.mean().item()
+
+    def forward(self, x):
+        return self.fc(x)
+
+def main(data):
+    model = Net().cuda()
+    optimizer = torch.optim.SGD(model.parameters())
+    {outside}
+    for step in range(100):
+        model(data).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "found"),
+    [
+        ("self.fc.register_forward_hook(self.note)", "pass", {"output.mean().item()"}),
+        ("pass", "model.register_forward_hook(model.note)", {"output.mean().item()"}),
+        ("pass", "for p in model.parameters(): p.register_hook(lambda grad: print(grad))", {"print(grad)"}),
+        ("pass", "model.note(model, None, model(data))", set()),
+        ("pass", "pass", set()),
+    ],
+)
+def test_hooks_run_with_their_module(inside: str, outside: str, found: set[str]) -> None:
+    text = HOOKED.format(inside=inside, outside=outside)
+    assert {text for _, text, heat in told(train=text) if heat == "step"} == found
