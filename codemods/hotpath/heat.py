@@ -33,11 +33,25 @@ _STEPPED = re.compile(r"opt|scaler|env|gym|game|simul|sgd|adam", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"(?:^|_)(?:vec)?(?:env|game|sim)s?(?:_|$)", re.IGNORECASE)
 _REWARDED = re.compile(r"(?:reward|done|terminated)s?$")
 _NOT_STEPPED = re.compile(r"sched|prof|lr_|pbar|bar$", re.IGNORECASE)
-_EVIDENCE = re.compile(
-    r"\.\s*(?:manual_)?(?:backward|step)\s*\(|\bautograd\.grad\s*\(|\b(?:reward|done|terminated)s?\b[\w, ]*= "
+# Each begins with what is searched for fast; a place too many is looked at in vain, no more.
+_EVIDENCE = tuple(
+    map(
+        re.compile,
+        (
+            r"\.\s*(?:manual_)?(?:backward|step)\s*\(",
+            r"autograd\.grad\s*\(",
+            *(rf"{word}s?\b[\w, ]*= " for word in ("done", "reward", "terminated")),
+        ),
+    )
 )
-_WORDS = re.compile(
-    r"\b(?:for|while)\b[^\n]*|\bnext\([^\n]*|= *+(?:\w++\.)*+(?:enumerate|iter|tqdm|TQDM)\([^\n]*"
+_WORDS = tuple(
+    map(
+        re.compile,
+        (
+            r"\b(?:for|while)\b[^\n]*|\bnext\([^\n]*",
+            *(rf"= {name}\([^\n]*" for name in ("enumerate", "iter", "tqdm", "tqdm.tqdm", "TQDM")),
+        ),
+    )
 )
 _WORKS = re.compile(
     r"^self |model|net|policy|actor|critic|agent|loss|logits|env|optim|generat|sample|forward|encoder|decoder"
@@ -165,12 +179,12 @@ class Heats:
         """Functions whose text says that a loop in them may be hot, or that they work."""
         text = module.text
         seen: dict[Function | Module, None] = {}
-        for match in _EVIDENCE.finditer(text):
+        for match in _matches(_EVIDENCE, text):
             seen[self._places.at(module, match.start())] = None
         torch = "torch" in text
         marked = self._marks.get(module.path, {})
         if torch:
-            for match in _WORDS.finditer(text):
+            for match in _matches(_WORDS, text):
                 if self._rules.steps_in(match[0]):
                     seen[self._places.at(module, match.start())] = None
         for line in marked:
@@ -255,6 +269,11 @@ class Heats:
             if heat is not None:
                 self.found[loop.node] = heat
                 self.places[place] = None
+
+
+def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[re.Match[str]]:
+    for pattern in patterns:
+        yield from pattern.finditer(text)
 
 
 def _related(program: Program, cls: Class, other: Class) -> bool:
