@@ -7,6 +7,7 @@ import re
 
 from codemods.decide.annotate.project import Module, Project
 from codemods.decide.definitions import Definition, executed_in, numbers_in
+from codemods.decide.own_names import asked_by_itself, not_seen_by_itself
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
@@ -15,6 +16,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.replaced import place_replacing
 from codemods.facts.repository import setting_files
+from codemods.facts.scopes import ScopeTree
 from codemods.facts.surroundings import Surroundings
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -42,6 +44,9 @@ def moved_alike(
 ) -> Refusals:
     """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
     node, name = definition.node, definition.name
+    yield from not_seen_by_itself(analysis.tree, definition)
+    if (look := around.look()) is not None and not look.by_name:
+        yield refuse("namespace-seen", node, str(look))
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
     place = around.marked("annotations") if lazily else None
@@ -50,6 +55,9 @@ def moved_alike(
         which = "stays in the source" if stays else "another file can't import alike"
         what = f"an annotation of {name} names {lazily[0]}, which {which}, and {place}"
         yield refuse("needs-source", node, what)
+    reads = {read: True for read in definition.reads if known.look_up(read).origin in ("import", "own")}
+    if (replaced := place_replacing(around, reads, {})) is not None:
+        yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return
     if around.reloaded:
@@ -60,6 +68,8 @@ def moved_alike(
         if hooked is not None:
             what = f"{hooked} may run code when {name} is made of it"
             yield refuse("definition-evaluated", part, what)
+    if isinstance(node, ast.ClassDef) and node.bases and (place := around.marked("derived")) is not None:
+        yield refuse("definition-evaluated", node, f"{place}, and {name} derives from one")
     yield from _numbers_alike(around, analysis, definition)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
@@ -122,13 +132,13 @@ def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
     }
 
 
-def still_asked(around: Surroundings, names: frozenset[str]) -> frozenset[str]:
+def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) -> frozenset[str]:
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
     that were written before, by settings.
     """
     if around.look() is not None or around.marked("pickles"):
         return names
-    asked = set(filter(around.may_ask, names))
+    asked = {*filter(around.may_ask, names), *asked_by_itself(tree, names)}
     tail = around.module.name.rpartition(".")[2]
     spelled = re.compile(rb"\b%b[.:](\w+)" % tail.encode())
     found = {

@@ -12,11 +12,12 @@ from typing import Literal
 
 from codemods.facts.words import words
 
-Mark = Literal["annotations", "doctest", "log file", "log function", "module", "pickles"]
+Mark = Literal["annotations", "derived", "doctest", "log file", "log function", "module", "pickles"]
 
 # What each mark is, in words, after the file that has it.
 SAYS: dict[Mark, str] = {
     "annotations": "may evaluate annotations",
+    "derived": "asks classes for what derives from them",
     "doctest": "runs doctests",
     "log file": "shows the module or file that a log record comes from",
     "log function": "shows the function that a log record comes from",
@@ -28,6 +29,7 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
         rb"\b(get_type_hints|get_annotations|eval_str|resolve_types|ForwardRef|evaluate_forward_ref|pydantic"
         rb"|cattrs|dacite|jsonargparse|msgspec|omegaconf|hydra|simple_parsing|typer|tyro)\b"
     ),
+    "derived": re.compile(rb"\b__subclasses__\b"),
     "doctest": re.compile(rb"\bdoctest\b"),
     "log file": re.compile(
         r"%\((?:F)\)|\brecord\.(?:F)\b|\{(?:F)[^}\n]*\}[^\n]*\{(?:M)\b|\{(?:M)[^}\n]*\}[^\n]*\{(?:F)\b".replace(
@@ -45,12 +47,13 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
 }
 # One of these is in any text that has a mark, and few others.
 _WORDS: dict[Mark, tuple[bytes, ...]] = {
+    "derived": (b"__subclasses__",),
     "doctest": (b"doctest",),
     "log file": (b"filename", b"module", b"pathname"),
     "log function": (b"funcName",),
     "module": (b"__module__", b"getmodule", b"getsourcefile"),
 }
-ANYWHERE: tuple[Mark, ...] = ("log file", "log function")
+ANYWHERE: tuple[Mark, ...] = ("derived", "log file", "log function")
 
 
 def has_mark(data: bytes, mark: Mark) -> bool:

@@ -40,19 +40,30 @@ def is_import_argument(tree: ScopeTree, use: Use) -> bool:
     return False
 
 
-def name_asked(tree: ScopeTree, space: ast.expr) -> Asked | None:
-    """What name a namespace is asked for, if it is only read and the text tells it or its beginning."""
+def sees_given_only(call: ast.Call, allowed: int) -> bool:
+    """Whether a builtin of `EVALUATORS` is handed what it looks at."""
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    return 0 <= allowed < len(call.args) and not starred
+
+
+def key_asked(tree: ScopeTree, space: ast.expr) -> ast.expr | None:
+    """The one name that a namespace is asked for, if it is only read."""
     parent = tree.parents[space]
-    key: ast.expr | None = None
     match parent:
         case ast.Subscript(ctx=ast.Load()) if parent.value is space:
-            key = parent.slice
+            return parent.slice
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()]) if left is not space:
-            key = left
+            return left
         case ast.Attribute(attr="get"):
             call = tree.parents[parent]
             if isinstance(call, ast.Call) and call.func is parent and call.args:
-                key = call.args[0]
+                return call.args[0]
+    return None
+
+
+def name_asked(tree: ScopeTree, space: ast.expr) -> Asked | None:
+    """What name a namespace is asked for, if it is only read and the text tells it or its beginning."""
+    key = key_asked(tree, space)
     if isinstance(key, ast.Constant):
         return Asked(str(key.value), False)
     head = head_of(key) if key is not None else ""

@@ -60,11 +60,14 @@ _ITSELF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A place outside of a function that sees that the module has a name more."""
+    """A place outside of a function that sees that the module has a name more; ``by_name``: it only reads one
+    whose name a run tells.
+    """
 
     path: str
     line: int
     what: str
+    by_name: bool = False
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.what}"
@@ -91,9 +94,9 @@ class _Seen:
     reloads: bool = False
     harmless: set[ast.AST] = field(default_factory=set)
 
-    def look(self, node: ast.expr, what: str) -> None:
+    def look(self, node: ast.expr, what: str, *, by_name: bool = False) -> None:
         """An expression sees every name of the module."""
-        self.looks.append(Look(self.path, node.lineno, what))
+        self.looks.append(Look(self.path, node.lineno, what, by_name))
 
     def is_module(self, path: str | None) -> bool:
         """Whether a dotted path leads to the module itself."""
@@ -228,8 +231,9 @@ class Surroundings:
         return None
 
     def look(self) -> Look | None:
-        """A place that sees every name of the module."""
-        return next((look for seen in self._looking for look in seen.looks), None)
+        """A place that sees every name of the module, one that does not only read first."""
+        looks = [look for seen in self._looking for look in seen.looks]
+        return next((look for look in looks if not look.by_name), next(iter(looks), None))
 
     def asks_names(self, made: frozenset[Made], *, moves: bool) -> Look | None:
         """A place of another file that asks what the module made for its qualified name, or new module."""
@@ -485,7 +489,8 @@ def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
         elif head := head_of(node.args[1]):
             seen.heads.add(head)
         else:
-            seen.look(node, "takes names from it that only a run tells")
+            reads = name in ("getattr", "hasattr")
+            seen.look(node, "takes names from it that only a run tells", by_name=reads)
     elif name == "reload" and of_module:
         seen.reloads = True
     else:

@@ -15,7 +15,7 @@ from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.plans.chain import Loaded, docstrings_of, seams_of
 from codemods.plans.model import Move
-from codemods.plans.references import Elsewhere, Moved, free_everywhere
+from codemods.plans.references import Elsewhere, Moved, free_everywhere, spreads
 from codemods.plans.report import HelperReport
 from codemods.plans.request import project_of
 from codemods.plans.site import Site
@@ -96,7 +96,10 @@ class Mover:
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
         if (named := elsewhere.renamed_by_text()) is not None:
             raise TargetError(f"{named}, which would not follow its new name; leave out the rename")
-        kept = elsewhere.asked() | still_asked(self.site.surroundings, frozenset(self.definitions))
+        moved_names = frozenset(self.definitions)
+        kept = elsewhere.asked() | still_asked(self.site.surroundings, self.analysis.tree, moved_names)
+        if spreads(self.layout.root, self.layout.rest, self.source.tree):
+            kept |= moved_names
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())

@@ -17,6 +17,7 @@ from codemods.facts.namespaces import (
     may_list,
     name_asked,
     reached,
+    sees_given_only,
 )
 from codemods.facts.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.facts.words import words
@@ -132,8 +133,7 @@ def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
     if is_import_argument(tree, use):
         return True
     if allowed > 0 or (allowed == 0 and call.args):
-        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
-        return len(call.args) > allowed and not starred
+        return sees_given_only(call, allowed)
     asked = name_asked(tree, call)
     if allowed < 0:
         return asked is not None or is_free_store(tree, call, moves=helper in lifting.foreign)

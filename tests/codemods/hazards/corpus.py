@@ -12,7 +12,7 @@ the second level, `id: title`, then some prose, a list of settings, and fenced p
     ```python sound [PATH]               a rewrite that would be right, for the reader
     ```toml orig [PATH]                  a plan
 
-`main.py` is what is run. Verdicts: `sound` (lifted, and the program prints the same), `refused` (with one of
+`main.py` is what is run. Verdicts: `sound` (done, and the program prints the same), `refused` (with one of
 the XX
 """
 

@@ -222,8 +222,9 @@ def _unmet(expected: Expectation, helpers: tuple[HelperReport, ...]) -> str | No
     if not named and expected.helper != "*":
         return f"the report has no helper {expected.helper}"
     for helper in named:
-        wanted = {"sound": "lifted", "documented": "lifted", "refused": "refused", "either": helper.status}
-        if helper.status != wanted.get(expected.verdict):
+        done = ("lifted", "moved")
+        wanted = {"sound": done, "documented": done, "refused": ("refused",), "either": (helper.status,)}
+        if helper.status not in wanted.get(expected.verdict, ()):
             found = f"{helper.name} is {helper.status} ({helper.code}: {helper.reason})"
             return f"{found}, not {expected.verdict}"
         if helper.status == "refused" and expected.codes and helper.code not in expected.codes:
