@@ -311,6 +311,12 @@ class Loading:
         self._steps(module, self.text(tree, package_of(path, module)), run, module)
         return run
 
+    def executed(self, body: list[ast.stmt], package: str) -> Run:
+        """What statements of a file in a package do, where nothing is loaded before."""
+        run = Run()
+        self._steps("", self.text(ast.Module(body, []), package), run, "")
+        return run
+
     def load(self, module: str, run: Run, subject: str = "") -> Text | None:
         """Load a module, if it is not loaded yet."""
         text = self._text(module)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from codemods.decide.refusals import Refusal, first
 from codemods.facts.annotations import quoted_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
+from codemods.facts.source import Source
 from codemods.plans.chain import Loaded, docstrings_of, seams_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere, spreads
 from codemods.plans.report import HelperReport
 from codemods.plans.request import project_of
-from codemods.plans.site import Site
+from codemods.plans.site import Overlay, Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
 from codemods.prove.code import reread
 from codemods.prove.move import Made, prove_moved
@@ -100,25 +101,47 @@ class Mover:
         kept = elsewhere.asked() | still_asked(self.site.surroundings, self.analysis.tree, moved_names)
         if spreads(self.layout.root, self.layout.rest, self.source.tree):
             kept |= moved_names
+        while True:
+            made = self._made(frozenset(kept))
+            overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
+            self._put(overlay, made)
+            following, stay = elsewhere.following(replace(self.site, overlay=overlay).find)
+            for name, path in stay.items():
+                if self.new_name(name) != name:
+                    what = f"goes on taking {name} from the source, since loading that does something"
+                    raise TargetError(f"{self.layout.shown(path)}: {what}; leave out the rename")
+            if stay.keys() <= kept:
+                break
+            kept |= stay.keys()
+        names = {name: self.new_name(name) for name in self.definitions}
+        new = [
+            Made(made[target.path], target.module, [d.node for d in target.definitions]) for target in files
+        ]
+        package = self.layout.source_package
+        prove_moved(self.source, made[self.layout.rest], new, names, self.local, package)
+        self._put(self.site.overlay, made)
+        for path, (source, text) in following.items():
+            self.site.overlay.put(path, source, text)
+            self.site.overlay.followers.add(path)
+
+    def _made(self, kept: frozenset[str]) -> dict[Path, Source]:
+        """The targets, and what is left, which still has the names that are ``kept``."""
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())
         taken = Taken(self.analysis, chosen, names, self.local, package, whole=whole)
-        rest = self._rest_text(taken, frozenset(kept))
-        made = [
-            Made(
-                target.made([taken.definition(d) for d in target.definitions], self._names(target)),
-                target.module,
-                [d.node for d in target.definitions],
-            )
-            for target in files
-        ]
-        left = reread(rest, self.source.path, self.source)
-        prove_moved(self.source, left, made, names, self.local, package)
-        for target, each in zip(files, made, strict=True):
-            self.site.overlay.put(target.path, target.start, each.source.text)
-        self.site.overlay.put(self.layout.rest, self.source, rest)
-        elsewhere.follow()
+        rest = self._rest_text(taken, kept)
+        made = {
+            path: target.made([taken.definition(d) for d in target.definitions], self._names(target))
+            for path, target in self.files.items()
+        }
+        return {**made, self.layout.rest: reread(rest, self.source.path, self.source)}
+
+    def _put(self, overlay: Overlay, made: Mapping[Path, Source]) -> None:
+        """Lay these files over the project's."""
+        for path, each in made.items():
+            start = self.source if path == self.layout.rest else self.files[path].start
+            overlay.put(path, start, each.text)
 
     def new_name(self, name: str) -> str:
         """What a definition is called in its new place."""

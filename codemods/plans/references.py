@@ -11,6 +11,7 @@ from pathlib import Path
 
 from codemods.facts.imports import bound_name, imported_module
 from codemods.facts.lifting import Analysis
+from codemods.facts.loading import Find, Loading
 from codemods.facts.origins import absolute, resolve, walk
 from codemods.facts.repository import folder_package, module_name, python_files, shown_path
 from codemods.facts.scopes import Scope, dotted
@@ -40,6 +41,7 @@ class Elsewhere:
     def __init__(self, site: Site, moved: Iterable[Moved], skip: Collection[Path]) -> None:
         """Files to ``skip`` are those that are made anew."""
         self.overlay, self.root, self.module = site.overlay, site.layout.root, site.home
+        self.find = site.find
         self.moved = {item.old: item for item in moved}
         self.skip = skip
 
@@ -90,25 +92,55 @@ class Elsewhere:
                             return f"line {node.lineno} of {shown} asks for {name} by a text"
         return None
 
-    def follow(self) -> None:
-        """Rewrite imports, attributes and dotted strings.
+    def following(self, find: Find) -> tuple[dict[Path, tuple[Source, str]], dict[str, Path]]:
+        """The files that follow, with their texts then; and names that others go on taking from the source,
+        since loading it does something that they would miss. ``find`` finds modules as they will be.
 
         Raises:
             SourceError: if a file that mentions a name is not Python.
         """
+        loadings = Loading(self.find), Loading(find)
+        texts: dict[Path, tuple[Source, str]] = {}
+        stay: dict[str, Path] = {}
         for path in self._mentioning(self.moved):
             try:
                 source = self.overlay.source(path, str(path))
             except SourceError as error:
                 raise SourceError(f"{error} (it mentions a name that moves)") from None
-            text = _followed(source, path, self.module, self.moved)
-            if text != source.text:
-                self.overlay.put(path, source, text)
-                self.overlay.followers.add(path)
+            changes = _changes(source, path, self.module, self.moved)
+            if _load_alike(source, changes, folder_package(path), *loadings):
+                text = _followed(source, changes)
+                if text != source.text:
+                    texts[path] = source, text
+            else:
+                asked = {alias.name for node in changes.imports for alias in node.names}
+                renamed = {old for old, item in self.moved.items() if item.new != old}
+                asked |= renamed if changes.attributes or changes.strings else set()
+                stay |= dict.fromkeys(asked & self.moved.keys(), path)
+        return texts, stay
 
 
-def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) -> str:
-    """A file's text with its references to moved names brought up to date."""
+def _load_alike(source: Source, changes: Followed, package: str, before: Loading, after: Loading) -> bool:
+    """Whether the new imports of a file, one by one or all together, load what the old ones did, and have it
+    do the same.
+    """
+    made: dict[ast.stmt, list[ast.stmt]] = {}
+    for node, (gone, lines) in changes.imports.items():
+        left = [alias for alias in node.names if alias.name not in gone]
+        made[node] = [ast.ImportFrom(node.module, left, node.level, lineno=node.lineno)] if left else []
+        made[node] += ast.parse("\n".join(lines)).body
+    body = source.tree.body
+    pairs = [([node], new) for node, new in made.items()]
+    whole = body, [new for statement in body for new in made.get(statement, [statement])]
+
+    def alike(old: list[ast.stmt], new: list[ast.stmt]) -> bool:
+        return before.executed(old, package).events == after.executed(new, package).events
+
+    return all(alike(*pair) for pair in pairs) or (made.keys() <= {*body} and alike(*whole))
+
+
+def _changes(source: Source, path: Path, module: str, moved: dict[str, Moved]) -> Followed:
+    """What brings a file's references to moved names up to date."""
     analysis = Analysis(source)
     tree = analysis.tree
     package = folder_package(path)
@@ -125,6 +157,11 @@ def _followed(source: Source, path: Path, module: str, moved: dict[str, Moved]) 
                 changes.attributes[part] = moved[part.attr].new
         elif isinstance(part, ast.Constant) and str(part.value).startswith(f"{module}."):
             _follow_string(changes, source, part, module, moved)
+    return changes
+
+
+def _followed(source: Source, changes: Followed) -> str:
+    """The file's text with them."""
     try:
         return follow(source, changes)
     except TextNotPreserved as failure:
