@@ -40,18 +40,9 @@ def bound_name(alias: ast.alias) -> str:
 
 
 def imported_path(node: ast.AST, name: str) -> str | None:
-    """The dotted path that an import statement binds to a name."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            if alias.asname == name:
-                return alias.name
-            if alias.asname is None and alias.name.partition(".")[0] == name:
-                return name
-    if isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            if bound_name(alias) == name:
-                return "." * node.level + ".".join(part for part in (node.module, alias.name) if part)
-    return None
+    """The dotted path that an import statement binds to a name, a relative one with its dots."""
+    made = imports_of(node, name, "") if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+    return made[0].path if made else None
 
 
 def with_packages(module: str) -> list[str]:
@@ -103,10 +94,10 @@ def manner_of(tree: ast.Module, package: str) -> Manner:
 def imported_module(node: ast.ImportFrom, package: str) -> str:
     """The module that a ``from`` import names, a relative one resolved against the file's package.
 
-    Outside of a package, a relative one keeps a dot.
+    Outside of a package, a relative one keeps its dots.
     """
     if not node.level:
         return node.module or ""
     parts = package.split(".")
-    base = parts[: max(0, len(parts) - node.level + 1)]
+    base = parts[: max(0, len(parts) - node.level + 1)] if package else [""] * node.level
     return ".".join([*base, node.module] if node.module else base)
