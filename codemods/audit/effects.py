@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.facts.nodes import root_of, walk
+from codemods.facts.nodes import children, root_of
 from codemods.facts.scopes import Scope, ScopeTree
 from codemods.facts.words import words
 
@@ -46,10 +46,10 @@ def mutations(tree: ScopeTree, function: Scope) -> tuple[Mutation, ...]:
     Objects that the function makes itself don't count; nor do those only reached through its local aliases.
     """
     found = set(_rebound(tree, function))
-    for node in walk(function.node):
+    for node, scope in _nodes(tree, function.node, function):
         for target, via in _changed(node):
             root = root_of(target)
-            of = _owner(tree, root, function) if isinstance(root, ast.Name) else None
+            of = _owner(tree, scope, root.id, function) if isinstance(root, ast.Name) else None
             if isinstance(root, ast.Name) and of is not None:
                 found.add(Mutation(target.lineno, _spelled(target), via, root.id, of))
     return tuple(sorted(found))
@@ -64,6 +64,16 @@ def _rebound(tree: ScopeTree, function: Scope) -> Iterator[Mutation]:
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.inside(function):
                 yield Mutation(binder.line, name, "rebinding", name, of)
+
+
+def _nodes(tree: ScopeTree, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    waiting = [(node, scope)]
+    while waiting:
+        node, scope = waiting.pop()
+        for child in children(node):
+            inner = tree.by_node.get(child, scope)
+            yield child, inner
+            waiting.append((child, inner))
 
 
 def _changed(node: ast.AST) -> Iterator[tuple[ast.expr, Via]]:
@@ -84,9 +94,8 @@ def _spelled(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else "?"
 
 
-def _owner(tree: ScopeTree, variable: ast.Name, function: Scope) -> Of | None:
-    name = variable.id
-    owner = tree.owner(tree.scope_of(variable), name)
+def _owner(tree: ScopeTree, scope: Scope, name: str, function: Scope) -> Of | None:
+    owner = tree.owner(scope, name)
     if owner is tree.module:
         known = (owner, name) in tree.binders
         return "global" if known else None

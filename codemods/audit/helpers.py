@@ -135,7 +135,7 @@ class HelperReporter:
         """
         binders = self._binders(owner, name)
         try:
-            found = set(self.analysis.flow(owner).bound_again.get(name, ()))
+            found = self.analysis.flow(owner).bound_again(name)
         except NotUnderstood:
             found = {binder.line for binder in binders[1:]}
         found |= {binder.line for binder in binders if binder.scope.frame() is not owner.frame()}

@@ -11,19 +11,19 @@ from codemods.facts.graph import Graph
 from codemods.facts.scopes import mangle
 
 
-def spread(ways: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
-    """What events have of their ``own``, and what comes to them on some ways, of which a part ``stays``, as
+def backward(before: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
+    """What events have of their ``own``, and what comes to them from later ones of what ``stays`` of it, as
     bit masks.
     """
     found = list(own)
     work = [index for index, mask in enumerate(found) if mask]
     while work:
         index = work.pop()
-        for reached in ways[index]:
-            mask = found[reached] | (found[index] & stays[reached])
-            if mask != found[reached]:
-                found[reached] = mask
-                work.append(reached)
+        for predecessor in before[index]:
+            reached = found[predecessor] | (found[index] & stays[predecessor])
+            if reached != found[predecessor]:
+                found[predecessor] = reached
+                work.append(predecessor)
     return found
 
 
@@ -40,7 +40,7 @@ class Flow:
         self._bound = self._forward()
         # Of names that an event, or one after it, may bind or unbind; those of places do neither.
         own = [self._bit.get(event.bind or event.unbind or "", 0) for event in graph.events]
-        self._later = spread(graph.before, own, [-1] * len(own))
+        self._later = backward(graph.before, own, [-1] * len(own))
         self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
 
     def _forward(self) -> list[int]:
@@ -96,17 +96,26 @@ class Flow:
                 return self._find(index, name)
         return None
 
+    def bound_again(self, name: str) -> set[int]:
+        """Lines of bindings and unbindings of the name that a path reaches from a binding of it."""
+        events, bit = self.graph.events, self._bit.get(name, 0)
+        found, waiting, seen = set[int](), list(self._binding.get(name, ())), set[int]()
+        while waiting:
+            for successor in events[waiting.pop()].successors:
+                if successor not in seen and self._later[successor] & bit:
+                    seen.add(successor)
+                    waiting.append(successor)
+                    if name in (events[successor].bind, events[successor].unbind):
+                        found.add(events[successor].line)
+        return found
+
     @cached_property
-    def bound_again(self) -> dict[str, set[int]]:
-        """Lines of bindings and unbindings of names that a path reaches from a binding of the same one."""
-        events = self.graph.events
-        own = [self._bit.get(event.bind or "", 0) for event in events]
-        earlier = spread([event.successors for event in events], own, [-1] * len(own))
-        found: dict[str, set[int]] = {}
-        for event, before in zip(events, self.graph.before, strict=True):
-            name = event.bind or event.unbind
-            if name is not None and any(earlier[index] & self._bit[name] for index in before):
-                found.setdefault(name, set()).add(event.line)
+    def _binding(self) -> dict[str, list[int]]:
+        """The events that bind each name."""
+        found: dict[str, list[int]] = {}
+        for index, event in enumerate(self.graph.events):
+            if event.bind is not None:
+                found.setdefault(event.bind, []).append(index)
         return found
 
     def _find(self, start: int, name: str) -> int:
@@ -153,4 +162,4 @@ class Live:
         for name, reads in self._reads.items():
             for index in reads:
                 live[index] |= self._bits[name]
-        return spread(before, live, stays)
+        return backward(before, live, stays)

@@ -22,8 +22,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Fields that hold blocks, in the order of the text; those of expressions are no lists.
-_BLOCKS = ("body", "cases", "handlers", "orelse", "finalbody")
+# The fields that hold blocks, of every kind of node that has some, in the order of the text.
+_HOLDING = frozenset(["body", "cases", "finalbody", "handlers", "orelse"])
+_KINDS: list[type[ast.AST]] = [ast.Module, ast.ExceptHandler, ast.match_case, *ast.stmt.__subclasses__()]
+_BLOCKS = {kind: tuple(name for name in kind._fields if name in _HOLDING) for kind in _KINDS}
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BOM = b"\xef\xbb\xbf"
 # Enough for generated expressions of a thousand levels, and far from what the C stack holds.
@@ -231,8 +233,7 @@ def shared_source(data: bytes, name: str) -> Source:
 
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
     """The blocks of a statement, handler or case; a statement's handlers or cases count as one."""
-    fields = node.__dict__
-    return [block for name in _BLOCKS if isinstance(block := fields.get(name), list)]
+    return [getattr(node, name) for name in _BLOCKS.get(type(node), ())]
 
 
 def all_blocks(statement: ast.AST) -> list[list[ast.stmt]]:
