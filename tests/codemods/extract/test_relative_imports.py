@@ -75,3 +75,16 @@ def test_files_follow_the_way_of_the_source(
     assert execute(tmp_path, *run) == before
     for name in ("train.py", "steps.py", "trainer.py"):
         assert _levels(tmp_path / "pkg" / name) == levels, name
+
+
+def test_what_moves_out_of_a_file_outside_of_packages_keeps_its_dots(
+    tmp_path: Path, extract: Command
+) -> None:
+    source = tmp_path / "m.py"
+    source.write_text(
+        "from ..settings import LIMIT\n\n\ndef outer(n):\n    def h(k):\n        return k + n + LIMIT\n\n"
+        "    return h(1)\n"
+    )
+    ran = extract(source, "--to", tmp_path / "made.py", "--write")
+    assert ran.code == 0, ran.err
+    assert _levels(tmp_path / "made.py") == {2}
