@@ -125,7 +125,7 @@ def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
         click.echo(f"events: {tried.seen.events}, kinds by their field {tried.seen.type}")
     for metric in tried.seen.metrics:
         click.echo(f"also compared: {metric}")
-    if not tried.proposal.arguments.seeded:
+    if not tried.proposal.seeded:
         click.echo("no option for a seed was seen; golden seeds Python, numpy and torch before it starts")
     return tried
 

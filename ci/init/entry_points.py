@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ci.init.marks import marks, starts
-from ci.init.options import Option, read_options, sub_commands
+from ci.init.options import Option, read_options, sub_commands, without_start
 from codemods.facts import (
     SourceError,
     absolute,
@@ -118,7 +118,7 @@ def read_entry_point(
     return EntryPoint(
         path=shown_path(path, root),
         module=(module.removesuffix(".__main__") if packaged else None),
-        options=tuple(dict.fromkeys(option for f in every for option in f.options)),
+        options=tuple(dict.fromkeys([*facts.options, *(o for f in every[1:] for o in f.offered)])),
         commands=tuple(dict.fromkeys(name for f in every for name in f.commands)),
         holds=facts.marks,
         reaches=frozenset().union(*(f.marks for f in every)),
@@ -143,6 +143,7 @@ def _may_start(path: Path) -> bool:
 class _Facts:
     tree: ast.Module
     options: tuple[Option, ...]
+    offered: tuple[Option, ...]  # to those who import it
     commands: tuple[str, ...]
     marks: frozenset[str]
     distributed: bool
@@ -167,6 +168,7 @@ def _read(path: Path) -> _Facts | None:
     return _Facts(
         tree,
         options,
+        tuple(read_options(without_start(tree), path)),
         tuple(sub_commands(tree)),
         marks(tree),
         distributed,

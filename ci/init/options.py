@@ -1,14 +1,18 @@
-"""Options of a program, told from its text: argparse, click, dataclasses, globals, hydra."""
+"""Options of a program, told from its text: argparse, click, dataclasses, functions, globals, hydra."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 _PARSERS_OF_CLASSES = {"cli", "HfArgumentParser", "parse", "add_arguments", "simple_parse"}
+# What makes options of the parameters of a function that it is handed, and what their names have for `_`.
+_CALLERS = {"fire.Fire": "_", "Fire": "_", "tyro.cli": "-", "typer.run": "-"}
+# Decorators that make options of the fields of a parameter's class, with their names as they are.
+_WRAPPERS = ("pyrallis.wrap", "draccus.wrap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,12 @@ class Option:
         return self.name.lstrip("-").rpartition(".")[2].replace("_", "-").lower()
 
 
+def without_start(tree: ast.Module) -> ast.Module:
+    """A module without what it does only where it is the script."""
+    kept = [n for n in tree.body if not (isinstance(n, ast.If) and "__name__" in ast.unparse(n.test))]
+    return ast.Module(kept, tree.type_ignores)
+
+
 def read_options(tree: ast.Module, path: Path) -> list[Option]:
     """The options that a module declares."""
     parsers = _sub_parsers(tree)
@@ -52,7 +62,7 @@ def read_options(tree: ast.Module, path: Path) -> list[Option]:
                 if isinstance(call, ast.Call) and _name(call.func) == "option":
                     found += _declared(call, command, flag=_keyword(call, "is_flag") is True)
             found += _hydra(node, path)
-    return found + list(_globals(tree))
+    return [*found, *_functions(tree), *_globals(tree)]
 
 
 def sub_commands(tree: ast.Module) -> list[str]:
@@ -109,6 +119,10 @@ def _dataclasses(tree: ast.Module) -> Iterator[Option]:
     """Fields of a class that is handed to a parser which makes options of them."""
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(_called(d) in _WRAPPERS for d in node.decorator_list):
+            for each in node.args.args[:1]:
+                if isinstance(each.annotation, ast.Name) and each.annotation.id in classes:
+                    yield from map(_equals, _fields(classes[each.annotation.id], "_"))
         if not (isinstance(node, ast.Call) and _name(node.func) in _PARSERS_OF_CLASSES):
             continue
         under = "_" if _name(node.func) == "HfArgumentParser" else "-"
@@ -127,6 +141,36 @@ def _fields(node: ast.ClassDef, under: str) -> Iterator[Option]:
             truth = isinstance(stated.annotation, ast.Name) and stated.annotation.id == "bool"
             switch = f"--no{under}{name}" if truth else None
             yield Option(f"--{name}", "words", default, switch, None, stated.value is None)
+
+
+def _functions(tree: ast.Module) -> Iterator[Option]:
+    """Parameters of a function that is handed to what calls it from the command line."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        between = _CALLERS.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
+        if between is None or not isinstance(node, ast.Call) or not node.args:
+            continue
+        first = node.args[0]
+        if isinstance(first, ast.Name) and first.id in functions:
+            yield from _parameters(functions[first.id], between)
+
+
+def _parameters(node: ast.FunctionDef, between: str) -> Iterator[Option]:
+    arguments = node.args
+    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
+    pairs = [*zip(arguments.args, defaults, strict=True)]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    for argument, value in pairs:
+        default = _literal(value) if value is not None else None
+        name = argument.arg.replace("_", between)
+        switch = f"--no-{name}" if isinstance(default, bool) else None
+        option = Option(f"--{name}", "words", default, switch, None, value is None)
+        yield option if between == "-" else _equals(option)
+
+
+def _equals(option: Option) -> Option:
+    """The same where a truth value is given as a word."""
+    return replace(option, form="equals", switch=None if option.switch is None else "False")
 
 
 def _globals(tree: ast.Module) -> Iterator[Option]:
@@ -169,14 +213,20 @@ def _hydra(node: ast.FunctionDef, path: Path) -> Iterator[Option]:
 def _yaml(text: str) -> object:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    try:
-        return int(text)
-    except ValueError:
-        return text.strip("\"'")
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text.strip("\"'")
 
 
 def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _called(node: ast.expr) -> str:
+    return ast.unparse(node.func if isinstance(node, ast.Call) else node)
 
 
 def _keyword(node: ast.Call, name: str) -> object:

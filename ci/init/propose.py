@@ -11,7 +11,7 @@ from typing import Literal
 
 from ci.init.entry_points import EntryPoint
 from ci.init.sightings import Sightings
-from ci.init.values import Arguments, choose
+from ci.init.values import SEED, Arguments, choose
 from golden.record import Run
 
 _SEED = 1
@@ -48,6 +48,13 @@ class Proposal:
         options = [o for o in self.entry.options if o.command in (None, command)]
         given = {word.partition("=")[0] for word in self.more}
         return choose(options, scale=self.scale, without=(*self.without, *given))
+
+    @property
+    def seeded(self) -> bool:
+        """Whether a word of its command line is the seed, or what it is by the user's wish."""
+        given = {word.partition("=")[0] for word in self.more}
+        named = any(o.name in given and o.role in SEED for o in self.entry.options)
+        return self.arguments.seeded or named or any("{seed}" in word for word in self.more)
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ci.init.options import Option
 
-_SEED = ("seed", "random-seed", "rng-seed", "manual-seed", "global-seed")
+SEED = ("seed", "random-seed", "rng-seed", "manual-seed", "global-seed")
 _OUT = (
     *("out", "out-dir", "output", "output-dir", "output-path", "outdir", "save-dir", "save-path", "log-dir"),
     *("logdir", "run-dir", "runs-dir", "results-dir", "telemetry-dir", "work-dir", "workdir", "dir"),
@@ -25,17 +25,35 @@ _FIXED = {
     **dict.fromkeys(("backend", "dist-backend", "distributed-backend"), "gloo"),
     **dict.fromkeys(("wandb-mode",), "disabled"),
 }
-_TOTALS = ("total-timesteps", "total-steps", "total-env-steps", "num-timesteps", "num-frames", "frames")
+_TOTALS = (
+    *("total-timesteps", "total-steps", "total-env-steps", "num-timesteps", "num-frames", "frames"),
+    *("max-timesteps", "timesteps", "max-frames", "total-frames", "num-env-steps", "t-max"),
+)
+# Steps with random actions before the first update, counted as the totals are.
+_STARTS = (
+    *("start-timesteps", "start-steps", "learning-starts", "learning-start", "learn-start", "seed-steps"),
+    *("num-seed-steps", "warmup-timesteps", "random-steps", "exploration-timesteps", "initial-steps"),
+)
+# How often something is done, counted as the totals are.
+_EVERY = (
+    *("eval-freq", "eval-frequency", "eval-interval", "eval-every", "evaluate-every", "evaluation-interval"),
+    *("save-freq", "save-interval", "save-every", "checkpoint-interval", "checkpoint-every"),
+)
+_STEPS = ("num-steps", "max-steps", "num-train-steps", "train-steps", "steps")
 _SHORT = {
     **dict.fromkeys(
         ("epochs", "num-epochs", "n-epochs", "max-epochs", "train-epochs", "num-train-epochs"), 2
     ),
-    **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "max-episodes"), 2),
+    **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "n-episodes", "max-episodes"), 2),
     **dict.fromkeys(("iterations", "iters", "max-iters", "num-iterations", "n-iters", "updates"), 12),
     **dict.fromkeys(("num-updates", "steps", "max-steps", "train-steps", "num-train-steps", "num-steps"), 12),
+    **dict.fromkeys(("num-train", "n-train", "train-size", "num-train-samples", "max-train-samples"), 256),
+    **dict.fromkeys(("num-val", "n-val", "val-size", "num-val-samples", "max-val-samples"), 64),
     **dict.fromkeys(("eval-iters", "eval-steps", "eval-episodes", "num-eval-episodes", "warmup-iters"), 2),
 }
 _TOTAL, _UPDATES = 2048, 3
+# More than a batch of usual size; and then so many updates.
+_START, _AFTER = 300, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +76,7 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
     for role, option in roles.items():
         if option.name in without:
             continue
-        if role in _SEED:
+        if role in SEED:
             seeded = True
             words += _written(option, "{seed}")
         elif role in _OUT and option.switch is None:
@@ -82,16 +100,37 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
 def _length(option: Option, roles: dict[str, Option], scale: float) -> int | None:
     role, default = option.role, option.default
     totalled = any(total in roles for total in _TOTALS)
-    if role in _TOTALS:
-        short = _UPDATES * _batch(roles) if _batch(roles) else _TOTAL
+    started = next((roles[name].default for name in _STARTS if name in roles), None)
+    if isinstance(started, int | float) and started > 0:
+        return _after_a_start(option, totalled=totalled, scale=scale)
+    if totalled and role in (*_TOTALS, *_EVERY):
+        short = (_UPDATES * _batch(roles) if _batch(roles) else _TOTAL) // (1 if role in _TOTALS else 2)
     elif role in _SHORT and not (totalled and role == "num-steps"):
         short = _SHORT[role]
     else:
         return None
     length = max(1, round(short * scale))
-    if isinstance(default, int) and not isinstance(default, bool) and default <= length:
+    if isinstance(default, int | float) and not isinstance(default, bool) and default <= length:
         return None
     return length
+
+
+def _after_a_start(option: Option, *, totalled: bool, scale: float) -> int | None:
+    """How long, where the first update comes after so many steps."""
+    role, default = option.role, option.default
+    total = _START + max(1, round(_AFTER * scale))
+    if role in _STARTS:
+        length = _START
+    elif role in _TOTALS or (not totalled and role in _STEPS):
+        length = total
+    elif role in _EVERY:
+        length = total // 2
+    elif role in ("eval-episodes", "num-eval-episodes"):
+        length = _SHORT[role]
+    else:
+        return None
+    known = isinstance(default, int | float) and not isinstance(default, bool)
+    return None if known and default <= length else length  # type: ignore[operator]  # `known` says so
 
 
 def _batch(roles: dict[str, Option]) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.nodes import walk
 from codemods.review.annotated import Annotated
 from codemods.review.apart import Apart
+from codemods.review.came import heirs, origins
 from codemods.review.file import OF_A_MODULE, File
 from codemods.review.placed import Placed, answering_for_its_module, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
@@ -71,18 +73,16 @@ class Matching:
         self._meant: dict[str, tuple[frozenset[str], frozenset[str]] | None] = {}
         self._chains: dict[tuple[str, str, tuple[str, ...]], bool] = {}
         self._pair_unchanged()
-        for told in (
-            lambda unit: (unit.path, unit.qualname),
-            lambda unit: (unit.qualname,),
-            lambda unit: (unit.name,) if unit.kind != "method" else None,
-        ):
-            self._pair_by_key(told)
+        self._pair_by_key(lambda unit: (unit.path, unit.qualname))
+        self._pair_by_key(lambda unit: (unit.qualname,))
+        self._pair_by_file(self._pair_by_key)
+        self._pair_by_key(lambda unit: (unit.name,) if unit.kind != "method" else None)
         self._pair_by_key(lambda unit: None if unit.owner else (), _TELLING)
-        for rule in (
-            lambda unit: (unit.kind, unit.path, unit.qualname),
-            lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None,
-        ):
-            self._pair(rule, self.gone, self.new)
+        self._pair(lambda unit: (unit.kind, unit.path, unit.qualname), self.gone, self.new)
+        self._pair_by_file(lambda told: self._pair(lambda unit: (unit.kind, told(unit)), self.gone, self.new))
+        self._pair(
+            lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None, self.gone, self.new
+        )
         pairs = [(unit, self._by_base[id(unit)]) for unit in self._gone if id(unit) in self._by_base]
         self.pairs = [Pair(*p, equal=True) if id(p[0]) in given else self._judged(*p) for p in pairs]
         self.pairs += [Pair(*copy, equal=True) for copy in self._copies()]
@@ -124,6 +124,15 @@ class Matching:
             if twin is not None and twin.content is unit.content and self._owners_agree(unit, twin):
                 self._by_base[id(unit)] = twin
                 self._taken.add(id(twin))
+
+    def _pair_by_file(self, pair: Callable[[Callable[[Unit], tuple[str, ...]]], None]) -> None:
+        """Pair those of names that several files have, by where the rest of their file came from or went."""
+        for nearest, side in ((origins, self._new), (heirs, self._gone)):
+            if not (self.gone and self.new):
+                return
+            matched = [(u, self._by_base[id(u)]) for u in self._gone if id(u) in self._by_base]
+            found = nearest(matched, self.gone, self.new)
+            pair(functools.partial(_told_by_file, found, {id(unit) for unit in side}))
 
     def _pair_by_key(self, told: Callable[[Unit], tuple[str, ...] | None], least: int = 0) -> None:
         """Pair those that do the same and have more in common, if they say enough; keys are made only where
@@ -396,6 +405,10 @@ class Matching:
                 if not self.same(left, right):
                     yield Renaming(shown, _shown(left), _shown(right))
                     break
+
+
+def _told_by_file(found: Mapping[str, str], moved: Collection[int], unit: Unit) -> tuple[str, ...]:
+    return (found.get(unit.path, "") if id(unit) in moved else unit.path, unit.qualname)
 
 
 def _shared(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from codemods.facts.globals import is_type_checking
 from codemods.facts.nodes import children
+from codemods.facts.scopes import mangle
 from codemods.review.content import Compiled, Content, Contents, Function, functions_of
 from codemods.review.lines import Lines
 from codemods.review.normal import normalised
@@ -120,7 +121,9 @@ def _says_nothing(node: ast.stmt) -> bool:
 def _class(path: str, node: ast.ClassDef, lines: Lines, contents: Contents) -> Iterator[Unit]:
     times = Counter(inner.name for inner in node.body if isinstance(inner, Function))
     single = {inner for inner in node.body if isinstance(inner, Function) and times[inner.name] == 1}
-    class_names = frozenset(name for inner in node.body for name in bound_by(inner))
+    bound = [name for inner in node.body for name in bound_by(inner)]
+    # Private ones under both names: as they are in the text, and in the instructions.
+    class_names = frozenset([*bound, *(mangle(name, node.name) for name in bound)])
     rest = [f"def {getattr(i, 'name', '')}" if i in single else lines.of(i) for i in node.body]
     header = contents.of(
         lambda: _header(node, single),

@@ -93,6 +93,53 @@ if __name__ == "__main__":
     HfArgumentParser((Model, Training)).parse_args_into_dataclasses()
     fit()
 """
+FIRE = """
+import fire
+
+def run(steps, out: str = "runs", epochs: int = 25, seed=42, *, compile=True, device="cuda"):
+    fit()
+
+if __name__ == "__main__":
+    fire.Fire(run)
+"""
+CALLED = FIRE.replace("steps, ", "").replace("fire.Fire", "tyro.cli").replace("fire", "tyro")
+WRAPPED = """
+import pyrallis
+from dataclasses import dataclass
+
+@dataclass
+class Config:
+    seed: int = 0
+    device: str = "cuda"
+    compile: bool = True
+    max_timesteps: int = 1_000_000
+    eval_freq: int = int(5e3)
+
+@pyrallis.wrap()
+def train(config: Config):
+    fit()
+
+if __name__ == "__main__":
+    train()
+"""
+OFF_POLICY = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--start_timesteps", default=25e3, type=int)
+parser.add_argument("--max_timesteps", default=1e6, type=int)
+parser.add_argument("--eval_freq", default=5e3, type=int)
+parser.add_argument("--num_steps", default=1, type=int)
+parser.parse_args()
+fit()
+"""
+FEW_STEPS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--num_steps", default=1000001, type=int)
+parser.add_argument("--start_steps", default=10, type=int)
+parser.parse_args()
+fit()
+"""
 HYDRA = """
 import hydra
 
@@ -127,6 +174,11 @@ SWEEP = (
         (SUB_PARSERS, "train --steps 12"),
         (CLICK, "--seed {seed} --no-compile"),
         (TYRO, "--seed {seed} --no-cuda --total-timesteps 3072"),
+        (FIRE, "--steps=12 --out={out} --epochs=2 --seed={seed} --compile=False --device={device}"),
+        (CALLED, "--out {out} --epochs 2 --seed {seed} --no-compile --device {device}"),
+        (WRAPPED, "--seed={seed} --device={device} --compile=False --max_timesteps=2048 --eval_freq=1024"),
+        (OFF_POLICY, "--start_timesteps 300 --max_timesteps 400 --eval_freq 200"),
+        (FEW_STEPS, "--num_steps 400"),
         (HF, "--seed {seed} --max_steps 12 --output_dir {out}"),
         (
             HYDRA,
@@ -134,7 +186,10 @@ SWEEP = (
         ),
         (SWEEP, "--max_iters=12 --device={device}"),
     ],
-    ids=["argparse", "sub-parsers", "click", "tyro", "transformers", "hydra", "globals"],
+    ids=[
+        *("argparse", "sub-parsers", "click", "tyro", "fire", "tyro of a function", "pyrallis"),
+        *("off-policy", "few random steps", "transformers", "hydra", "globals"),
+    ],
 )
 def test_options_of_every_kind_are_given_values(
     text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -169,3 +224,25 @@ def test_a_required_option_with_one_dash_is_asked_for(
         'train.py needs -net, which nobody can guess; give it with --args "-net VALUE"'
         in capsys.readouterr().err
     )
+
+
+def test_options_of_a_module_that_is_a_script_of_its_own_are_not_those_of_who_imports_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--device')\n"
+    indented = "".join(f"    {line}\n" for line in own.splitlines())
+    (tmp_path / "judge.py").write_text(f"def judge(): pass\nif __name__ == '__main__':\n{indented}")
+    (tmp_path / "train.py").write_text(f"{TRAINS}from judge import judge\nfit()\n")
+    assert main(["--root", str(tmp_path), "--entry", "train.py", "--dry-run"]) == 0
+    assert 'command = ["python", "train.py"]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "given"), [(ARGPARSE, "--seed {seed}"), (ARGPARSE, "--seed=3"), ("fit()\n", "--random {seed}")]
+)
+def test_a_seed_that_the_user_gives_is_seen(
+    text: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(TRAINS + text)
+    main(["--root", str(tmp_path), "--args", f"{given} --output_dir x", "--try-seconds", "1"])
+    assert "no option for a seed was seen" not in capsys.readouterr().out

@@ -35,6 +35,7 @@ OPTIONAL = (
     "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\ndef f(): return nowhere is None\n"
 )
 NET = "class Net(nn.Module):\n    def forward(self, x): return F.relu(x)\n"
+NETS = "class Net:\n    def width(self): return 3\ndef head(): return Net().width()\n"
 STORED = "R = {}\ndef put(f):\n    R[f.__name__] = f\n    return f\n"
 CASES: dict[str, tuple[Files, Files]] = {
     "a submodule that is imported by another spelling": (
@@ -272,6 +273,32 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a package that its own modules import": (
         {"p/__init__.py": "print(1)\n", "p/a.py": "from .b import g\n", "p/b.py": "def g(): pass\n"},
         {"p/__init__.py": "print(1)\n#\n", "p/a.py": "from p.b import g\n", "p/b.py": "def g(): pass\n"},
+    ),
+    "files that have names in common, moved to another folder": (
+        {
+            "a.py": NETS + "class Small(Net):\n    def go(self): return head() + 1\n",
+            "b.py": NETS + "class Large(Net):\n    def go(self): return head() + 2\n",
+            "main.py": "import a\nimport b\ndef run(): return a.Small().go() + b.Large().go()\n",
+        },
+        {
+            "nets/__init__.py": "",
+            "nets/a.py": NETS + "class Small(Net):\n    def go(self): return head() + 1\n",
+            "nets/b.py": NETS + "class Large(Net):\n    def go(self): return head() + 2\n",
+            "main.py": "from nets import a, b\ndef run(): return a.Small().go() + b.Large().go()\n",
+        },
+    ),
+    "the same definitions of two scripts, each moved to a file beside its script": (
+        {"a/train.py": NETS + "def a(): return head()\n", "b/train.py": NETS + "def b(): return head()\n"},
+        {
+            "a/train.py": "from a.nets import head\ndef a(): return head()\n",
+            "a/nets.py": NETS,
+            "b/train.py": "from b.nets import head\ndef b(): return head()\n",
+            "b/nets.py": NETS,
+        },
+    ),
+    "a private method in another file": (
+        {"a.py": "class A:\n    def __f(self): return 1\n    def g(self): return self.__f()\n"},
+        {"b.py": "class A:\n    def __f(self): return 1\n    def g(self): return self.__f()\n"},
     ),
     "re-exported for files that import it": (
         {"a.py": "LIMIT = 10\n" + LONG, "user.py": "from a import smooth\n"},
