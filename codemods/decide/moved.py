@@ -89,14 +89,21 @@ def _hooked(project: Project, module: Module, node: ast.ClassDef, depth: int = 0
     for kind in (*node.bases, *metas) if depth < _DEEPEST else ():
         path = module.path(kind.value if isinstance(kind, ast.Subscript) else kind)
         found = project.follow(path) if path is not None else None
-        if found is None or not isinstance(found.node, ast.ClassDef):
+        if found is None:
             continue
-        hook = any(isinstance(s, _FUNCTIONS) and s.name == "__init_subclass__" for s in found.node.body)
-        if hook or kind in metas:
+        if kind in metas or not isinstance(found.node, ast.ClassDef) or _has_hook(found.node):
             return found.name
         if (further := _hooked(project, found.module, found.node, depth + 1)) is not None:
             return further
     return None
+
+
+def _has_hook(node: ast.ClassDef) -> bool:
+    return any(
+        (isinstance(inner, _FUNCTIONS) and inner.name == "__init_subclass__")
+        or (isinstance(inner, ast.Name) and inner.id == "__init_subclass__")
+        for inner in nodes.walk(node)
+    )
 
 
 def _numbers_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
