@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,7 +50,16 @@ class Acts:
     label: str
 
 
-Step = Loads | Acts
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of other modules, dotted, that a statement reads or sets while its own module is loaded."""
+
+    line: int
+    read: tuple[str, ...]
+    set: tuple[str, ...]
+
+
+Step = Loads | Acts | Names
 
 
 class Text:
@@ -86,6 +95,7 @@ class Text:
             self._statement(statement, maybe)
 
     def _statement(self, statement: ast.stmt, maybe: bool) -> None:
+        self._names(statement)
         match statement:
             case ast.Import() | ast.ImportFrom():
                 self._import(statement, maybe)
@@ -107,6 +117,22 @@ class Text:
                     self.origins.pop(node.id, None)
                     self.literals.discard(node.id)
             self._literal(statement)
+
+    def _names(self, statement: ast.stmt) -> None:
+        """Note the names of other modules that it reads or sets."""
+        if isinstance(statement, ast.ImportFrom):
+            if statement.module != "__future__":
+                taken = tuple(each.path for each in imported(statement, self.package))
+                self.steps.append(Names(statement.lineno, taken, ()))
+            return
+        found: dict[bool, list[str]] = {True: [], False: []}
+        for node in _run_at_once(statement):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
+                root = root_of(node)
+                if isinstance(root, ast.Name) and root.id in self.origins:
+                    found[isinstance(node.ctx, ast.Load)].append(self._origin(node))
+        if any(found.values()):
+            self.steps.append(Names(statement.lineno, tuple(found[True]), tuple(found[False])))
 
     def _literal(self, statement: ast.stmt) -> None:
         """Remember names of containers and texts that are written down, whose methods do nothing else."""
@@ -246,6 +272,19 @@ class Text:
         return node.id not in self.bound
 
 
+def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement, without bodies of functions and the statements inside."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += (
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case, ast.Lambda))
+        )
+
+
 def label_of(statement: ast.stmt) -> str:
     """What an acting statement is known by, in whichever file it stands."""
     if isinstance(statement, (*_DEFINITIONS, ast.ClassDef)):
@@ -265,11 +304,15 @@ _LONGEST_CHAIN = 20
 @dataclass
 class Run:
     """What one loading did: ``events`` in order, each with the file's line that brought it; all modules
-    ``loaded``, with the lines; those that import the file ``back``.
+    ``loaded``, with the lines; those that import the file ``back``. Among the events are those that do no
+    more than read names of other modules, which ``reads`` tells, where that is asked for; ``sets`` are the
+    names of other modules that were set.
     """
 
     events: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sets: set[str] = field(default_factory=set)
     loaded: dict[str, int] = field(default_factory=dict)
     back: set[str] = field(default_factory=set)
     line: int = 0
@@ -299,8 +342,9 @@ def found_below(bases: Sequence[Path], data: Callable[[Path], bytes | None]) -> 
 class Loading:
     """Rehearses the loading of modules."""
 
-    def __init__(self, find: Find) -> None:
-        self.find = find
+    def __init__(self, find: Find, *, names: bool = False) -> None:
+        """With ``names``, what reads names of other modules is an event, too."""
+        self.find, self._names = find, names
         self._texts: dict[str, Text | None] = {}
 
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
@@ -335,6 +379,13 @@ class Loading:
                 run.line = step.line
             if isinstance(step, Acts):
                 run.add(f"{module}: {step.label}" if module != subject else step.label)
+                continue
+            if isinstance(step, Names):
+                run.sets.update(step.set)
+                if self._names and step.read:
+                    event = f"{module} reads {' '.join(step.read)}"
+                    run.reads[event] = step.read
+                    run.add(event)
                 continue
             if step.maybe:
                 run.add(f"maybe {step.module} {' '.join(step.names)}")

@@ -36,32 +36,32 @@ class Annotated:
     def other(self, base: Unit, head: Unit) -> Iterator[tuple[str, str, str]]:
         """What annotations say that they did not, as a name and what it is before and after."""
         units = base, head
-        nodes = [unit.original[0] for unit in units]
-        before, after = (_annotations(node) for node in nodes)
-        if not before and not after:
-            return
-        told = [self._matter(at, units[at], nodes[at], (before, after)[at]) for at in range(2)]
-        if not any(told):
-            return
         lazy = [
             side.changed[unit.path].lazy_annotations for side, unit in zip(self._sides, units, strict=True)
         ]
-        if [*map(written, before)] != [*map(written, after)] or lazy[0] != lazy[1]:
-            yield "annotations", _shown(before, lazy[0]), _shown(after, lazy[1])
-            return
-        names = (inner.id for each in before for inner in walk(each) if isinstance(inner, ast.Name))
-        for name in dict.fromkeys(names):
-            meanings = [side.meaning(unit.path, name) for side, unit in zip(self._sides, units, strict=True)]
-            if not self._same(*meanings):
-                yield name, f"that of {units[0].path} in an annotation", f"that of {units[1].path}"
+        for nodes in zip(*map(_functions, units), strict=False):
+            before, after = map(stated_by, nodes)
+            matters = (self._matter(at, units[at], nodes[at], (before, after)[at]) for at in range(2))
+            if not (before or after) or not any(matters):
+                continue
+            if [*map(written, before)] != [*map(written, after)] or lazy[0] != lazy[1]:
+                yield "annotations", _shown(before, lazy[0]), _shown(after, lazy[1])
+                return
+            names = (inner.id for each in before for inner in walk(each) if isinstance(inner, ast.Name))
+            for name in dict.fromkeys(names):
+                meanings = [
+                    side.meaning(unit.path, name) for side, unit in zip(self._sides, units, strict=True)
+                ]
+                if not self._same(*meanings):
+                    yield name, f"that of {base.path} in an annotation", f"that of {head.path}"
+                    return
 
-    def _matter(self, at: int, unit: Unit, node: ast.stmt, annotations: list[ast.expr]) -> bool:
+    def _matter(self, at: int, unit: Unit, node: Function, annotations: list[ast.expr]) -> bool:
         file = self._sides[at].changed[unit.path]
         calls = (isinstance(inner, ast.Call) for each in annotations for inner in walk(each))
         if any(calls) and not file.lazy_annotations:
             return True
-        decorators = node.decorator_list if isinstance(node, Function) else []
-        return any(self._asks(at, file, decorator) for decorator in decorators)
+        return any(self._asks(at, file, decorator) for decorator in node.decorator_list)
 
     def _asks(self, at: int, file: File, decorator: ast.expr) -> bool:
         """May a decorator read annotations?"""
@@ -85,8 +85,10 @@ class Annotated:
         return self._made_in(at, where, value.func.id, steps - 1)
 
 
-def _annotations(node: ast.stmt) -> list[ast.expr]:
-    return stated_by(node) if isinstance(node, Function) else []
+def _functions(unit: Unit) -> list[Function]:
+    """The functions that its statements define, at any depth; methods of a class are units of their own."""
+    tops = (node for node in unit.original if not isinstance(node, ast.ClassDef))
+    return [inner for node in tops for inner in walk(node) if isinstance(inner, Function)]
 
 
 def _shown(annotations: list[ast.expr], texts: bool) -> str:

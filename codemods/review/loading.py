@@ -30,6 +30,23 @@ class Step:
     statement: ast.stmt | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Detailed:
+    """Steps; of those that only read names of other modules, which; and what of other modules was set."""
+
+    steps: list[Step]
+    reads: dict[str, tuple[str, ...]]
+    sets: set[str]
+
+    def that_matter(self, sets: Set[str]) -> list[Step]:
+        """The steps without those that read nothing that is ever set from outside."""
+        return [
+            step
+            for step in self.steps
+            if step.label not in self.reads or not sets.isdisjoint(self.reads[step.label])
+        ]
+
+
 class Programs:
     """What the files of one side do when they are imported: steps, and files that they load."""
 
@@ -41,7 +58,7 @@ class Programs:
         self._acts: dict[ast.stmt, bool] = {}
         # Names of files of which each binding counts, not the last one alone.
         self.watched: dict[str, set[str]] = {}
-        self._others = Others(self._find)
+        self._others = Others(self._find, names=True)
 
     def of(self, path: str) -> list[Step | Loads]:
         """Those of one file; whether a statement does something is not asked yet of those that may."""
@@ -117,7 +134,7 @@ class Programs:
         """Is it known already that a step does nothing?"""
         return step.statement is not None and self._acts.get(step.statement) is False
 
-    def in_detail(self, steps: Sequence[Step]) -> list[Step]:
+    def in_detail(self, steps: Sequence[Step]) -> Detailed:
         """Steps, with what loading a module outside the change does in place of its name."""
         found: list[Step] = []
         run = Run()
@@ -128,14 +145,15 @@ class Programs:
                 found += (replace(step, label=f"module {event}") for event in run.events[known:])
             else:
                 found.append(step)
-        return found
+        reads = {f"module {event}": names for event, names in run.reads.items()}
+        return Detailed(found, reads, run.sets)
 
     def events(self, modules: Iterable[str]) -> list[str]:
         """What loading modules outside the change does, one after the other."""
         run = Run()
         for module in modules:
             self._others.load(module, run)
-        return run.events
+        return [event for event in run.events if event not in run.reads]
 
     def _find(self, dotted: str) -> tuple[bytes, bool] | None:
         found = self.side.tree.module(dotted)
@@ -188,7 +206,9 @@ def out_of_order(base: Programs, head: Programs) -> list[Step]:
         steps = list(_moved(before.steps, after.steps))
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
-            steps = list(_moved(*(each.programs.in_detail(each.steps) for each in (before, after))))
+            known = [each.programs.in_detail(each.steps) for each in (before, after)]
+            sets = known[0].sets | known[1].sets
+            steps = list(_moved(*(each.that_matter(sets) for each in known)))
         moved |= dict.fromkeys(steps)
     return list(moved)
 

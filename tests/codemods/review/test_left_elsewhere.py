@@ -9,6 +9,7 @@ from tests.codemods.review.conftest import Files, Reviewed
 STORED = "R = {}\ndef put(f):\n    R[f.__name__] = f\n    return f\n"
 HOOKED = "R = []\nclass Base:\n    def __init_subclass__(cls): R.append(cls)\n"
 DISPATCHED = "from functools import singledispatch\n@singledispatch\ndef f(x): return 0\n"
+SETTINGS = {"store.py": "v = 1\n", "a.py": "import store\nstore.v = 2\n"}
 PARSER = "import argparse\nparser = argparse.ArgumentParser(description=__doc__)\n"
 HINTS = """
 import typing
@@ -163,6 +164,25 @@ CASES: dict[str, tuple[Files, Files]] = {
     "an annotation that a decorator of another project may read": (
         {"a.py": "import typer\napp = typer.Typer()\n@app.command()\ndef f(x: int): print(x)\n"},
         {"a.py": "import typer\napp = typer.Typer()\n@app.command()\ndef f(x: float): print(x)\n"},
+    ),
+    "the annotation of the second of two functions of one name, which a decorator reads": (
+        {
+            "a.py": DISPATCHED
+            + "@f.register\ndef _(x: int): return 1\n@f.register\ndef _(x: bool): return 2\n"
+        },
+        {"a.py": DISPATCHED + "@f.register\ndef _(x: int): return 1\n@f.register\ndef _(x: str): return 2\n"},
+    ),
+    "the annotation of a function inside of another one, which a decorator reads": (
+        {"a.py": DISPATCHED + "def more():\n    @f.register\n    def g(x: int): return 1\n"},
+        {"a.py": DISPATCHED + "def more():\n    @f.register\n    def g(x: str): return 1\n"},
+    ),
+    "a module that reads what another one sets, imported before it": (
+        SETTINGS | {"b.py": "import store\nv = store.v\n", "m.py": "import a\nimport b\n"},
+        SETTINGS | {"b.py": "import store\nv = store.v\n", "m.py": "import b\nimport a\n"},
+    ),
+    "a module that imports by name what another one sets, imported before it": (
+        SETTINGS | {"b.py": "from store import v\n", "m.py": "import a\nimport b\n"},
+        SETTINGS | {"b.py": "from store import v\n", "m.py": "import b\nimport a\n"},
     ),
     "an annotation that does something": (
         {"a.py": "R = []\ndef t(n): R.append(n)\ndef f(x: t(1)): return x\n"},

@@ -38,6 +38,20 @@ NET = "class Net(nn.Module):\n    def forward(self, x): return F.relu(x)\n"
 NETS = "class Net:\n    def width(self): return 3\ndef head(): return Net().width()\n"
 STORED = "R = {}\ndef put(f):\n    R[f.__name__] = f\n    return f\n"
 CASES: dict[str, tuple[Files, Files]] = {
+    "modules that read what nothing sets, imported in another order": (
+        {
+            "s.py": "v = 1\n",
+            "a.py": "import s\nx = s.v\n",
+            "b.py": "from s import v\n",
+            "m.py": "import a\nimport b\n",
+        },
+        {
+            "s.py": "v = 1\n",
+            "a.py": "import s\nx = s.v\n",
+            "b.py": "from s import v\n",
+            "m.py": "import b\nimport a\n",
+        },
+    ),
     "a submodule that is imported by another spelling": (
         {"a.py": "from torch import nn\nimport torch.nn.functional as F\n" + NET},
         {"a.py": "import torch.nn as nn\nfrom torch.nn import functional as F\n" + NET},
