@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
 
 from codemods.review.units import Unit
 
@@ -27,20 +26,22 @@ def _paths(units: Iterable[Unit]) -> list[str]:
 
 def _nearest(pairs: Mapping[tuple[str, str], int], paths: list[str], others: list[str]) -> dict[str, str]:
     found = {}
-    for path in paths:
-        ranked = sorted(((pairs.get((path, other), 0), *_alike(path, other)), other) for other in others)
-        best = ranked[-1]
-        if any(best[0]) and (len(ranked) == 1 or ranked[-2][0] < best[0]):
-            found[path] = best[1]
+    for path in paths if others else ():
+        most = max(pairs.get((path, other), 0) for other in others)
+        likely = [other for other in others if pairs.get((path, other), 0) == most]
+        ranked = sorted((_alike(path, other), other) for other in likely)
+        alike, nearest = ranked[-1]
+        if (most or any(alike)) and (len(ranked) == 1 or ranked[-2][0] < alike):
+            found[path] = nearest
     return found
 
 
 def _alike(path: str, other: str) -> tuple[int, int]:
     """With how many equal parts two paths end, and begin."""
-    parts = PurePosixPath(path).parts, PurePosixPath(other).parts
+    parts = path.split("/"), other.split("/")
     return _common(parts[0][::-1], parts[1][::-1]), _common(*parts)
 
 
-def _common(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+def _common(left: list[str], right: list[str]) -> int:
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
