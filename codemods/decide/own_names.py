@@ -10,11 +10,11 @@ from codemods.decide.definitions import Definition
 from codemods.decide.refusals import Refusals, refuse
 from codemods.facts.namespaces import (
     EVALUATORS,
+    evaluating,
     is_free_store,
     is_import_argument,
     key_asked,
-    may_list,
-    reached,
+    reaching,
     sees_given_only,
 )
 from codemods.facts.scopes import ScopeTree, Use
@@ -56,15 +56,11 @@ def _looks(tree: ScopeTree) -> list[_Look]:
 
 
 def _found(tree: ScopeTree) -> Iterator[_Look]:
-    for name in EVALUATORS:
-        if (tree.module, name) not in tree.binders:
-            for use in tree.uses.get((tree.module, name), ()):
-                if name in _ANYWHERE or use.scope.space is tree.module:
-                    yield from _look(tree, name, use)
-    for node, path in tree.once("dynamic names", lambda: reached(tree)):
-        if path != "sys.modules" or may_list(tree, node):
-            reads = path == "sys.modules" and _is_asked(tree, node)
-            yield _Look(node, path, reads)
+    for name, use in evaluating(tree):
+        if name in _ANYWHERE or use.scope.space is tree.module:
+            yield from _look(tree, name, use)
+    for node, path in reaching(tree):
+        yield _Look(node, path, reads=path == "sys.modules" and _is_asked(tree, node))
 
 
 def _is_asked(tree: ScopeTree, modules: ast.AST) -> bool:

@@ -73,10 +73,13 @@ class Text:
         origins: where those come from that it imports.
     """
 
-    def __init__(self, package: str, is_known: Callable[[str, str], bool]) -> None:
-        """``is_known`` tells whether a name of another module is one of its literals, or plain classes."""
+    def __init__(self, package: str, is_known: Callable[[str, str], bool], *, names: bool) -> None:
+        """``is_known`` tells whether a name of another module is one of its literals, or plain classes; with
+        ``names``, what is read and set of other modules is a step.
+        """
         self.package = package
         self.is_known = is_known
+        self.names = names
         self.steps: list[Step] = []
         self.bound: set[str] = set()
         self.literals: set[str] = set()
@@ -95,7 +98,8 @@ class Text:
             self._statement(statement, maybe)
 
     def _statement(self, statement: ast.stmt, maybe: bool) -> None:
-        self._names(statement)
+        if self.names:
+            self._names(statement)
         match statement:
             case ast.Import() | ast.ImportFrom():
                 self._import(statement, maybe)
@@ -304,9 +308,8 @@ _LONGEST_CHAIN = 20
 @dataclass
 class Run:
     """What one loading did: ``events`` in order, each with the file's line that brought it; all modules
-    ``loaded``, with the lines; those that import the file ``back``. Among the events are those that do no
-    more than read names of other modules, which ``reads`` tells, where that is asked for; ``sets`` are the
-    names of other modules that were set.
+    ``loaded``, with the lines; those that import the file ``back``. Where names are asked for, there are
+    events that only read names of other modules, which ``reads`` tells, and ``sets`` are those that were set.
     """
 
     events: list[str] = field(default_factory=list)
@@ -382,7 +385,7 @@ class Loading:
                 continue
             if isinstance(step, Names):
                 run.sets.update(step.set)
-                if self._names and step.read:
+                if step.read:
                     event = f"{module} reads {' '.join(step.read)}"
                     run.reads[event] = step.read
                     run.add(event)
@@ -408,7 +411,7 @@ class Loading:
         if module not in self._texts:
             found = self.find(module)
             # In a circle of imports nothing is known of the file that is being read.
-            self._texts[module] = None if found is None else Text("", self._is_known)
+            self._texts[module] = None if found is None else self._empty("")
             if found is not None:
                 self._texts[module] = self._read(*found, module)
         return self._texts[module]
@@ -417,14 +420,17 @@ class Loading:
         try:
             tree = decode_source(data, module).tree
         except SourceError:
-            unread = Text("", self._is_known)
+            unread = self._empty("")
             unread.steps.append(Acts(1, "can't be read"))
             return unread
         return self.text(tree, module if initial else module.rpartition(".")[0])
 
     def text(self, tree: ast.Module, package: str) -> Text:
         """A file of a package, read for what loading it does."""
-        return Text(package, self._is_known).read(tree)
+        return self._empty(package).read(tree)
+
+    def _empty(self, package: str) -> Text:
+        return Text(package, self._is_known, names=self._names)
 
     def _is_known(self, dotted: str, kind: str) -> bool:
         """Whether a name of a module of the project is one of its literals, or plain classes."""

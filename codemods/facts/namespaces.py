@@ -100,7 +100,7 @@ def is_free_store(tree: ScopeTree, space: ast.expr, *, moves: bool) -> bool:
     return (tree.module, name) not in tree.binders and not hasattr(builtins, name)
 
 
-def may_list(tree: ScopeTree, node: ast.AST) -> bool:
+def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
     """Whether a use of ``sys.modules`` may list the names of this module.
 
     It can't with a constant key, where only names of modules are looked at, where one is put in or taken
@@ -195,8 +195,25 @@ _IMPORTING = frozenset(["__import__", "import_module"])
 _BY_NAME = frozenset(["delattr", "getattr", "hasattr", "object", "setattr"])
 
 
-def reached(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
-    """Attributes, imports and looks by names that only a run tells, by which the file gets at them."""
+def evaluating(tree: ScopeTree) -> Iterator[tuple[str, Use]]:
+    """Where the file uses `EVALUATORS` by their names."""
+    for name in EVALUATORS:
+        if (tree.module, name) not in tree.binders:
+            yield from ((name, use) for use in tree.uses.get((tree.module, name), ()))
+
+
+def reaching(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Where it gets at them, or may list the names of its module, in other ways."""
+    return tree.once(
+        "reaching",
+        lambda: [
+            (node, path) for node, path in _reached(tree) if path != "sys.modules" or _may_list(tree, node)
+        ],
+    )
+
+
+def _reached(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Attributes, imports and looks by names that only a run tells."""
     found = list(_attributes(tree))
     for binders in tree.binders.values():
         for binder in binders:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from codemods.facts.helpers import own_nodes
 from codemods.facts.nodes import called_name, names_bound
@@ -59,13 +60,21 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
         for line, what in _computed(file.tree, module_name(path, around.root), paths) if hooked else ():
             return Look(file.shown, line, what)
         wanted = {p: paths[p] for p in far}
-        for line, what in _in_file(file.tree, file.package, own if near else None, names, wanted):
+        replacing = _replacing(around, path, file.tree, file.package)
+        for line, what in _in_file(replacing, own if near else None, names, wanted):
             return Look(file.shown, line, what)
     tree = around.source.tree
     package = package_of(around.path, around.module.name)
-    for line, what in (*_in_file(tree, package, own, names, paths), *_by_itself(tree, package, names)):
+    replacing = _replacing(around, around.path, tree, package)
+    stores = around.once("own stores", lambda: list(_by_itself(tree, package)))
+    itself = ((line, f"replaces {name}") for name, line in stores if name in names)
+    for line, what in (*_in_file(replacing, own, names, paths), *itself):
         return Look(around.source.path, line, what)
     return None
+
+
+def _replacing(around: Surroundings, path: Path, tree: ast.Module, package: str) -> Replacing:
+    return around.once(("replacing", path), lambda: Replacing(tree, package))
 
 
 def _computed(tree: ast.Module, module: ModuleName, paths: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -128,13 +137,8 @@ def _may_set(data: bytes, top: bytes, word: bytes) -> bool:
 
 
 def _in_file(
-    tree: ast.Module,
-    package: str,
-    own: ModuleName | None,
-    names: Mapping[str, bool],
-    paths: Mapping[str, bool],
+    replacing: Replacing, own: ModuleName | None, names: Mapping[str, bool], paths: Mapping[str, bool]
 ) -> Iterator[tuple[int, str]]:
-    replacing = Replacing(tree, package)
     if own is not None:
         for name, line, _, how in replacing.names_of(own):
             if name in (ANY_NAME, "__dict__") or _matters(name, how, names):
@@ -154,16 +158,15 @@ def _matters(name: str, how: str, wanted: Mapping[str, bool]) -> bool:
     )
 
 
-def _by_itself(tree: ast.Module, package: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Stores by which a module may replace its own names: ``sys.modules[__name__].C = ...``."""
+def _by_itself(tree: ast.Module, package: str) -> Iterator[tuple[str, int]]:
+    """Names that a module may replace itself, with the line: ``sys.modules[__name__].C = ...``."""
     for node, scope in walk(tree, package):
         match node:
-            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if name in names:
-                if _may_be_module(node.value, scope):
-                    yield node.lineno, f"replaces {name}"
-            case ast.Call(args=[given, ast.Constant(value=str() as name), *_]) if name in names:
-                if called_name(node) in _SETTERS and _may_be_module(given, scope):
-                    yield node.lineno, f"replaces {name}"
+            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if _may_be_module(node.value, scope):
+                yield name, node.lineno
+            case ast.Call(args=[given, ast.Constant(str(name)), *_]) if called_name(node) in _SETTERS:
+                if _may_be_module(given, scope):
+                    yield name, node.lineno
 
 
 def _may_be_module(node: ast.expr, scope: Names) -> bool:

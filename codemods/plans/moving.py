@@ -58,13 +58,13 @@ class Mover:
     def check(self) -> dict[str, Refusal]:
         """Refusals of what can't be moved."""
         moved = frozenset(self.targets)
+        project = project_of(self.analysis, self.site)
         for name in self.targets:
             found = self.lookup.find(name)
             if isinstance(found, Refusal):
                 self.refused[name] = found
                 continue
             refusals = self.lookup.check(found, moved, self.seams)
-            project = project_of(self.analysis, self.site)
             alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved)
             if (refusal := first(chain(refusals, alike))) is not None:
                 self.refused[name] = refusal
@@ -113,12 +113,11 @@ class Mover:
             if stay.keys() <= kept:
                 break
             kept |= stay.keys()
-        names = {name: self.new_name(name) for name in self.definitions}
         new = [
             Made(made[target.path], target.module, [d.node for d in target.definitions]) for target in files
         ]
         package = self.layout.source_package
-        prove_moved(self.source, made[self.layout.rest], new, names, self.local, package)
+        prove_moved(self.source, made[self.layout.rest], new, self.new_names, self.local, package)
         self._put(self.site.overlay, made)
         for path, (source, text) in following.items():
             self.site.overlay.put(path, source, text)
@@ -127,9 +126,8 @@ class Mover:
     def _made(self, kept: frozenset[str]) -> dict[Path, Source]:
         """The targets, and what is left, which still has the names that are ``kept``."""
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
-        names = {name: self.new_name(name) for name in self.definitions}
         chosen = list(self.definitions.values())
-        taken = Taken(self.analysis, chosen, names, self.local, package, whole=whole)
+        taken = Taken(self.analysis, chosen, self.new_names, self.local, package, whole=whole)
         rest = self._rest_text(taken, kept)
         made = {
             path: target.made([taken.definition(d) for d in target.definitions], self._names(target))
@@ -142,6 +140,11 @@ class Mover:
         for path, each in made.items():
             start = self.source if path == self.layout.rest else self.files[path].start
             overlay.put(path, start, each.text)
+
+    @property
+    def new_names(self) -> dict[str, str]:
+        """What the definitions are called in their new places."""
+        return {name: self.new_name(name) for name in self.definitions}
 
     def new_name(self, name: str) -> str:
         """What a definition is called in its new place."""

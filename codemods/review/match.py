@@ -83,8 +83,9 @@ class Matching:
         self._pair(
             lambda unit: (unit.kind, unit.qualname) if unit.kind != "binding" else None, self.gone, self.new
         )
-        pairs = [(unit, self._by_base[id(unit)]) for unit in self._gone if id(unit) in self._by_base]
-        self.pairs = [Pair(*p, equal=True) if id(p[0]) in given else self._judged(*p) for p in pairs]
+        self.pairs = [
+            Pair(*pair, equal=True) if id(pair[0]) in given else self._judged(*pair) for pair in self._found()
+        ]
         self.pairs += [Pair(*copy, equal=True) for copy in self._copies()]
 
     @property
@@ -96,6 +97,10 @@ class Matching:
     def new(self) -> list[Unit]:
         """Units of the head that no unit of the base is."""
         return [unit for unit in self._new if id(unit) not in self._taken]
+
+    def _found(self) -> list[tuple[Unit, Unit]]:
+        """The pairs so far."""
+        return [(unit, self._by_base[id(unit)]) for unit in self._gone if id(unit) in self._by_base]
 
     def _copies(self) -> Iterator[tuple[Unit, Unit]]:
         """Constants that are said once more, or once less, than before."""
@@ -130,8 +135,7 @@ class Matching:
         for nearest, side in ((origins, self._new), (heirs, self._gone)):
             if not (self.gone and self.new):
                 return
-            matched = [(u, self._by_base[id(u)]) for u in self._gone if id(u) in self._by_base]
-            found = nearest(matched, self.gone, self.new)
+            found = nearest(self._found(), self.gone, self.new)
             pair(functools.partial(_told_by_file, found, {id(unit) for unit in side}))
 
     def _pair_by_key(self, told: Callable[[Unit], tuple[str, ...] | None], least: int = 0) -> None:

@@ -12,11 +12,11 @@ from codemods.facts.lifting import Lifting
 from codemods.facts.loops import private_names
 from codemods.facts.namespaces import (
     EVALUATORS,
+    evaluating,
     is_free_store,
     is_import_argument,
-    may_list,
     name_asked,
-    reached,
+    reaching,
     sees_given_only,
 )
 from codemods.facts.scopes import Scope, ScopeTree, Use, dotted, mangle
@@ -112,17 +112,13 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing asks for variables of the outermost function, or of the module, by name."""
     tree = lifting.tree
     function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
-    for name, allowed in EVALUATORS.items():
-        for use in tree.uses.get((tree.module, name), []):
-            if (tree.module, name) in tree.binders:
-                continue
-            near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
-            early = allowed == 0 and is_early(tree, function, use)
-            if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
-                yield refuse("dynamic-scope", use.node, f"{name} is used here")
-    for node, path in tree.once("dynamic names", lambda: reached(tree)):
-        if path == "sys.modules" and not may_list(tree, node):
-            continue
+    for name, use in evaluating(tree):
+        allowed = EVALUATORS[name]
+        near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
+        early = allowed == 0 and is_early(tree, function, use)
+        if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
+            yield refuse("dynamic-scope", use.node, f"{name} is used here")
+    for node, path in reaching(tree):
         yield refuse("dynamic-scope", node, f"{path} is used here")
 
 
