@@ -77,6 +77,9 @@ def dump(golden: Golden | CommonGolden) -> str:
         del table["also"]
     if isinstance(golden, Golden) and golden.summary.outputs is None:
         del table["summary"]["outputs"]
+    for rows in (table["summary"].get("outputs") or {}).values() if isinstance(golden, Golden) else ():
+        if rows["nesting"] is None:
+            del rows["nesting"]
     if isinstance(golden, Golden) and golden.summary.values is None:
         del table["summary"]["values"]
     return json.dumps({"seal": _seal(table), **table}, indent=1) + "\n"

@@ -31,7 +31,7 @@ from golden.compare.outcome import (
     StepOrder,
     Tolerated,
 )
-from golden.compare.outputs import compare_outputs
+from golden.compare.outputs import compare_outputs, read_otherwise
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
@@ -85,7 +85,9 @@ def judge(
     if divergences or changes:
         found = different(compared, divergences, changes, envs, tolerated)
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
-        return other_machine(unequal, found) if unequal else found
+        if unequal:
+            return other_machine(unequal, found)
+        return read_otherwise(left.about.reading, right.about.reading, found) or found
     return not_comparable(compared.unlike) if compared.unlike else Identical(compared, envs, tolerated)
 
 

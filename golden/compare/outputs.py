@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from golden.compare.events import compare_events, compare_fields
-from golden.compare.outcome import Compared, FieldChange, OutputChange
+from golden.compare.outcome import Compared, Different, FieldChange, NotComparable, OutputChange
 from golden.trace.events import Event
 from golden.trace.outputs import Output, leaves
 from golden.trace.summary import OutputRows
@@ -66,7 +66,20 @@ def compare_output_rows(
             where = side.rows[index].rpartition(" ")[0] or f"{unit} {index + 1}"
             # What it was is not told by its digest.
             found.append(OutputChange(title, first.change, where, (), len(changes)))
+        elif x.nesting and y.nesting and x.nesting != y.nesting:
+            found.append(OutputChange(title, "changed", "how its fields are nested", (), 1))
     return found, tuple(unread)
+
+
+def read_otherwise(old: int, new: int, found: Different) -> NotComparable | None:
+    """The verdict where nothing differs but output that was masked and read by other rules on each side."""
+    if old == new or not all(isinstance(each, OutputChange) for each in (found.first, *found.rest)):
+        return None
+    return NotComparable(
+        "only output differs, and one side was recorded by an older version that masks and reads output by "
+        "other rules: record it again (a golden with `golden record RUN --update`, from the code it is of)",
+        found,
+    )
 
 
 def _left_out(output: Output, switched: set[str]) -> bool:

@@ -29,7 +29,7 @@ from golden.compare.outcome import (
     TensorChange,
     Tolerated,
 )
-from golden.compare.outputs import compare_output_rows
+from golden.compare.outputs import compare_output_rows, read_otherwise
 from golden.compare.tolerance import Account
 from golden.trace.events import Event
 from golden.trace.moments import Moment
@@ -118,7 +118,8 @@ def compare_summaries(
             return golden_not_comparable()
         divergences.append(Rows("everything", golden.whole, now.whole))
     envs = env_verdicts(*events, steps_of, changes)
-    return different(compared, divergences, changes, envs, tolerated)
+    found = different(compared, divergences, changes, envs, tolerated)
+    return read_otherwise(golden.reading, now.reading, found) or found
 
 
 def compare_common(golden: Common, now: Common) -> Comparison:

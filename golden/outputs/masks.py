@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import re
 import time
@@ -18,8 +19,17 @@ _WORDS = {
     *("pid", "hostname", "rss", "created", "creation", "modified", "updated"),
 }
 _ENDINGS = ("_s", "_ms", "_us", "_ns", "created_at", "updated_at", "per_second")
-# ... unless it is a count of steps.
+# ... unless it is a count of steps, or its last word is that of a setting or a score.
 _COUNTS = frozenset({"step", "steps"})
+_NOT_MEASURED = frozenset(
+    {
+        *("limit", "constant", "scale", "horizon", "weight", "penalty", "reward", "coef", "loss", "error"),
+        *("mse", "mae", "rmse", "acc", "accuracy", "embedding", "embeddings", "dim"),
+    }
+)
+# The time that is left, or the size of a step.
+_ETA, _OF_A_STEP = "eta", frozenset({"min", "max", "init", "decay"})
+_DURATIONS = frozenset({"time", "times", "took", "elapsed", "duration", "runtime", "eta"})
 _SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 _NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
@@ -51,7 +61,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, put in (
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
         (r"\b[WIEF]\d{4} (?=\d\d:\d\d:\d\d)", "<date> "),
-        (r"\b\d{4}-\d\d-\d\d(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?", "<time>"),
         (r"\b\d{1,2}([/-])\d{1,2}\1(?:19|20)\d\d\b", "<date>"),
         (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
         (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{4}\b", "<time>"),
@@ -69,11 +78,11 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}/{_ITEM}\b", "<rate>"),
         (rf"(?<![\w.])(?:{_of_several_units()})(?![\w/])", "<duration>"),
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}(?![\w/])", "<duration>"),
-        (r"\b0x[0-9a-fA-F]{6,}\b", "<address>"),
+        # Shorter ones are as likely a mask of bits or a hash.
+        (r"(?<=\bat )0x[0-9a-fA-F]{6,}\b|\b0x[0-9a-fA-F]{9,}\b", "<address>"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
         (rf"{_FOLDERS}/(?:site|dist)-packages/", "{packages}/"),
         (rf"{_FOLDERS}/lib/python3\.\d+/", "{python}/"),
-        (r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+", "<temporary>"),
         (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
         (r"\.py:\d+", ".py:<line>"),
         (r"\bline \d+, in ", "line <line>, in "),
@@ -82,6 +91,15 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b((?:offline-)?run-<time>)-[0-9a-z]{8}(?![\w-])", r"\1-<id>"),
     )
 )
+_TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
+# A name of a file as a person gives it: what tempfile makes up has eight characters and more.
+_GIVEN_NAME = re.compile(r"/(?!tmp)([A-Za-z]{1,7}\d{0,3}\.[A-Za-z]\w{0,11})$")
+_DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?")
+# Behind a number without a point, the plural of what is counted: `took 12 steps`.
+_COUNTED = re.compile(
+    rf" (?!{_UNIT}\b|(?:milli|micro|nano)|days\b|weeks\b|ticks\b)[a-z]*[a-rt-z]s\b"
+    r"(?! *[:=|]| +(?:[-+]?[\d.]|nan|inf))"
+)
 # Behind a number that is left out, its average; beside a time, how long the data took.
 _AVERAGE = re.compile(rf"(<(?:unstable|duration|rate)>) \( *{_NUMBER} ?{_UNIT}?\)")
 _DATA = re.compile(rf"\b([Dd]ata)(\s*[:=|]?\s+){_NUMBER}(?![\w.])")
@@ -89,9 +107,12 @@ _DATA = re.compile(rf"\b([Dd]ata)(\s*[:=|]?\s+){_NUMBER}(?![\w.])")
 _PADDED = re.compile(
     r"[ \t]*[ \t](<(?:unstable|duration|rate|time)>)|(<(?:unstable|duration|rate|time)>)[ \t]+"
 )
+# What has no space for so long is data; looking for numbers in it takes the square of its length.
+_LONG = 16_384
+_LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-_NAMED = re.compile(rf"([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
+_NAMED = re.compile(rf"(?<![A-Za-z_])([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time.
 _BAR = re.compile(r"\d+%\|")
 _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
@@ -119,10 +140,14 @@ class Masks:
         """One line, or one value, with placeholders for what can't repeat."""
         for found, put in self.places.items():
             text = text.replace(found, put)
+        if len(text) > _LONG and len(parts := _LONG_WORD.split(text)) > 1:
+            return "".join(part if index % 2 else self.text(part) for index, part in enumerate(parts))
         for pattern in self.expressions:
             text = pattern.sub("<unstable>", text)
+        text = _DATE.sub(_unless_other_day, text)
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
+        text = _TEMPORARY.sub(_given_name, text)
         text = _NAMED.sub(self._named, _SECONDS.sub(_unless_now, text))
         if "<" not in text:
             return text
@@ -133,13 +158,20 @@ class Masks:
 
     def _named(self, match: re.Match[str]) -> str:
         name, between, number = match.groups()
+        is_whole = number.isdigit() and not _DURATIONS.isdisjoint(_words(name))
+        if is_whole and _COUNTED.match(match.string, match.end()):
+            return match[0]
         return f"{name}{between}{'<unstable>' if self.is_unstable(name) else number}"
 
     def is_unstable(self, path: str) -> bool:
         """Whether a field is left out: because the run says so, or its name is that of a time or a rate."""
         name = path.rpartition(".")[2].rpartition("/")[2]
-        words = {word.lower() for word in _SPLIT.split(name)}
+        words = _words(name)
         timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_COUNTS)
+        if timed and (words & _WORDS == {_ETA} and not words.isdisjoint(_OF_A_STEP)):
+            timed = False
+        if timed and _SPLIT.split(name)[-1].lower() in _NOT_MEASURED:
+            timed = False
         matching = [pattern for pattern in self.unstable if is_unstable(path, (pattern,))]
         self.seen.update(matching)
         return bool(matching) or timed or name.lower().endswith(_ENDINGS)
@@ -162,9 +194,9 @@ class Masks:
         """A tree without its unstable fields."""
         if isinstance(value, Mapping):
             return {
-                str(key): self.tree(item, f"{path}.{key}" if path else str(key))
-                for key, item in value.items()
-                if not self.is_unstable(f"{path}.{key}" if path else str(key))
+                name: self.tree(item, below)
+                for name, item in _named(value)
+                if not self.is_unstable(below := f"{path}.{name}" if path else name)
             }
         if isinstance(value, (list, tuple)):
             return [self.tree(item, f"{path}.{index}") for index, item in enumerate(value)]
@@ -175,6 +207,31 @@ class Masks:
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _SPLIT.split(name)}
+
+
+def _named(table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """The items of a table by text: of two keys that have one text, that which is no text is in brackets."""
+    for key, item in table.items():
+        yield str(key) if isinstance(key, str) or str(key) not in table else f"[{key!r}]", item
+
+
+def _given_name(match: re.Match[str]) -> str:
+    """A path of which only the last part can repeat, and only if a person gave it."""
+    given = _GIVEN_NAME.search(match[0])
+    return f"<temporary>/{given[1]}" if given else "<temporary>"
+
+
+def _unless_other_day(match: re.Match[str]) -> str:
+    """A date, with its time, unless it is far from today: then it is data."""
+    try:
+        day = datetime.date.fromisoformat(match[1])
+    except ValueError:
+        return match[0]
+    return "<time>" if abs((day - datetime.date.today()).days) <= 2 else match[0]
 
 
 def _unless_now(match: re.Match[str]) -> str:

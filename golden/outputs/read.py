@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -34,16 +35,18 @@ def read_outputs(
     files: Iterable[tuple[str, Path]],
     masks: Masks,
     *,
+    links: Iterable[tuple[str, Path]] = (),
     ordered: bool = True,
 ) -> list[Output]:
     """Read streams and files by value; those whose content can't be read are named with the reason.
 
+    ``links`` are not followed: what they lead to is their value.
     ``ordered`` is false where several processes share the streams: then their lines count, not their order.
     """
     found = []
     for name, path in (("stdout", stdout), ("stderr", stderr)):
         if path is not None:
-            rows = read_text(path.read_text(encoding="utf-8", errors="replace"), masks)
+            rows = read_text(path.read_text(encoding="utf-8", errors="backslashreplace"), masks)
             if not ordered:
                 rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
             found.append(Output("text", name, rows))
@@ -58,6 +61,9 @@ def read_outputs(
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
         found.append(_read(name, path, masks))
+    for given, link in sorted(links):
+        target = os.path.normpath(link.parent / link.readlink())
+        found.append(Output("link", masks.path(given), ({"to": masks.path(target)},)))
     return found
 
 

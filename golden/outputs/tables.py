@@ -6,12 +6,16 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Mapping
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from golden.outputs.masks import Masks
 
 Rows = tuple[Mapping[str, Any], ...]
+# Python refuses cells of more than 131,072 characters.
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
 def read_text(text: str, masks: Masks) -> Rows:
@@ -22,7 +26,7 @@ def read_text(text: str, masks: Masks) -> Rows:
 def read_json(text: str, masks: Masks) -> Rows:
     """One tree; text that is no JSON is read as lines."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_every_key)
     except ValueError:
         return read_text(text, masks)
     return (masks.tree(value if isinstance(value, dict) else {"value": value}),)
@@ -34,7 +38,7 @@ def read_json_lines(text: str, masks: Masks) -> Rows:
     for line in text.splitlines():
         if line.strip():
             try:
-                value = json.loads(line)
+                value = json.loads(line, object_pairs_hook=_every_key)
             except ValueError:
                 rows.append({"line": masks.text(line)})
                 continue
@@ -51,10 +55,13 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
     above = list(itertools.takewhile(lambda line: line.startswith("#"), whole))
     if len(above) == len(whole):
         above = above[1:]
-    lines = list(csv.reader(io.StringIO("".join(whole[len(above) :])), delimiter=delimiter))
+    try:
+        lines = list(csv.reader(io.StringIO("".join(whole[len(above) :])), delimiter=delimiter))
+    except csv.Error:
+        return read_text(text, masks)
     if not lines:
         return ()
-    head = [name.strip() or f"column {index}" for index, name in enumerate(lines[0])]
+    head = _distinct([name.strip() or f"column {index}" for index, name in enumerate(lines[0])])
     if all(_number(name) is not None for name in lines[0]):
         head, body = [f"column {index}" for index in range(len(head))], lines
     else:
@@ -70,6 +77,26 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
         }
         rows.append(masks.tree(cells))
     return tuple(rows)
+
+
+def _every_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which a key may be there twice."""
+    return dict(zip(_distinct([key for key, _ in pairs]), (item for _, item in pairs), strict=True))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names, those that were there before with their number."""
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    taken = set(names)
+    for name in names:
+        seen[name] += 1
+        new = name
+        while seen[name] > 1 and (new := f"{name} ({seen[name]})") in taken:
+            seen[name] += 1
+        found.append(new)
+        taken.add(new)
+    return found
 
 
 def is_table(text: str) -> bool:

@@ -57,9 +57,12 @@ def gather(
     without = run.observe.without
     events = set(outputs.glob(run.events.files)) if run.events else set()
     files: list[tuple[str, Path]] = []
+    links: list[tuple[str, Path]] = []
     if "files" not in without:
-        own = (path for path in outputs.rglob("*") if path.is_file() and not path.is_symlink())
-        files = [(path.relative_to(outputs).as_posix(), path) for path in own if path not in events]
+        own = [(path.relative_to(outputs).as_posix(), path) for path in outputs.rglob("*")]
+        links = [(name, path) for name, path in own if path.is_symlink() and "wandb" not in path.parts]
+        own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
+        files = [(name, path) for name, path in own if path not in events]
         files += declared.written()
     kept = [(name, path) for name, path in files if not _ignored(name, run)]
     return read_outputs(
@@ -67,6 +70,7 @@ def gather(
         None if "stderr" in without else folder / "stderr.txt",
         kept,
         replace(masks(run, root=root, outputs=outputs), seen=seen),
+        links=[(name, path) for name, path in links if not _ignored(name, run)],
         ordered=processes <= 1,
     )
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from golden.trace.calls import CallRows, keep_calls
 from golden.trace.events import Event, lookup
 from golden.trace.kinds import END, HOST
-from golden.trace.outputs import Output, leaves
+from golden.trace.outputs import Output, leaves, nesting
 from golden.trace.reads import totals
 from golden.trace.streams import streams
 from golden.trace.tolerance import MASK, find, masked
@@ -34,10 +34,14 @@ class _Table(BaseModel):
 
 
 class OutputRows(_Table):
-    """A stream or file: a row per line or field, its place, where it has one, and a short digest."""
+    """A stream or file: a row per line or field, its place, where it has one, and a short digest.
+
+    ``nesting`` is a short digest of how the fields of a tree lie in each other.
+    """
 
     kind: str
     rows: list[str]
+    nesting: str | None = None
 
 
 class Summary(_Table):
@@ -60,6 +64,8 @@ class Summary(_Table):
     whole: str
     # None in a golden of a time when they weren't looked at.
     outputs: dict[str, OutputRows] | None = None
+    # The rules by which they were masked and read.
+    reading: int = 1
     # A row per step: what the host has read since the one before it; then what it read after the last one.
     values: list[str] | None = None
     # A row per look and module, or kind of own generator: the look, what, a short digest. None as above.
@@ -117,6 +123,7 @@ def summarise(trace: Trace) -> Summary:
         values=_values(trace),
         living=_living(trace),
         calls=keep_calls(trace.processes),
+        reading=trace.about.reading,
         outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
     )
 
@@ -167,13 +174,15 @@ def _thinned(rows: list[str]) -> list[str]:
 
 
 def _output_rows(output: Output) -> OutputRows:
+    nested = None
     if output.is_tree and len(output.rows) == 1:
+        nested = _short(nesting(output.rows[0]))
         rows = [f"{path} {_short(value)}" for path, value in leaves(output.rows[0])]
     elif output.kind == "tensorboard":
         rows = [f"{row.get('tag')}, step {row.get('step')} {_short(row)}" for row in output.rows]
     else:
         rows = [_short(row) for row in output.rows]
-    return OutputRows(kind="unread" if output.unread else output.kind, rows=fold(rows))
+    return OutputRows(kind="unread" if output.unread else output.kind, rows=fold(rows), nesting=nested)
 
 
 def _without_tolerated(trace: Trace) -> tuple[Trace, list[str]]:

@@ -15,13 +15,14 @@ from golden.trace.events import Event
 from golden.trace.kinds import HOST, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
-from golden.trace.outputs import Output, load_outputs
+from golden.trace.outputs import READING, Output, load_outputs
 from golden.trace.tolerance import Tolerance
 
-FORMAT = 5
+FORMAT = 6
 # Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns; up
-# to format 4 all digests were made on the host.
-_READABLE = (2, 3, 4, FORMAT)
+# to format 4 all digests were made on the host; up to format 5 output was read with other masks, and nothing
+# was kept of what a process held at its end.
+_READABLE = (2, 3, 4, 5, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -46,6 +47,11 @@ class About(BaseModel):
     without: list[str] = []
     # Patterns of unstable fields that matched none of events and outputs.
     unmatched: list[str] = []
+
+    @property
+    def reading(self) -> int:
+        """By which rules its output was masked and read."""
+        return 1 if self.format < 6 else READING
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,136 @@
+"""Outputs that look alike, and that two runs must not be called identical for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from golden.compare import Different, compare
+from golden.outputs import Masks
+from golden.report.text import describe
+from golden.trace.trace import load_trace
+from tests.golden.project import Project
+
+RUN = 'command = ["python", "train.py", "{out}"]\nbudget = 3\n[observe]\nsteps = false\n'
+SCRIPT = """
+import json, os, sys, time
+from pathlib import Path
+out = Path(sys.argv[1])
+lines, files, targets = json.loads(Path("content.json").read_text())
+for line in lines:
+    print(line)
+print(f"elapsed {time.time() % 7:.2f}, on {time.strftime('%Y-%m-%d')}")
+print(f"took {time.time_ns() % 99} milliseconds")
+sys.stdout.flush()
+os.write(1, files.pop("bytes").encode("latin-1") + b"\\n")
+for name, text in files.items():
+    (out / name).write_text(text)
+for name, target in targets.items():
+    os.symlink(target.replace("{out}", str(out)), out / name)
+"""
+LONG = "a" * 150_000
+LINES = [
+    ("took 12 steps", "took 13 steps"),
+    ("time: 12 epochs to go", "time: 13 epochs to go"),
+    ("data of 2024-01-01", "data of 2024-01-02"),
+    ("state hash 0xdeadbeef", "state hash 0xdeadbeee"),
+    ("saved to /tmp/run/epoch3.pt", "saved to /tmp/run/epoch4.pt"),
+]
+FILES = [
+    ("bytes", "caf\xe9", "caf\xe8"),
+    ("nested.json", '{"a.b": 1}', '{"a": {"b": 1}}'),
+    ("twice.json", '{"a": 1, "a": 2}', '{"a": 3, "a": 2}'),
+    ("limits.json", '{"time_limit": 0.25}', '{"time_limit": 0.5}'),
+    ("constant.json", '{"time_constant": 0.25}', '{"time_constant": 0.5}'),
+    ("eta.json", '{"eta_min": 0.25}', '{"eta_min": 0.5}'),
+    ("columns.csv", "loss,loss\n1,2\n", "loss,loss\n3,2\n"),
+    ("long.csv", f"x,y\n{LONG},1\n", f"x,y\n{LONG},2\n"),
+]
+LINKS = [("last", "nested.json", "twice.json"), ("gone", "a.txt", "b.txt")]
+
+
+def record(project: Project, name: str, side: int) -> Path:
+    lines = [pair[side] for pair in LINES]
+    files = {path: pair[side] for path, *pair in FILES}
+    links = {path: pair[side] for path, *pair in LINKS}
+    (project.root / "content.json").write_text(json.dumps([lines, files, links]))
+    project.script(SCRIPT)
+    project.run_file(RUN)
+    return project.record(name)
+
+
+def test_each_is_told_apart(project: Project) -> None:
+    base = record(project, "base", 0)
+    again = project.golden("diff", base, record(project, "again", 0))
+    assert again.code == 0, again
+    found = compare(load_trace(base), load_trace(record(project, "changed", 1)))
+    assert isinstance(found, Different)
+    heads = [describe(divergence)[0] for divergence in (found.first, *found.rest)]
+    for name, *_ in (*FILES[1:], *LINKS):
+        assert any(head.startswith(f"file {name}") for head in heads), (name, heads)
+    (stdout,) = [d for d in (found.first, *found.rest) if describe(d)[0].startswith("stdout, line 1")]
+    assert getattr(stdout, "total", 0) == len(LINES) + 1
+
+
+def test_one_link_written_in_two_ways_is_one(project: Project) -> None:
+    base = record(project, "base", 0)
+    text = (project.root / "content.json").read_text()
+    (project.root / "content.json").write_text(text.replace('"a.txt"', '"{out}/a.txt"'))
+    assert project.golden("diff", base, project.record("absolute")).code == 0
+
+
+def test_a_golden_knows_how_fields_are_nested(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "")
+    script = "import sys; open(sys.argv[1] + '/a.json', 'w').write('{\"a.b\": 1}')"
+    project.script(script)
+    project.run_file(RUN)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("verify", "train", "--root", project.root).code == 0
+    project.script(script.replace('{"a.b": 1}', '{"a": {"b": 1}}'))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "file a.json, how its fields are nested" in result.out) == (1, True)
+
+
+def test_output_of_a_golden_with_older_masks_is_called_neither_same_nor_different(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from golden.check.fixtures import _seal
+
+    monkeypatch.setenv("CI", "")
+    project.script("print('took 12 steps')")
+    project.run_file(RUN)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    (path,) = [p for p in (project.root / "golden/fixtures/train").glob("*.json") if p.stem != "common"]
+    table = json.loads(path.read_text())
+    del table["seal"], table["summary"]["reading"]
+    path.write_text(json.dumps({"seal": _seal(table), **table}))
+    assert project.golden("verify", "train", "--root", project.root).code == 0
+    project.script("print('took 13 steps')")
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "--update" in result.out + result.err) == (4, True), result
+    project.script("print('took 12 steps')")
+    base = project.record("base")
+    head = json.loads((base / "trace.json").read_text())
+    (base / "trace.json").write_text(json.dumps({**head, "format": 5}))
+    project.script("print('took 13 steps')")
+    assert project.golden("diff", base, project.record("head")).code == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("took 12 milliseconds", "took <unstable> milliseconds"),
+        ("time 12 loss 0.5", "time <unstable> loss 0.5"),
+        ("fps 512 frames", "fps <unstable> frames"),
+        ("at 0xdeadbeef", "at <address>"),
+        ("into /tmp/tmpab12cd34/tmpab12cd34.pt", "into <temporary>"),
+        ("into /tmp/run-x1y2z3w4.pt", "into <temporary>"),
+    ],
+)
+def test_what_looks_like_a_time_still_is_one(line: str, kept: str) -> None:
+    assert Masks({}).text(line) == kept
+    assert Masks({}).is_unstable("timers.loss_time")
+    assert Masks({}).is_unstable("eta_minutes")
+    assert Masks({}).is_unstable("eta")
