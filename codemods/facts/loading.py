@@ -7,6 +7,7 @@ followed into the files that it imports; of another distribution nothing is know
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -453,7 +454,12 @@ def is_of_torch(module: str) -> bool:
 
 def is_installed(package: str, name: str) -> bool:
     """Whether this environment has such a module; else a name with a capital is taken for a class."""
-    for base in sys.path:
+    return _is_found(package, name, tuple(sys.path))
+
+
+@functools.cache
+def _is_found(package: str, name: str, bases: tuple[str, ...]) -> bool:
+    for base in bases:
         place = Path(base, *package.split("."))
         if (place / name).is_dir() or (place / f"{name}.py").is_file() or any(place.glob(f"{name}.*.so")):
             return True

@@ -14,7 +14,7 @@ from codemods.facts.annotations import quoted_in
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source
-from codemods.plans.chain import Loaded, docstrings_of, seams_of
+from codemods.plans.chain import Loaded, docstrings_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere, spreads
 from codemods.plans.report import HelperReport
@@ -232,9 +232,14 @@ class MovedRows:
 
 
 def move_definitions(
-    loaded: Loaded, moves: Sequence[tuple[Move, Path]], analysis: Analysis, site: Site
+    loaded: Loaded,
+    moves: Sequence[tuple[Move, Path]],
+    analysis: Analysis,
+    site: Site,
+    seams: frozenset[str],
 ) -> MovedRows:
-    """Move what a plan names of the module's own definitions, into the overlay.
+    """Move what a plan names of the module's own definitions, into the overlay; ``seams`` are names that
+    tests replace in the source.
 
     Raises:
         PlanError: if a name is moved twice. TargetError, NotProven: if the files can't be made.
@@ -254,7 +259,6 @@ def move_definitions(
             renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
         return MovedRows()
-    _, seams = seams_of(loaded, site.layout)
     mover = Mover(analysis, site, targets, renames, docstrings_of(moves), frozenset(reexport), seams)
     refused = mover.check()
     if not refused:

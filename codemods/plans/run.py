@@ -226,7 +226,8 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     analysis = Analysis(source)
     try:
         moves = find_targets(loaded, layout)
-        moved = move_definitions(loaded, moves, analysis, site_of(source, layout, overlay))
+        seams, kept = seams_of(loaded, layout)
+        moved = move_definitions(loaded, moves, analysis, site_of(source, layout, overlay), kept)
         if moved.refused:
             return Report(moved.rows, ())
         if moved.rows:
@@ -234,7 +235,8 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
         scope = _of_function(analysis, plan.function, loaded)
         site = site_of(analysis.source, layout, overlay)
-        request, seams = _request(loaded, moves, analysis, scope, site, moved.names)
+        kept |= read_at_calls(seams, site)
+        request = _request(loaded, moves, analysis, scope, site, kept, moved.names)
         tidy = Tidy(site, request.seams, moved.exported)
         composed = compose_with(analysis, request)
     except (TargetError, NotProven, TextNotPreserved) as error:
@@ -316,8 +318,9 @@ def _request(
     analysis: Analysis,
     scope: list[Helper],
     site: Site,
+    seams: frozenset[str],
     elsewhere: frozenset[str],
-) -> tuple[Request, list[Seam]]:
+) -> Request:
     """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
     plan = loaded.plan
     by_name = {helper.name: helper for helper in scope}
@@ -353,15 +356,14 @@ def _request(
                 chosen.add(by_name[name])
         if move.captures == "context":
             context.update(by_name[name] for name in names if name in by_name)
-    seams, kept = seams_of(loaded, site.layout)
     star = not _has_all(analysis) and is_star_imported(site.layout.root, site.layout.rest)
-    request = Request(
+    return Request(
         site=site,
         wanted=list(targets),
         targets=targets,
         renames=renames,
         docstrings=docstrings_of(moves),
-        seams=kept | read_at_calls(seams, site),
+        seams=seams,
         strict=True,
         star_imported=star,
         annotations=plan.annotations,
@@ -369,7 +371,6 @@ def _request(
         context=frozenset(context),
         box=frozenset(box),
     )
-    return request, seams
 
 
 def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
