@@ -115,6 +115,11 @@ def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _
         unlike += [f"{kind} {n}" for kind in MODULE_KINDS for n in sorted(unlike_in(a.form, b.form, kind))]
         if kinds:
             changes.append(ModuleChange(f"module {a.label}", kinds))
+    for a, b in _of_one_number(left.modules, right.modules):
+        kind, lonely_names = _attributes(a, b)
+        alone += lonely_names
+        if kind is not None:
+            changes.append(ModuleChange(f"module {a.label}", (kind,)))
     compared = min(len(left.modules), len(right.modules))
     if left.generators is not None and right.generators is not None:
         # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
@@ -217,6 +222,28 @@ def _kinds(a: ModuleState, b: ModuleState, tolerances: Sequence[Tolerance]) -> t
         if changes:
             found.append(KindChange("extra", len(a.extra.keys() | b.extra.keys()), changes))
     return tuple(found)
+
+
+def _of_one_number(
+    left: Sequence[ModuleState], right: Sequence[ModuleState]
+) -> Iterator[tuple[ModuleState, ModuleState]]:
+    """Modules that belong together: those of a class, in their order, of which both sides have as many."""
+    for group in dict.fromkeys(module.group for module in left):
+        a, b = ([module for module in side if module.group == group] for side in (left, right))
+        if len(a) == len(b):
+            yield from zip(a, b, strict=True)
+
+
+def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list[str]]:
+    """In which attributes two modules differ, and those that one of them lacks: a name is no behaviour."""
+    if a.attributes is None or b.attributes is None or a.attributes == b.attributes:
+        return None, []
+    x, y = a.attributes, b.attributes
+    alone = [f"attribute {path} of {a.label}" for path in sorted(x.keys() ^ y.keys())]
+    changes = tuple(
+        TensorChange(path, None, f"{x[path]} -> {y[path]}") for path in x if x[path] != y.get(path, x[path])
+    )
+    return (KindChange("attributes", len(x), changes) if changes else None), alone
 
 
 def _absent(name: str, x: Mapping[str, str], y: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from golden.compare.compare import judge
 from golden.compare.events import compare_events, compare_events_by_env
 from golden.compare.outcome import Comparison, NotComparable, Rows
 from golden.trace.events import Event, lookup
+from golden.trace.living import Look
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
@@ -169,9 +170,15 @@ def _part_of(process: Process, scope: Scope) -> Process:
         reads=process.reads if reads and scope.overlap != "start" else None,
         values=process.values if values and scope.overlap != "start" else {},
         final_files={o: path for o, path in process.final_files.items() if o in kept},
-        looks=process.looks if "modules" in scope.parts else (),
+        looks=tuple(map(_without_attributes, process.looks)) if "modules" in scope.parts else (),
+        held=None,
         calls=process.calls if "steps" in scope.parts else (),
     )
+
+
+def _without_attributes(look: Look) -> Look:
+    """A look at modules without what is no state: variants of a run may count and name otherwise."""
+    return replace(look, modules=tuple(replace(module, attributes=None) for module in look.modules))
 
 
 def _without_content(step: Step) -> Step:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from golden.compare.align import align
 from golden.compare.calls import compare_calls
+from golden.compare.held import compare_held
 from golden.compare.hostvalues import compare_values
 from golden.compare.living import compare_living
 from golden.compare.made import unlike
@@ -22,6 +23,7 @@ from golden.compare.outcome import (
     RandomState,
     ReadCount,
     ReadValue,
+    Rows,
     StepCount,
     StepDivergence,
     StepOrder,
@@ -53,6 +55,7 @@ Found = (
     | ReadValue
     | LivingState
     | CallChange
+    | Rows
 )
 
 
@@ -116,6 +119,9 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     living = compare_living(left, right, tolerances, until)
     divergences += living.divergences
     compared += Compared(living=living.compared, uncompared=living.uncompared, unlike=living.unlike)
+    held, uncompared = compare_held(left, right)
+    divergences += held
+    compared += Compared(uncompared=uncompared)
     finals, amount = _compare_finals(*whole, tolerances)
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators

@@ -11,6 +11,7 @@ from itertools import chain, zip_longest
 from golden.compare.calls import compare_kept_calls
 from golden.compare.compare import different, env_verdicts
 from golden.compare.events import before, compare_events
+from golden.compare.held import compare_kept
 from golden.compare.made import golden_not_comparable
 from golden.compare.outcome import (
     Compared,
@@ -78,6 +79,9 @@ def compare_summaries(
     written += of_looks
     living = compared.living if golden.living is not None else 0
     compared = replace(compared, living=living, uncompared=(*compared.uncompared, *alone))
+    held, unheld = compare_kept(golden.held, now.held)
+    written += held
+    compared = replace(compared, uncompared=(*compared.uncompared, *unheld))
     of_calls, uncalled = compare_kept_calls(golden.calls, now.calls)
     written += of_calls
     compared = replace(compared, uncompared=(*compared.uncompared, *uncalled))

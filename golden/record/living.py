@@ -1,7 +1,8 @@
 """Everything that lives in a process, looked at on some occasions: modules, and generators of its own.
 
 Of every module that no other one holds: its parameters and buffers, which modules are in training, which
-parameters want gradients, and extra state. A module that goes before the end is looked at as it goes.
+parameters want gradients, attributes, and extra state. A module that goes before the end is looked at as it
+goes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from ..trace.kinds import MODULE_KINDS
+from .attributes import attributes, shared
 from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
@@ -137,6 +139,8 @@ class Living:
         state["training"] = "".join("01"[m.training] for _, m in modules)
         wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
         state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
+        told = dict(attributes(modules, self._unstable, self._unstable_seen, self.unread))
+        state["attributes"] = {**told, "(names of one tensor)": shared(followed.tables)}
         if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
             # It would live as long as its tensors are held here.
             followed.tables = []

@@ -23,16 +23,16 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from ..trace.canary import canary
 from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
-from ..trace.kernels import families
 from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .collectives import Collectives
 from .ending import note_end
 from .handmade import Handmade
+from .held import Held
+from .kernels import kernels
 from .living import Living
 from .meshes import Meshes
 from .naming import ModuleRegistry
@@ -62,6 +62,7 @@ class Watched:
         self.settings = layouts.Settings()
         self.written: dict[str, str] = {}
         self.buffers: list[torch.Tensor | None] = []
+        self.held: tuple[Any, Any] = ((), {})
 
 
 class Observer:
@@ -104,8 +105,9 @@ class Observer:
             )
         self._collectives = Collectives(lambda: len(self._losses), self._joined)
         self._meshes = Meshes()
+        self._held = Held(spec["unstable"])
         # Until the program makes an optimizer, backward passes are the clock.
-        self._handmade: Handmade | None = Handmade(self._on_hand)
+        self._handmade: Handmade | None = Handmade(self._on_step)
         self._lock = threading.RLock()
         self._start()
         self._begun, self._cpu = begun, cpu
@@ -135,6 +137,7 @@ class Observer:
             self._living.reset()
         self._collectives.reset()
         self._meshes.reset()
+        self._held.reset()
 
     def install(self) -> None:
         """Register every hook."""
@@ -161,6 +164,7 @@ class Observer:
         self._seeds.install()
         self._collectives.install()
         self._meshes.install()
+        self._held.install()
         if self._own_generators is not None:
             self._own_generators.install()
         os.register_at_fork(after_in_child=self._start)
@@ -172,9 +176,6 @@ class Observer:
 
     def _made_optimizer(self) -> None:
         self._handmade = None
-
-    def _on_hand(self, step: Any) -> None:
-        self._on_step(step, None, None)
 
     def _finish_forked(self) -> None:
         util.Finalize(self, self._finish_if_used, exitpriority=-100)
@@ -247,7 +248,7 @@ class Observer:
         found, self._written = self._written, []
         return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 
-    def _on_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    def _on_step(self, optimizer: Any, *given: Any) -> None:
         if self._finished:
             return
         begun = time.thread_time()
@@ -365,16 +366,17 @@ class Observer:
             found = Watched(self._optimizers)
             self._optimizers += 1
             self._watched[optimizer] = found
-            groups, state = optimizer.param_groups, optimizer.state
             number = found.number
 
             def final(watched: Watched = found) -> None:
-                params = [parameter for group in groups for parameter in group["params"]]
-                self._final(watched, params, state)
+                groups, state = watched.held
+                self._final(watched, self._held.optimizer(watched.number, groups), state)
 
             # The closure holds the tensors as long as the optimizer lives: the state it dies with is final.
             self._finals[number] = final
             weakref.finalize(optimizer, self._on_death, number, self._pid).atexit = False
+        # Loading a state replaces both.
+        found.held = optimizer.param_groups, optimizer.state
         return found
 
     def _describe(self, optimizer: Optimizer, watched: Watched, plan: Plan) -> None:
@@ -442,6 +444,8 @@ class Observer:
         if self._living is not None:
             with self._lock, unseen():
                 self._living.try_to_look(END, None)
+        for optimizer, watched in self._watched.items():
+            watched.held = optimizer.param_groups, optimizer.state
         for number in sorted(self._finals):
             # Saving one may set off a collection in which the next one dies, and is saved.
             self._on_death(number, self._pid)
@@ -454,11 +458,12 @@ class Observer:
             "only_golden_seeds": self._seeds.never_given(),
             "loader_processes": self._occasions.loader_processes,
             "place": self._meshes.place(),
+            "held": self._held.facts(),
             "unlooked": self._living.failed if self._living is not None else "",
             "unread": [*self._unread, *(self._living.unread if self._living is not None else ())],
             **self._take_reads(),
             **self._take_collectives(),
-            **(_canary(self._spec) if self._is_first() else {}),
+            **(kernels(self._spec) if self._is_first() else {}),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
         self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
@@ -486,14 +491,6 @@ class Observer:
                         if any(line.startswith('{"step":') for line in lines):
                             return False
         return True
-
-
-def _canary(spec: dict[str, Any]) -> dict[str, Any]:
-    torch.set_default_dtype(torch.float32)
-    torch.set_default_device(None)
-    torch.set_num_threads(spec["threads"])
-    torch.set_grad_enabled(True)
-    return {"canary": canary(spec["device"]), "kernels": families(spec["device"])}
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> dict[str, str]:

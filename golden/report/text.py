@@ -48,6 +48,7 @@ KIND_TITLES = {
     "training": "training flag",
     "requires_grad": "requires_grad",
     "extra": "extra state",
+    "attributes": "attribute",
 }
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}

@@ -26,7 +26,7 @@ class ModuleState:
     """One module that no other one holds. ``digests`` has, by kind, 32 hex digits per tensor of its form.
 
     ``training`` has a digit for each of its modules, ``requires_grad`` one for each parameter, ``extra`` what
-    `get_extra_state` gives, by path.
+    `get_extra_state` gives, by path, ``attributes`` the others by path, None where nothing looked at them.
     """
 
     label: str
@@ -35,10 +35,11 @@ class ModuleState:
     training: str
     requires_grad: str
     extra: Mapping[str, str]
+    attributes: Mapping[str, str] | None = None
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """All that is compared of it."""
+        """All that is compared of it but its attributes, of which the other side may lack some."""
         digests, extra = tuple(self.digests.items()), tuple(self.extra.items())
         return (tuple(self.form.tensors.items()), digests, self.training, self.requires_grad, extra)
 
@@ -134,5 +135,11 @@ class Looks:
         form = self._forms[state["form"]] if "form" in state else Form(dict.fromkeys(MODULE_KINDS, ()), ())
         digests = {kind: state.get(kind, "") for kind in MODULE_KINDS}
         return ModuleState(
-            label, form, digests, state["training"], state["requires_grad"], state.get("extra", {})
+            label,
+            form,
+            digests,
+            state["training"],
+            state["requires_grad"],
+            state.get("extra", {}),
+            state.get("attributes"),
         )

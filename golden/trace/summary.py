@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from golden.trace.calls import CallRows, keep_calls
 from golden.trace.events import Event, lookup
+from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST
 from golden.trace.outputs import Output, leaves, nesting
 from golden.trace.reads import totals
@@ -70,6 +71,8 @@ class Summary(_Table):
     values: list[str] | None = None
     # A row per look and module, or kind of own generator: the look, what, a short digest. None as above.
     living: list[str] | None = None
+    # What was held at the end, by name: a short digest. None as above.
+    held: dict[str, str] | None = None
     # By process. None where none called another one, too.
     calls: dict[str, CallRows] | None = None
 
@@ -122,6 +125,7 @@ def summarise(trace: Trace) -> Summary:
         whole=whole.hexdigest(),
         values=_values(trace),
         living=_living(trace),
+        held=_held(trace),
         calls=keep_calls(trace.processes),
         reading=trace.about.reading,
         outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
@@ -137,6 +141,16 @@ def _values(trace: Trace) -> list[str] | None:
             # Not by place: a read that moved is the same read.
             found.append(_short(sorted(values.values())) if values else "-")
     return fold(found)
+
+
+def _held(trace: Trace) -> dict[str, str] | None:
+    if all(process.held is None for process in trace.processes):
+        return None
+    found: dict[str, str] = {}
+    for process in trace.processes:
+        found |= {title: _short(dict(known)) for title, known in settings(process).items()}
+        found |= {title: _short(known) for title, known in attributes(process).items()}
+    return dict(list(found.items())[:ROWS_AT_MOST])
 
 
 def _living(trace: Trace) -> list[str] | None:

@@ -148,7 +148,8 @@ class Process:
     a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
     patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread`` tensors
     and objects that can't be read. ``calls`` of other processes, here and of a step, are those since the step
-    before. ``place`` is that in a mesh of devices.
+    before. ``place`` is that in a mesh of devices. ``held`` are the settings of its optimizers, by number,
+    of its scalers and of itself at its end; None where nothing looked at them.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Process:
     unread: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     place: str = ""
+    held: Mapping[str, Any] | None = None
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""
@@ -303,6 +305,7 @@ def _load_process(folder: Path) -> Process:
         unread=tuple(end.get("unread", ())),
         calls=_calls(end.get("calls", ()), texts),
         place=end.get("place", ""),
+        held=end.get("held"),
         final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 

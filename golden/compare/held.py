@@ -1,0 +1,45 @@
+"""Settings of optimizers, gradient scalers and processes at the end of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from golden.compare.outcome import Rows
+from golden.trace.held import settings
+from golden.trace.trace import Process
+
+_OLD = "settings at the end and attributes of modules (recorded without them)"
+
+
+def compare_held(left: Process, right: Process) -> tuple[list[Rows], tuple[str, ...]]:
+    """What differs of all that both sides held, and what could not be compared."""
+    if left.held is None or right.held is None:
+        return [], () if left.held is right.held else (_OLD,)
+    a, b = settings(left), settings(right)
+    found = [
+        Rows(f"{title}: {name}", a[title].get(name, "none"), b[title].get(name, "none"))
+        for title in a
+        if title in b
+        for name in dict.fromkeys([*a[title], *b[title]])
+        if a[title].get(name) != b[title].get(name)
+    ]
+    return found, alone(a, b)
+
+
+def compare_kept(
+    golden: Mapping[str, str] | None, now: Mapping[str, str] | None
+) -> tuple[list[Rows], tuple[str, ...]]:
+    """The same of what a golden keeps: digests."""
+    if golden is None or now is None:
+        return [], () if golden is now else (_OLD,)
+    found = [
+        Rows(name, golden[name], now[name]) for name in golden if golden[name] != now.get(name, golden[name])
+    ]
+    return found, alone(golden, now)
+
+
+def alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
+    """What one side held and the other did not, in words."""
+    names = [name for name in dict.fromkeys([*a, *b]) if name not in a or name not in b]
+    shown = "; ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    return (f"held on one side only ({shown})",) if names else ()

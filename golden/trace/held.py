@@ -1,0 +1,43 @@
+"""What a process held at its end beside tensors: settings by what they are of, attributes by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from golden.trace.streams import Stream, streams
+from golden.trace.trace import Process
+
+
+def settings(process: Process) -> dict[str, Mapping[str, str]]:
+    """The settings of every optimizer that stepped, of every gradient scaler, and of the process itself."""
+    if process.held is None:
+        return {}
+    found: dict[str, Mapping[str, str]] = {}
+    seen: Counter[Stream] = Counter()
+    for number, stream in streams(process).items():
+        seen[stream] += 1
+        known = process.held["optimizers"].get(str(number))
+        if known is not None:
+            again = f", {seen[stream]}" if seen[stream] > 1 else ""
+            found[f"settings of {stream.title}{again} at the end"] = known
+    of = "" if process.name == "rank-0" else f" of {process.name.replace('-', ' ')}"
+    for index, scaler in enumerate(process.held["scalers"]):
+        found[f"gradient scaler {index}{of} at the end"] = scaler
+    found[f"settings of the process{of} at the end"] = process.held["process"]
+    return found
+
+
+def attributes(process: Process) -> dict[str, list[tuple[str, str]]]:
+    """Attributes at the end, with their paths, by their name and the class of the outermost module."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    modules = process.looks[-1].modules if process.looks else ()
+    count = Counter(module.group for module in modules)
+    of = "" if process.name == "rank-0" else f" of {process.name.replace('-', ' ')}"
+    for module in modules:
+        number = f"{count[module.group]} " if count[module.group] > 1 else ""
+        for path, text in sorted((module.attributes or {}).items()):
+            name = path.rpartition(".")[2]
+            title = f"attribute {name} in {number}{module.group}{of} at the end"
+            found.setdefault(title, []).append((path, text))
+    return found
