@@ -32,6 +32,7 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs, read_otherwise
+from golden.compare.renamed import renamed
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
@@ -61,8 +62,9 @@ def judge(
 
     ``align`` finds the changes of events.
     """
+    right, names = renamed(left, right)
     right, tolerated = forgive(left, right)
-    compared = Compared(events=min(len(left.events), len(right.events)))
+    compared = Compared(uncompared=names, events=min(len(left.events), len(right.events)))
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     moment_of: Callable[[Moment], Moment] | None = None

@@ -30,6 +30,7 @@ from golden.compare.outcome import (
     TensorChange,
 )
 from golden.compare.reads import compare_reads
+from golden.compare.renamed import with_names
 from golden.compare.values import distance, load_tensors, same_files, ulps_apart
 from golden.trace.dtypes import element_size
 from golden.trace.moments import Moment
@@ -340,6 +341,7 @@ def _compare_finals(
         kinds = []
         for kind in dict.fromkeys([*a, *b]):
             x, y = a.get(kind, {}), b.get(kind, {})
+            y = {with_names(name, right.classes): tensor for name, tensor in y.items()}
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
             changes = _value_changes(kind, x, y, tolerances)
             if changes:

@@ -31,6 +31,7 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.outputs import compare_output_rows, read_otherwise
+from golden.compare.renamed import renamed_summary
 from golden.compare.tolerance import Account
 from golden.trace.events import Event
 from golden.trace.moments import Moment
@@ -68,6 +69,8 @@ def compare_summaries(
     ``tolerances`` are of the numbers that both hold beside their rows; ``moments`` say when events of this
     run were written: a golden does not keep that, so its events are taken to be as early.
     """
+    now, names = renamed_summary(golden, now)
+    compared = replace(compared, uncompared=(*compared.uncompared, *names))
     beyond, tolerated = _tolerated(golden, now, tolerances)
     written: list[Divergence] = []
     changed, uncompared = compare_output_rows(golden.outputs, now.outputs)

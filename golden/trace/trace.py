@@ -149,7 +149,8 @@ class Process:
     patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread`` tensors
     and objects that can't be read. ``calls`` of other processes, here and of a step, are those since the step
     before. ``place`` is that in a mesh of devices. ``held`` are the settings of its optimizers, by number,
-    of its scalers and of itself at its end; None where nothing looked at them.
+    of its scalers and of itself at its end; None where nothing looked at them. ``classes`` are names of
+    models in its files that are others here.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Process:
     calls: tuple[Call, ...] = ()
     place: str = ""
     held: Mapping[str, Any] | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
 
     def dense_file(self, step: int) -> Path | None:
         """The full tensors of one step, if they were kept."""

@@ -1,0 +1,134 @@
+"""Classes of models that only have another name on the right: their steps and modules belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from golden.trace.living import Look
+from golden.trace.summary import Summary
+from golden.trace.trace import Layout, Process, TensorInfo, Trace
+
+_LABEL = re.compile(r"^(\w+)#")
+
+
+def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
+    """The right side with the left side's names of classes, and which these are, in words."""
+    names = _names(
+        [pair for a, b in zip(left.processes, right.processes, strict=False) for pair in _pairs(a, b)]
+    )
+    there = {name for process in right.processes for name in _classes(process)}
+    kept = {name for process in left.processes for name in _classes(process)}
+    names = {new: old for new, old in names.items() if new not in kept and old not in there}
+    if not names:
+        return right, ()
+    processes = tuple(_with_names(process, names) for process in right.processes)
+    return replace(right, processes=processes), _told(names)
+
+
+def renamed_summary(golden: Summary, now: Summary) -> tuple[Summary, tuple[str, ...]]:
+    """The same for what a golden keeps: the run with the golden's names."""
+    if len(golden.streams) != len(now.streams):
+        return now, ()
+    pairs = []
+    for (*place, old), (*other, new) in zip(golden.streams, now.streams, strict=True):
+        a, b = old.split("+"), new.split("+")
+        if place != other or len(a) != len(b):
+            return now, ()
+        pairs += [(x.partition("#")[0], y.partition("#")[0]) for x, y in zip(a, b, strict=True)]
+    names = _names(pairs)
+    kept, there = {old for old, _ in pairs}, {new for _, new in pairs}
+    names = {new: old for new, old in names.items() if new not in kept and old not in there}
+    if not names:
+        return now, ()
+    word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+
+    def named(text: str) -> str:
+        return word.sub(lambda match: names[match[1]], text)
+
+    living = now.living and [
+        f"{named(what)} | {digest}" for what, _, digest in (r.rpartition(" | ") for r in now.living)
+    ]
+    return now.model_copy(
+        update={
+            "streams": [(process, env, named(model)) for process, env, model in now.streams],
+            "final": [
+                f"{named(what)} | {digest}" for what, _, digest in (r.rpartition(" | ") for r in now.final)
+            ],
+            "living": living,
+            "held": now.held and {named(name): digest for name, digest in now.held.items()},
+        }
+    ), _told(names)
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """A label, or the name of a tensor that begins with one, with another name of its class."""
+    return _LABEL.sub(lambda match: f"{names.get(match[1], match[1])}#", text)
+
+
+def _told(names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"the name of class {old} ({new} on the right)" for new, old in names.items())
+
+
+def _names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The old name of every class that has a new one; of those that have one alone on each side."""
+    found: dict[str, set[str]] = {}
+    back: dict[str, set[str]] = {}
+    for old, new in pairs:
+        found.setdefault(new, set()).add(old)
+        back.setdefault(old, set()).add(new)
+    one = {new: next(iter(old)) for new, old in found.items() if len(old) == 1}
+    return {new: old for new, old in one.items() if new != old and len(back[old]) == 1}
+
+
+def _classes(process: Process) -> Iterator[str]:
+    for step in process.steps:
+        yield from (root.partition("#")[0] for root in step.layout.roots)
+    for look in process.looks:
+        yield from (module.group for module in look.modules)
+
+
+def _pairs(left: Process, right: Process) -> Iterator[tuple[str, str]]:
+    """Classes of the models that optimizers step, in order of first step, where all their tensors agree."""
+    a, b = (
+        list({step.layout.optimizer: step.layout for step in reversed(p.steps)}.values())
+        for p in (left, right)
+    )
+    if len(a) != len(b):
+        return
+    for x, y in zip(reversed(a), reversed(b), strict=True):
+        same = x.env == y.env and _bare(x) == _bare(y) and len(x.roots) == len(y.roots)
+        if same:
+            yield from zip(*([root.partition("#")[0] for root in side.roots] for side in (x, y)), strict=True)
+
+
+def _bare(layout: Layout) -> list[tuple[str, str, tuple[int, ...]]]:
+    return [
+        (info.name.rpartition("/")[2], info.dtype, info.shape)
+        for kind in ("buffers", "params")
+        for info in layout.tensors[kind]
+    ]
+
+
+def _with_names(process: Process, names: Mapping[str, str]) -> Process:
+    layouts: dict[int, Layout] = {}
+
+    def named(text: str) -> str:
+        return with_names(text, names)
+
+    def changed(layout: Layout) -> Layout:
+        if id(layout) not in layouts:
+            tensors = {
+                kind: tuple(TensorInfo(named(i.name), i.dtype, i.shape, i.digest) for i in infos)
+                for kind, infos in layout.tensors.items()
+            }
+            layouts[id(layout)] = replace(layout, roots=tuple(map(named, layout.roots)), tensors=tensors)
+        return layouts[id(layout)]
+
+    def seen(look: Look) -> Look:
+        modules = tuple(replace(module, label=named(module.label)) for module in look.modules)
+        return replace(look, modules=modules, gone={named(label): name for label, name in look.gone.items()})
+
+    steps = tuple(replace(step, layout=changed(step.layout)) for step in process.steps)
+    return replace(process, steps=steps, looks=tuple(map(seen, process.looks)), classes=names)
