@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import time
+import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +22,8 @@ from .extra_state import describe
 _OF_ALL = frozenset(vars(nn.Module()))
 _NAMES = frozenset((torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format))
 _BAGS = (list, tuple, deque, set, frozenset)
+_FIXED = frozenset((bool, int, float, complex, str, type(None)))
+_ABSENT = object()
 _LARGEST_MIB = 64
 _LEAVES_AT_MOST = 2_000
 _SHOWN = 120
@@ -30,23 +35,79 @@ _CLOCKS = (time.time, time.perf_counter, time.monotonic)
 _SINCE_S = 7 * 86400.0
 
 
-def attributes(
-    modules: Iterable[tuple[str, nn.Module]], unstable: Sequence[str], seen: set[str], unread: dict[str, None]
-) -> Iterator[tuple[str, str]]:
-    """Path and text of every attribute; ``unread`` takes the names of those that are too large.
+class Attributes:
+    """Tells the attributes of the modules of one root; where nothing was set, what it told before."""
 
-    Left out are texts that may name folders, numbers that tell the time, and objects of other kinds.
-    """
-    for prefix, module in modules:
-        of_torch = type(module).__module__.startswith("torch.")
-        if module._buffers:
-            yield f"{prefix}(buffers not kept)", ", ".join(sorted(module._non_persistent_buffers_set))
-        for name, value in module.__dict__.items():
-            if name in _OF_ALL or (of_torch and name.startswith("_")):
-                continue
-            kept = _kept(value, name)
-            if kept is not None:
-                yield from _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], _Known] = {}
+
+    def told(
+        self,
+        modules: Iterable[tuple[str, nn.Module]],
+        unstable: Sequence[str],
+        seen: set[str],
+        unread: dict[str, None],
+    ) -> dict[str, str]:
+        """Path and text of every attribute; ``unread`` takes the names of those that are too large.
+
+        Left out are texts that may name folders, numbers that tell the time, and objects of other kinds.
+        """
+        found: dict[str, str] = {}
+        for prefix, module in modules:
+            if module._buffers:
+                found[f"{prefix}(buffers not kept)"] = ", ".join(sorted(module._non_persistent_buffers_set))
+            key = prefix, id(module)
+            known = self._known.get(key)
+            if known is None or not known.holds(module):
+                known = _known(module, prefix, unstable, seen, unread)
+                if known.is_fixed:
+                    self._known[key] = known
+            found |= known.rows
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a module told, and the values that it told it of."""
+
+    module: weakref.ref[nn.Module]
+    size: int
+    names: list[str]
+    values: list[Any]
+    rows: dict[str, str]
+
+    def holds(self, module: nn.Module) -> bool:
+        """Whether it would tell the same."""
+        table = module.__dict__
+        return (
+            self.module() is module
+            and len(table) == self.size
+            and all(map(operator.is_, [table.get(name, _ABSENT) for name in self.names], self.values))
+        )
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its values can't change inside."""
+        return all(map(_is_fixed, self.values))
+
+
+def _is_fixed(value: Any) -> bool:
+    kind = type(value)
+    return kind in _FIXED or kind in _NAMES or (kind is tuple and all(map(_is_fixed, value)))
+
+
+def _known(
+    module: nn.Module, prefix: str, unstable: Sequence[str], seen: set[str], unread: dict[str, None]
+) -> _Known:
+    of_torch = type(module).__module__.startswith("torch.")
+    table = module.__dict__
+    names = [name for name in table if name not in _OF_ALL and not (of_torch and name.startswith("_"))]
+    rows: dict[str, str] = {}
+    for name in names:
+        kept = _kept(table[name], name)
+        if kept is not None:
+            rows |= _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
+    return _Known(weakref.ref(module), len(table), names, [table[name] for name in names], rows)
 
 
 def _told(

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from ..trace.kinds import MODULE_KINDS
-from .attributes import attributes, shared
+from .attributes import Attributes, shared
 from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
@@ -38,6 +38,7 @@ class _Followed:
         # What holds its tensors, which outlives it by a moment: never the tensors, which it may replace.
         self.tables: _Tables = []
         self.plan: Plan | None = None
+        self.attributes = Attributes()
         self.named_for: list[tuple[str, str]] = []
         self.form = -1
         self.state: dict[str, Any] = {}
@@ -139,7 +140,7 @@ class Living:
         state["training"] = "".join("01"[m.training] for _, m in modules)
         wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
         state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
-        told = dict(attributes(modules, self._unstable, self._unstable_seen, self.unread))
+        told = followed.attributes.told(modules, self._unstable, self._unstable_seen, self.unread)
         state["attributes"] = {**told, "(names of one tensor)": shared(followed.tables)}
         if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
             # It would live as long as its tensors are held here.
