@@ -28,7 +28,10 @@ _LARGEST_MIB = 64
 _LEAVES_AT_MOST = 2_000
 _SHOWN = 120
 # Measured, not set; a whole number of that name is a count, or a size.
-_TIMED = re.compile(r"time|elapsed|seconds|latency|duration|start|begin|clock|fps|speed", re.IGNORECASE)
+_TIMED = re.compile(
+    r"time|elapsed|seconds|latency|duration|start|begin|clock|took|wall|fps|sps|speed|throughput|_(?:s|ms|us|ns)$",
+    re.IGNORECASE,
+)
 # Larger ones are addresses, or nanoseconds.
 _LARGEST = 1 << 40
 _CLOCKS = (time.time, time.perf_counter, time.monotonic)
@@ -104,9 +107,13 @@ def _known(
     names = [name for name in table if name not in _OF_ALL and not (of_torch and name.startswith("_"))]
     rows: dict[str, str] = {}
     for name in names:
-        kept = _kept(table[name], name)
-        if kept is not None:
-            rows |= _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
+        try:
+            kept = _kept(table[name], name)
+            if kept is not None:
+                rows |= _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
+        except Exception as error:
+            # What an object of the program's own does when it is asked ends no looks.
+            unread[f"attribute {prefix}{name} ({type(error).__name__})"] = None
     return _Known(weakref.ref(module), len(table), names, [table[name] for name in names], rows)
 
 

@@ -15,6 +15,10 @@ SCRIPT = """
 import sys, time, torch
 from torch import nn
 
+class Odd(dict):
+    def items(self):
+        raise ValueError
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -25,6 +29,7 @@ class Net(nn.Module):
         self.calls, self.scale, self.mean = 0, 0.5, torch.zeros(3)
         self.begun, self.where, self.kinds = time.perf_counter(), sys.argv[1], {"b", "a"}
         self.layers = [self.body]
+        self.odd, self.latency_ms = Odd(a=3), time.perf_counter() % 1
         # ATTRIBUTES
     def forward(self, x):
         self.calls += 1
@@ -116,6 +121,7 @@ def test_an_attribute_of_one_side_is_named_and_no_difference(project: Project, b
     found = compare(base, record(project, "more", ("ATTRIBUTES", "self.depth = 3; self.helper = main")))
     assert isinstance(found, Identical)
     assert any("attribute depth of Net#0" in text for text in found.compared.uncompared)
+    assert any("attribute odd (ValueError)" in text for text in found.compared.uncompared)
     assert not any("helper" in text or "begun" in text for text in found.compared.uncompared)
 
 
@@ -132,3 +138,12 @@ def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.Monke
         project.script(SCRIPT.replace("# LAST", code))
         result = project.golden("verify", "train", "--root", project.root)
         assert (result.code, said in result.out) == (1, True), result
+
+
+def test_doctor_says_how_an_attribute_is_left_out(project: Project) -> None:
+    project.script(SCRIPT.replace("# ATTRIBUTES", "self.run_id = time.time_ns() % 1_000_003"))
+    project.run_file(RUN)
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert (result.code, 'unstable = ["run_id"]' in result.out + result.err) == (1, True), result
+    project.run_file(RUN + '[outputs]\nunstable = ["run_id"]\n')
+    assert project.golden("doctor", "train", "--root", project.root).code == 0
