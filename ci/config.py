@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -154,6 +155,12 @@ class GateConfig(_Table):
     throughput: Throughput | None = None
     tests: Tests | None = None
     pythonpath: tuple[str, ...] = (".", "src")
+
+    def environment(self, root: Path) -> dict[str, str]:
+        """The environment variables for a subprocess that imports the repository's modules."""
+        folders = [str(root / folder) for folder in self.pythonpath]
+        inherited = os.environ.get("PYTHONPATH")
+        return {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([inherited] if inherited else [])])}
 
 
 def has_gate(root: Path) -> bool:

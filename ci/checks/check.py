@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -84,9 +83,7 @@ class Context:
 
     def environment(self) -> dict[str, str]:
         """The environment variables for a subprocess that imports the repository's modules."""
-        folders = [str(self.root / folder) for folder in self.config.pythonpath]
-        inherited = os.environ.get("PYTHONPATH")
-        return {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([inherited] if inherited else [])])}
+        return self.config.environment(self.root)
 
     def keep(self, name: str, text: str) -> tuple[Path, ...]:
         """Write what shows a failure to a file, if such files are kept."""

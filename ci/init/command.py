@@ -15,13 +15,14 @@ from ci.config import ConfigError
 from ci.init import ignored
 from ci.init.again import Again
 from ci.init.agents import write_section
-from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point
+from ci.init.collected import uncollected
+from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point, unreadable
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.progress import still
 from ci.init.propose import Facts, Proposal, gate_table, has_gate, not_yet, read_facts, run_file, source_paths
 from ci.init.sightings import Sightings
 from ci.init.trial import Tried, try_run
-from codemods.facts import SourceError
+from codemods.facts import SourceError, python_files
 from codemods.hotpath.results import Report
 from codemods.hotpath.text import looked_at
 from codemods.plans import WriteError, write_all
@@ -85,20 +86,21 @@ def command(
     with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
     data = ignored.needed(root, chosen.words | names_in(shlex.split(more)))
-    facts = read_facts(root, loops(report), BASELINE)
+    facts = read_facts(root, *loops(report, chosen.files), BASELINE)
     if again is not None:
         facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)
     click.echo(f"stalls: {len(report.findings)} in {looked_at(report)}")
-    for loop in facts.loops:
+    for loop in facts.found:
         click.echo(f"  {loop}")
     tried = Tried(proposal, (), Sightings(), 0.0, None)
-    if again is not None and not again.unchanged(gate_table(chosen, facts), chosen.name):
+    if again is not None and not _unchanged(again, chosen, facts):
         raise ConfigError(f"[tool.gate] in {root / _PROJECT} was changed since; change it by hand")
     ours = [RUNS_FOLDER / f"{chosen.name}.toml", FOLDER / chosen.name]
-    made = [Path(BASELINE)] if facts.loops else []
+    made = [Path(BASELINE)] if facts.found else []
     _refuse_existing(root, [path for path in (*ours, *made) if again is None or path not in again.files])
     if not (no_try or dry_run):
         tried = _tried(proposal, root, try_seconds)
+        facts = _with_tests(facts, root, try_seconds)
     files = _files(root, tried, facts, report, data, again)
     if dry_run:
         _show(root, files)
@@ -130,17 +132,35 @@ def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
     return tried
 
 
+def _with_tests(facts: Facts, root: Path, seconds: float) -> Facts:
+    """The same with what came of collecting the tests."""
+    if facts.tests is None:
+        return facts
+    with still(f"collecting the tests in {facts.tests}", _notify):
+        reason = uncollected(root, facts.tests, seconds=seconds)
+    said = "part of the gate" if reason is None else f"left out, for pytest collects none: {reason}"
+    click.echo(f"tests in {facts.tests}: {said}")
+    return replace(facts, uncollected=reason)
+
+
+def _unchanged(again: Again, entry: EntryPoint, facts: Facts) -> bool:
+    """Whether nobody has changed what an attempt before added, with its tests or without."""
+    tables = [gate_table(entry, replace(facts, uncollected=reason)) for reason in (None, "")]
+    return any(again.unchanged(table, entry.name) for table in tables)
+
+
 def _files(
     root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str], again: Again | None
 ) -> dict[Path, str]:
     entry = tried.proposal.entry
     run = run_file(tried.proposal, tried.seen, tried.failure, data)
     files = {RUNS_FOLDER / f"{entry.name}.toml": run}
-    if facts.loops:
+    if facts.found:
         files[Path(BASELINE)] = baseline_text(report)
     before = _text(root / _PROJECT) if again is None else again.before
     table = gate_table(entry, facts, events=tried.seen.events is not None)
-    files[_PROJECT] = before + ("\n" if before else "") + table
+    gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    files[_PROJECT] = before + gap + table
     golden = [FOLDER / entry.name / "common.json"]
     hidden = [Path(path) for path, _ in ignored.ignored(root, [*files, *golden])]
     if hidden:
@@ -181,12 +201,14 @@ def _choose(root: Path, entry: str | None) -> tuple[EntryPoint, list[EntryPoint]
             raise ConfigError(f"--entry {entry}: no such file in {root}")
         found = read_entry_point(path.resolve(), root)
         if found is None:
-            raise ConfigError(f"--entry {entry}: not valid Python")
+            raise ConfigError(f"--entry {next(unreadable([path.resolve()], root))}")
         return found, []
     entries = find_entry_points(root, _notify)
     if not entries:
+        bad = "".join(f"; {reason}" for reason in unreadable(python_files(root), root))
         raise ConfigError(
-            f"no script in {root} that steps an optimizer after a backward pass; name yours with --entry FILE"
+            f"no script in {root} that steps an optimizer after a backward pass{bad}; "
+            "name yours with --entry FILE"
         )
     alike = [found for found in entries if found.likely == entries[0].likely]
     if len(alike) > 1:

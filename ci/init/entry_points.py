@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ci.init import hydra
 from ci.init.marks import marks, starts
 from ci.init.options import Option, read_options, sub_commands, without_start
 from codemods.facts import (
@@ -39,6 +40,9 @@ _TRAINS = {"backward", "step"}
 # Who imports these hands the training to a cluster, and another script does it.
 _LAUNCHERS = frozenset(["submitit", "simple_slurm", "dask_jobqueue"])
 _DEPTH = 3
+# What a script that starts has one of: a cheap look before it is parsed.
+_WORDS = (b"__main__", b"backward", b".step(", b".fit(", b"parse_args")
+_LAST_CALL = re.compile(rb"(^|\n)([^\s#][^\n]*\(|\))[^\n]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,11 @@ class EntryPoint:
         commands: the sub-commands that it declares.
         holds: what of a training it holds itself.
         reaches: what it and the modules of the repository that it imports hold.
-        distributed: whether they begin a process group.
+        distributed: whether they begin a process group of processes that a launcher starts.
         launches: whether it hands the training to a cluster.
         packages: what they import, by its first name.
         words: the names in paths, as far as they stand in their text.
+        files: its own path and those of the modules of the repository that it imports.
     """
 
     path: str
@@ -68,6 +73,7 @@ class EntryPoint:
     launches: bool = False
     packages: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -102,6 +108,15 @@ def find_entry_points(root: Path, notify: Callable[[str], None]) -> list[EntryPo
     return sorted(found, key=lambda entry: (-entry.likely, entry.path.count("/"), entry.path))
 
 
+def unreadable(paths: Iterable[Path], root: Path) -> Iterator[str]:
+    """Why files are no Python that can be read, a line for each that isn't."""
+    for path in paths:
+        try:
+            read_source(path, shown_path(path, root))
+        except SourceError as error:
+            yield str(error)
+
+
 def read_entry_point(
     path: Path, root: Path, read: dict[Path, _Facts | None] | None = None, *, script: bool = False
 ) -> EntryPoint | None:
@@ -112,21 +127,31 @@ def read_entry_point(
     facts = _facts(path, known)
     if facts is None or (script and path.name != "__main__.py" and not starts(facts.tree)):
         return None
-    every = [facts, *_imported(facts, path, root, _DEPTH, {path}, known)]
+    seen = {path}
+    every = [facts, *_imported(facts, path, root, _DEPTH, seen, known)]
     packaged = (path.parent / "__init__.py").exists()
     module = module_name(path, root).name
+    options = tuple(dict.fromkeys([*facts.options, *(o for f in every[1:] for o in f.offered)]))
+    words = frozenset().union(*(f.words for f in every))
     return EntryPoint(
         path=shown_path(path, root),
         module=(module.removesuffix(".__main__") if packaged else None),
-        options=tuple(dict.fromkeys([*facts.options, *(o for f in every[1:] for o in f.offered)])),
+        options=options,
         commands=tuple(dict.fromkeys(name for f in every for name in f.commands)),
         holds=facts.marks,
         reaches=frozenset().union(*(f.marks for f in every)),
-        distributed=any(f.distributed for f in every),
+        distributed=_launched(options, words, set().union(*(f.processes for f in every))),
         launches=not _LAUNCHERS.isdisjoint(facts.packages),
         packages=frozenset().union(*(f.packages for f in every)),
-        words=frozenset().union(*(f.words for f in every)),
+        words=words,
+        files=frozenset(shown_path(file, root) for file in seen),
     )
+
+
+def _launched(options: Iterable[Option], words: frozenset[str], processes: set[str]) -> bool:
+    """Whether a launcher starts its processes: it spawns none, and is not told how many there are."""
+    told = any(option.role == "world-size" for option in options) and "WORLD_SIZE" not in words
+    return processes == {"init_process_group"} and not told
 
 
 def _is_test(path: Path, root: Path) -> bool:
@@ -136,7 +161,7 @@ def _is_test(path: Path, root: Path) -> bool:
 
 def _may_start(path: Path) -> bool:
     text = path.read_bytes()
-    return b"__main__" in text or b"backward" in text or b"(" in text.rsplit(b"\n", 4)[-1] or b".fit(" in text
+    return any(word in text for word in _WORDS) or _LAST_CALL.search(text.rstrip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +171,7 @@ class _Facts:
     offered: tuple[Option, ...]  # to those who import it
     commands: tuple[str, ...]
     marks: frozenset[str]
-    distributed: bool
+    processes: set[str]  # what it calls of a group of processes
     packages: frozenset[str]
     words: frozenset[str]
 
@@ -163,7 +188,6 @@ def _read(path: Path) -> _Facts | None:
     except SourceError:
         return None
     names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    distributed = "init_process_group" in names
     options = tuple(read_options(tree, path))
     return _Facts(
         tree,
@@ -171,7 +195,7 @@ def _read(path: Path) -> _Facts | None:
         tuple(read_options(without_start(tree), path)),
         tuple(sub_commands(tree)),
         marks(tree),
-        distributed,
+        names & {"init_process_group", "spawn"},
         frozenset(_heads(tree)),
         names_in(_texts(tree)),
     )
@@ -184,15 +208,15 @@ def _imported(
     if not depth:
         return
     package = package_of(path, module_name(path, root).name)
-    for node in ast.walk(importer.tree):
-        for name in _names(node, package):
-            found = _file_of(name, path, root)
-            if found is not None and found not in seen:
-                seen.add(found)
-                facts = _facts(found, read)
-                if facts is not None:
-                    yield facts
-                    yield from _imported(facts, found, root, depth - 1, seen, read)
+    named = (name for node in ast.walk(importer.tree) for name in _names(node, package))
+    for name in (*named, *hydra.modules(importer.tree, path)):
+        found = _file_of(name, path, root)
+        if found is not None and found not in seen:
+            seen.add(found)
+            facts = _facts(found, read)
+            if facts is not None:
+                yield facts
+                yield from _imported(facts, found, root, depth - 1, seen, read)
 
 
 def _names(node: ast.AST, package: str) -> Iterator[str]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 _OPTIMIZERS = {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam", "LBFGS", "Adadelta"}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _STEPS = ("backward", "step")
+# What only a script does outside of functions.
+_BEGUN = (*_STEPS, "parse_args", "parse_known_args")
 
 
 def marks(tree: ast.Module) -> frozenset[str]:
@@ -34,13 +36,21 @@ def marks(tree: ast.Module) -> frozenset[str]:
 
 
 def starts(tree: ast.Module) -> bool:
-    """Whether running it does something: a ``__main__`` guard, or a call or a loop outside of functions."""
-    for node in tree.body:
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            return True
+    """Whether running it does something.
+
+    It has a ``__main__`` guard, or calls outside of functions one of its own, what reads a command line, or a
+    step of a training.
+    """
+    if any(map(guarded, tree.body)):
+        return True
     local = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     calls = {called(node) for node in _outside(tree) if isinstance(node, ast.Call)}
-    return bool(calls & local) or "backward" in calls or ("fit" in calls and "Trainer" in calls)
+    return not calls.isdisjoint((*local, *_BEGUN)) or ("fit" in calls and "Trainer" in calls)
+
+
+def guarded(node: ast.stmt) -> bool:
+    """Whether it runs only where its file is the script: ``if __name__ == "__main__"``."""
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
 def called(node: ast.Call) -> str:

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from ci.init.hydra import keys
+from ci.init.marks import guarded
+
 _PARSERS_OF_CLASSES = {"cli", "HfArgumentParser", "parse", "add_arguments", "simple_parse"}
 # What makes options of the parameters of a function that it is handed, and what their names have for `_`.
 _CALLERS = {"fire.Fire": "_", "Fire": "_", "tyro.cli": "-", "typer.run": "-"}
+# Where a word begins in the middle of a name like manualSeed.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_COMPUTED: dict[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: lambda base, power: base**power if 0 <= power <= 20 else None,
+}
+_LARGE = 1e12
 # Decorators that make options of the fields of a parameter's class, with their names as they are.
 _WRAPPERS = ("pyrallis.wrap", "draccus.wrap")
 
@@ -38,13 +53,13 @@ class Option:
     @property
     def role(self) -> str:
         """Its name in the spelling that options are known by."""
-        return self.name.lstrip("-").rpartition(".")[2].replace("_", "-").lower()
+        name = self.name.lstrip("-").rpartition(".")[2].replace("_", "-")
+        return _HUMP.sub("-", name).lower()
 
 
 def without_start(tree: ast.Module) -> ast.Module:
     """A module without what it does only where it is the script."""
-    kept = [n for n in tree.body if not (isinstance(n, ast.If) and "__name__" in ast.unparse(n.test))]
-    return ast.Module(kept, tree.type_ignores)
+    return ast.Module([node for node in tree.body if not guarded(node)], tree.type_ignores)
 
 
 def read_options(tree: ast.Module, path: Path) -> list[Option]:
@@ -61,7 +76,7 @@ def read_options(tree: ast.Module, path: Path) -> list[Option]:
             for call in node.decorator_list:
                 if isinstance(call, ast.Call) and _name(call.func) == "option":
                     found += _declared(call, command, flag=_keyword(call, "is_flag") is True)
-            found += _hydra(node, path)
+            found += (Option(*each) for each in keys(node, path))
     return [*found, *_functions(tree), *_globals(tree)]
 
 
@@ -147,12 +162,11 @@ def _functions(tree: ast.Module) -> Iterator[Option]:
     """Parameters of a function that is handed to what calls it from the command line."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     for node in ast.walk(tree):
-        between = _CALLERS.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
-        if between is None or not isinstance(node, ast.Call) or not node.args:
-            continue
-        first = node.args[0]
-        if isinstance(first, ast.Name) and first.id in functions:
-            yield from _parameters(functions[first.id], between)
+        match node:
+            case ast.Call(args=[ast.Name(id=name), *_]) if name in functions:
+                between = _CALLERS.get(ast.unparse(node.func))
+                if between is not None:
+                    yield from _parameters(functions[name], between)
 
 
 def _parameters(node: ast.FunctionDef, between: str) -> Iterator[Option]:
@@ -188,39 +202,6 @@ def _globals(tree: ast.Module) -> Iterator[Option]:
                 yield Option(f"--{name}", "equals", value, "False" if isinstance(value, bool) else None)
 
 
-def _hydra(node: ast.FunctionDef, path: Path) -> Iterator[Option]:
-    """Keys of the configuration file of a ``hydra.main``."""
-    for call in node.decorator_list:
-        if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "hydra.main"):
-            continue
-        yield Option("hydra.run.dir", "bare", "outputs")
-        folder, name = _keyword(call, "config_path") or ".", _keyword(call, "config_name")
-        file = path.parent / str(folder) / f"{str(name).removesuffix('.yaml')}.yaml"
-        lines = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
-        above: list[tuple[int, str]] = []
-        for line in lines:
-            key, colon, value = line.split("#")[0].partition(":")
-            if not colon or not key.strip() or key.strip().startswith("-"):
-                continue
-            indent = len(key) - len(key.lstrip())
-            above = [(i, k) for i, k in above if i < indent] + [(indent, key.strip())]
-            if value.strip():
-                dotted = ".".join(k for _, k in above)
-                off = "false" if value.strip().lower() in ("true", "false") else None
-                yield Option(dotted, "bare", _yaml(value.strip()), off)
-
-
-def _yaml(text: str) -> object:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text.strip("\"'")
-
-
 def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
@@ -241,6 +222,18 @@ def _text(node: ast.Call, name: str) -> str:
 
 
 def _literal(node: ast.expr) -> object:
+    """The value of a literal, or of numbers that are computed as ``int(1e6)`` and ``10**6`` are."""
+    match node:
+        case ast.Call(func=ast.Name(id="int" | "float" as kind), args=[inner], keywords=[]):
+            value = _literal(inner)
+            if isinstance(value, int | float) and math.isfinite(value):
+                return int(value) if kind == "int" else float(value)
+            return None
+        case ast.BinOp(left, done, right) if type(done) in _COMPUTED:
+            both = _literal(left), _literal(right)
+            if all(isinstance(value, int | float) and abs(value) < _LARGE for value in both):
+                return _COMPUTED[type(done)](*both)
+            return None
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):

@@ -93,7 +93,9 @@ class Facts:
     Attributes:
         contracts: whether import-linter is configured.
         tests: the folder of its pytest tests, if there is one.
-        loops: hot loops, as ``file:line header``.
+        uncollected: why pytest collects none from it, where that was tried.
+        loops: hot loops that the run may reach, as ``file:line header``.
+        elsewhere: how many others there are, in words; None without any.
         paths: folders or files for the hot-path check.
         baseline: where the hot-path baseline goes.
         hotpath: whether the hot-path check has settings of its own already.
@@ -102,18 +104,25 @@ class Facts:
     contracts: bool
     tests: str | None
     loops: tuple[str, ...]
+    elsewhere: str | None
     paths: tuple[str, ...]
     baseline: str
     hotpath: bool
+    uncollected: str | None = None
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """What there is of hot loops, a line each."""
+        return self.loops if self.elsewhere is None else (*self.loops, self.elsewhere)
 
 
-def read_facts(root: Path, loops: Sequence[str], baseline: str) -> Facts:
+def read_facts(root: Path, loops: Sequence[str], elsewhere: str | None, baseline: str) -> Facts:
     """Look at what is there."""
     table = _pyproject(root)
     contracts = "importlinter" in table.get("tool", {}) or (root / ".importlinter").is_file()
     tests = next((name for name in ("tests", "test") if any((root / name).glob("**/test_*.py"))), None)
     hotpath = "hotpath" in table.get("tool", {}).get("codemods", {})  # type: ignore[operator]
-    return Facts(contracts, tests, tuple(loops), source_paths(root), baseline, hotpath)
+    return Facts(contracts, tests, tuple(loops), elsewhere, source_paths(root), baseline, hotpath)
 
 
 def source_paths(root: Path) -> tuple[str, ...]:
@@ -216,15 +225,19 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         "",
         "# Calls that stall the device in hot loops, beyond those in the baseline.",
         *_unless(
-            not facts.loops,
+            not facts.found,
             ["[tool.gate.hotpath]", f"paths = {_array(facts.paths)}", f"baseline = {_text(facts.baseline)}"],
         ),
         "",
     ]
     if facts.tests:
+        left_out = facts.uncollected is not None
         lines += [
-            "[tool.gate.tests]",
-            f'command = ["python", "-m", "pytest", "-q", {_text(facts.tests)}]',
+            *([f"# Not made, for pytest collects none: {facts.uncollected}"] if left_out else []),
+            *_unless(
+                left_out,
+                ["[tool.gate.tests]", f'command = ["python", "-m", "pytest", "-q", {_text(facts.tests)}]'],
+            ),
             "",
             "# Names of a module that tests replace: each must go on being read through it.",
             "# [[tool.gate.seams]]",
@@ -239,9 +252,9 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         "# bound = 1.3",
         "",
         "# Which loops are hot, and which of them go over environments.",
-        *([f"# Found: {loop}" for loop in facts.loops] or ["# Found none by the usual names."]),
+        *([f"# Found: {loop}" for loop in facts.found] or ["# Found none by the usual names."]),
         *_unless(
-            facts.hotpath or not facts.loops,
+            facts.hotpath or not facts.found,
             [
                 "[tool.codemods.hotpath]",
                 f"baseline = {_text(facts.baseline)}  # for `codemods hotpath`, whoever calls it",

@@ -18,6 +18,7 @@ _UNSTABLE = re.compile(
     r"(^|_)(time|times|timestamp|ts|date|datetime|duration|elapsed|seconds|secs|ms|wall|walltime|fps|sps|uuid|pid|host"
     r"|hostname|run_id|event_id|eta|throughput)(_|$)|_s$|_ms$|per_s(ec(ond)?)?$",
 )
+_CHECKPOINTS = (".pt", ".pth", ".ckpt", ".tar", ".model", ".safetensors", ".npz", ".npy", ".bin", ".pkl")
 _NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?|\bnan\b")
 _LINES = 2000
 # A time, a date, a process: another one in the next run.
@@ -141,7 +142,7 @@ def _metric(path: Path) -> str | None:
         return "TensorBoard"
     if path.suffix in (".csv", ".tsv"):
         return "CSV"
-    if path.suffix in (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy", ".bin"):
+    if path.suffix in _CHECKPOINTS:
         return "checkpoint"
     if path.suffix in (".jsonl", ".ndjson"):
         return "JSON lines"

@@ -18,7 +18,17 @@ _OFF = (
     *("log-wandb", "mlflow", "use-mlflow", "capture-video", "cuda", "use-cuda", "gpu", "use-gpu", "amp"),
     *("save-video", "upload", "upload-model", "push-to-hub"),
 )
-_ON = ("no-cuda", "no-gpu", "no-wandb", "no-compile", "cpu", "force-cpu", "use-cpu", "offline")
+_ON = (
+    "no-cuda",
+    "disable-cuda",
+    "no-gpu",
+    "no-wandb",
+    "no-compile",
+    "cpu",
+    "force-cpu",
+    "use-cpu",
+    "offline",
+)
 _FIXED = {
     **dict.fromkeys(("num-workers", "workers", "n-workers", "loader-workers", "dataloader-workers"), "0"),
     **dict.fromkeys(("accelerator",), "cpu"),
@@ -40,16 +50,18 @@ _EVERY = (
     *("save-freq", "save-interval", "save-every", "checkpoint-interval", "checkpoint-every"),
 )
 _STEPS = ("num-steps", "max-steps", "num-train-steps", "train-steps", "steps")
+_EVAL_EPISODES = ("eval-episodes", "num-eval-episodes", "evaluation-episodes")
 _SHORT = {
     **dict.fromkeys(
         ("epochs", "num-epochs", "n-epochs", "max-epochs", "train-epochs", "num-train-epochs"), 2
     ),
     **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "n-episodes", "max-episodes"), 2),
     **dict.fromkeys(("iterations", "iters", "max-iters", "num-iterations", "n-iters", "updates"), 12),
+    **dict.fromkeys(("max-iter", "num-iter", "num-iters", "n-iter", "max-iter-num", "max-iterations"), 12),
     **dict.fromkeys(("num-updates", "steps", "max-steps", "train-steps", "num-train-steps", "num-steps"), 12),
     **dict.fromkeys(("num-train", "n-train", "train-size", "num-train-samples", "max-train-samples"), 256),
     **dict.fromkeys(("num-val", "n-val", "val-size", "num-val-samples", "max-val-samples"), 64),
-    **dict.fromkeys(("eval-iters", "eval-steps", "eval-episodes", "num-eval-episodes", "warmup-iters"), 2),
+    **dict.fromkeys(("eval-iters", "eval-steps", "warmup-iters", *_EVAL_EPISODES), 2),
 }
 _TOTAL, _UPDATES = 2048, 3
 # More than a batch of usual size; and then so many updates.
@@ -98,39 +110,40 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
 
 
 def _length(option: Option, roles: dict[str, Option], scale: float) -> int | None:
-    role, default = option.role, option.default
+    """How long, where it is a length that is not short enough already."""
     totalled = any(total in roles for total in _TOTALS)
     started = next((roles[name].default for name in _STARTS if name in roles), None)
     if isinstance(started, int | float) and started > 0:
-        return _after_a_start(option, totalled=totalled, scale=scale)
+        length = _after_a_start(option.role, totalled=totalled, scale=scale)
+    else:
+        length = _from_the_start(option.role, roles, totalled=totalled, scale=scale)
+    default = option.default
+    if length is None or isinstance(default, bool) or not isinstance(default, int | float):
+        return length
+    return length if default > length else None
+
+
+def _from_the_start(role: str, roles: dict[str, Option], *, totalled: bool, scale: float) -> int | None:
+    """How long, where every step trains."""
     if totalled and role in (*_TOTALS, *_EVERY):
         short = (_UPDATES * _batch(roles) if _batch(roles) else _TOTAL) // (1 if role in _TOTALS else 2)
     elif role in _SHORT and not (totalled and role == "num-steps"):
         short = _SHORT[role]
     else:
         return None
-    length = max(1, round(short * scale))
-    if isinstance(default, int | float) and not isinstance(default, bool) and default <= length:
-        return None
-    return length
+    return max(1, round(short * scale))
 
 
-def _after_a_start(option: Option, *, totalled: bool, scale: float) -> int | None:
+def _after_a_start(role: str, *, totalled: bool, scale: float) -> int | None:
     """How long, where the first update comes after so many steps."""
-    role, default = option.role, option.default
     total = _START + max(1, round(_AFTER * scale))
     if role in _STARTS:
-        length = _START
-    elif role in _TOTALS or (not totalled and role in _STEPS):
-        length = total
-    elif role in _EVERY:
-        length = total // 2
-    elif role in ("eval-episodes", "num-eval-episodes"):
-        length = _SHORT[role]
-    else:
-        return None
-    known = isinstance(default, int | float) and not isinstance(default, bool)
-    return None if known and default <= length else length  # type: ignore[operator]  # `known` says so
+        return _START
+    if role in _TOTALS or (not totalled and role in _STEPS):
+        return total
+    if role in _EVERY:
+        return total // 2
+    return _SHORT[role] if role in _EVAL_EPISODES else None
 
 
 def _batch(roles: dict[str, Option]) -> int:

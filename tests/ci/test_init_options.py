@@ -140,6 +140,18 @@ parser.add_argument("--start_steps", default=10, type=int)
 parser.parse_args()
 fit()
 """
+COMPUTED = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--manualSeed", type=int)
+parser.add_argument("--disable-cuda", action="store_true")
+parser.add_argument("--T-max", type=int, default=int(50e6))
+parser.add_argument("--learn-start", type=int, default=20 * 10**3)
+parser.add_argument("--evaluation-episodes", type=int, default=10 + 0)
+parser.add_argument("--max-episode-length", type=int, default=int(108e3))
+parser.parse_args()
+fit()
+"""
 HYDRA = """
 import hydra
 
@@ -179,6 +191,10 @@ SWEEP = (
         (WRAPPED, "--seed={seed} --device={device} --compile=False --max_timesteps=2048 --eval_freq=1024"),
         (OFF_POLICY, "--start_timesteps 300 --max_timesteps 400 --eval_freq 200"),
         (FEW_STEPS, "--num_steps 400"),
+        (
+            COMPUTED,
+            "--manualSeed {seed} --disable-cuda --T-max 400 --learn-start 300 --evaluation-episodes 2",
+        ),
         (HF, "--seed {seed} --max_steps 12 --output_dir {out}"),
         (
             HYDRA,
@@ -188,7 +204,7 @@ SWEEP = (
     ],
     ids=[
         *("argparse", "sub-parsers", "click", "tyro", "fire", "tyro of a function", "pyrallis"),
-        *("off-policy", "few random steps", "transformers", "hydra", "globals"),
+        *("off-policy", "few random steps", "computed defaults", "transformers", "hydra", "globals"),
     ],
 )
 def test_options_of_every_kind_are_given_values(
