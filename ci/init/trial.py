@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ci.init.propose import Proposal
 from ci.init.sightings import Sightings, look
+from golden.record.crash import printed, said_last
+from golden.record.launched import BEGINS
 from golden.record.process import command_line, environment, execute
 from golden.record.recorder import settings
 from golden.trace.errors import GoldenError
@@ -25,6 +27,8 @@ _NO_DEVICE = re.compile(
     r"|invalid device ordinal|ProcessGroupNCCL is only supported with GPUs|built in NCCL"
 )
 _NONDETERMINISTIC = "does not have a deterministic implementation"
+# How Python tells that an exception has ended a process of multiprocessing, or a thread.
+_PART = re.compile(r"(Process \S+):$|Exception in (thread \S+)")
 _TOO_LONG = "not done after"
 _ATTEMPTS = 6
 _SHORTER = 0.25
@@ -77,6 +81,9 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
         except GoldenError as error:
             failure = str(error).removeprefix(f"run {run.name}: ")
+            died = _died(printed(place / "stderr.txt"), root) if (place / "stderr.txt").is_file() else None
+            if failure.startswith(_TOO_LONG) and died is not None:
+                failure = f"it waits for {died}"
         took = time.monotonic() - begun
         text = "".join(
             (place / name).read_text("utf-8", "replace")
@@ -84,6 +91,16 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             if (place / name).is_file()
         )
         return failure, look(outputs, place / "stdout.txt", root, since), took, text
+
+
+def _died(lines: list[str], root: Path) -> str | None:
+    """The process or thread of a program that failed while the program went on, and what it said."""
+    for index, line in enumerate(lines[:-1]):
+        part = _PART.match(line)
+        if part is not None and lines[index + 1].strip() == BEGINS:
+            raised = next((i for i in range(index + 2, len(lines)) if not lines[i][0].isspace()), index + 1)
+            return f"{part[1] or part[2]}, which failed: {said_last(lines[index : raised + 1], None, root)}"
+    return None
 
 
 def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, str] | None:

@@ -1,5 +1,6 @@
 """A first configuration for a repository that has none."""
 
+import re
 import subprocess
 import sys
 import time
@@ -367,6 +368,25 @@ def test_what_can_be_no_shorter_is_tried_once(tmp_path: Path, capsys: pytest.Cap
     assert len(tried) == len(set(tried)) >= 2
     less = "give it less to do with --args, or more time with --try-seconds"
     assert f"the run does not work yet: not done after 1 s; {less}\n" in said.out
+
+
+def test_a_process_that_the_program_waits_for_in_vain_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing is tried shorter for it."""
+    script = (
+        "import argparse, multiprocessing, time\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--steps', type=int, default=900)\nparser.parse_args()\n"
+        "def collect(queue):\n    raise ValueError('no such environment')\n\n"
+        "queue = multiprocessing.get_context('fork').Queue()\n"
+        "multiprocessing.get_context('fork').Process(target=collect, args=(queue,)).start()\nqueue.get()\n"
+    )
+    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path), "--try-seconds", "3"]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("trying") == 1
+    why = "which failed: ValueError: no such environment (train.py:6, in collect)"
+    assert re.search(rf"does not work yet: it waits for Process \S+, {re.escape(why)}\n", said.out), said.out
 
 
 def test_data_that_git_ignores_is_found_in_what_the_script_imports(tmp_path: Path) -> None:
