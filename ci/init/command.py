@@ -18,6 +18,7 @@ from ci.init.agents import write_section
 from ci.init.collected import uncollected
 from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point, unreadable
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
+from ci.init.outside import anchored
 from ci.init.progress import still
 from ci.init.propose import Facts, Proposal, gate_table, has_gate, not_yet, read_facts, run_file, source_paths
 from ci.init.sightings import Sightings
@@ -76,7 +77,10 @@ def command(
     chosen, others = _choose(root, entry)
     also = f" (also: {', '.join(o.path for o in others)}; choose with --entry FILE)" if others else ""
     click.echo(f"entry point: {chosen.path}{also}")
-    proposal = Proposal(chosen, tuple(shlex.split(more)))
+    given, outside = anchored(shlex.split(more), root)
+    for word in outside:
+        click.echo(f"{word} is outside of the repository: written as an absolute path")
+    proposal = Proposal(chosen, given)
     missing = [name for name in proposal.arguments.missing if name not in more]
     if missing:
         raise ConfigError(
@@ -85,7 +89,7 @@ def command(
         )
     with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
         report = hot_report(root, source_paths(root))
-    data = ignored.needed(root, chosen.words | names_in(shlex.split(more)))
+    data = ignored.needed(root, chosen.words | names_in(given))
     facts = read_facts(root, *loops(report, chosen.files), BASELINE)
     if again is not None:
         facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)

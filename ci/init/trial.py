@@ -56,9 +56,10 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
         adjusted = _adjusted(proposal, failure, text)
         if adjusted is None:
             if failure.startswith(_TOO_LONG):
+                fixed = "".join(f"{length} (no option); " for length in proposal.entry.lengths)
                 failure = (
-                    f"{_TOO_LONG} {seconds:g} s; give it less to do with --args, "
-                    "or more time with --try-seconds"
+                    f"{_TOO_LONG} {seconds:g} s; {fixed}"
+                    "give it less to do with --args, or more time with --try-seconds"
                 )
             break
         proposal, change = adjusted

@@ -53,7 +53,7 @@ _STEPS = ("num-steps", "max-steps", "num-train-steps", "train-steps", "steps")
 _EVAL_EPISODES = ("eval-episodes", "num-eval-episodes", "evaluation-episodes")
 _SHORT = {
     **dict.fromkeys(
-        ("epochs", "num-epochs", "n-epochs", "max-epochs", "train-epochs", "num-train-epochs"), 2
+        ("epochs", "num-epochs", "n-epochs", "nepochs", "max-epochs", "train-epochs", "num-train-epochs"), 2
     ),
     **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "n-episodes", "max-episodes"), 2),
     **dict.fromkeys(("iterations", "iters", "max-iters", "num-iterations", "n-iters", "updates"), 12),
@@ -107,6 +107,12 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
         elif option.required:
             missing.append(option.name)
     return Arguments(tuple(words), tuple(shortened), tuple(missing), seeded)
+
+
+def is_long(name: str, value: int) -> bool:
+    """Whether a constant says that a training is longer than it need be."""
+    role = Option(name).role
+    return value > _SHORT.get("epochs" if role in ("epoch", "max-epoch") else role, value)
 
 
 def _length(option: Option, roles: dict[str, Option], scale: float) -> int | None:

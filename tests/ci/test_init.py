@@ -359,14 +359,16 @@ def test_it_works_from_a_sub_folder(
 
 def test_what_can_be_no_shorter_is_tried_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And each attempt is another command."""
-    script = "import argparse, time\nparser = argparse.ArgumentParser()\n"
+    script = "import argparse, time\nimport settings\nparser = argparse.ArgumentParser()\n"
     script += "parser.add_argument('--steps', type=int, default=900)\nparser.parse_args()\ntime.sleep(3600)\n"
     written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
+    (tmp_path / "settings.py").write_text("EPOCH = 200\nWIDTH = 300\n")
     assert main(["--root", str(tmp_path), "--try-seconds", "1"]) == 1
     said = capsys.readouterr()
     tried = [line for line in said.err.splitlines() if line.startswith("trying")]
     assert len(tried) == len(set(tried)) >= 2
-    less = "give it less to do with --args, or more time with --try-seconds"
+    less = "settings.py:1 EPOCH = 200 (no option); "
+    less += "give it less to do with --args, or more time with --try-seconds"
     assert f"the run does not work yet: not done after 1 s; {less}\n" in said.out
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ci.init import main
-from tests.ci.stranger import git
+from golden.cli import main as golden
+from tests.ci.stranger import commit, git
 
 AGENT = """\
 import torch
@@ -177,3 +178,20 @@ def test_tests_are_proposed_where_they_can_be_collected(
     (tmp_path / "tests/test_a.py").write_text("def test_it():\n    assert True\n")
     assert main(["--root", str(tmp_path), "--entry", "begin.py", "--args=-x"]) == 0
     assert "\n[tool.gate.tests]\n" in (tmp_path / "pyproject.toml").read_text()
+
+
+def test_data_outside_of_the_repository_is_there_for_trees_of_other_versions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "repository"
+    (tmp_path / "images").mkdir()
+    script = (
+        "import sys\nfrom agent import Agent\nopen(sys.argv[-1].partition('=')[2] + '/0')\nAgent().update()\n"
+    )
+    written(root, {"agent.py": AGENT, "begin.py": script})
+    (tmp_path / "images/0").write_text("")
+    git(root, "init", "-q")
+    commit(root, "before")
+    assert main(["--root", str(root), "--entry", "begin.py", "--args", "--data=../images"]) == 0
+    assert "../images is outside of the repository: written as an absolute path" in capsys.readouterr().out
+    assert golden(["ab", "--root", str(root), "--base", "HEAD", "begin"]) == 0
