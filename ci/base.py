@@ -40,7 +40,7 @@ class Base:
         """Its tree with its submodules: what a program runs in."""
         with self._lock:
             if not self._ready:
-                update_submodules(self.root, self.ref)
+                update_submodules(self.root, self.ref, here=self._here)
                 self._ready = True
             return self.root
 

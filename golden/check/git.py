@@ -88,7 +88,7 @@ def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]
             if added.returncode != 0:
                 raise UnusableInput(f"can't check out {ref}: {added.stderr.strip().splitlines()[-1]}")
             if submodules:
-                update_submodules(tree, ref)
+                update_submodules(tree, ref, here=root)
             yield tree / inside.stdout.strip()
         finally:
             _git(root, "worktree", "remove", "--force", str(tree))
@@ -123,12 +123,24 @@ def _link(source: Path, target: Path) -> None:
     target.symlink_to(source.resolve())
 
 
-def update_submodules(tree: Path, ref: str) -> None:
-    """Check out the submodules of a tree. Raises `UnusableInput` if one can't be."""
+def update_submodules(tree: Path, ref: str, *, here: Path) -> None:
+    """Check out the submodules of a tree but those that are missing ``here``: its program does without.
+
+    Raises `UnusableInput` if one can't be.
+    """
     tree = Path(_git(tree, "rev-parse", "--show-toplevel").stdout.strip())
     if not (tree / ".gitmodules").exists():
         return
-    updated = _git(tree, "submodule", "update", "--init", "--recursive")
+    missing = _missing_submodules(Path(_git(here, "rev-parse", "--show-toplevel").stdout.strip()))
+    wanted = sorted(_missing_submodules(tree) - missing)
+    if not wanted:
+        return
+    updated = _git(tree, "submodule", "update", "--init", "--recursive", "--", *wanted)
     if updated.returncode != 0:
         reason = updated.stderr.strip().splitlines()[-1]
         raise UnusableInput(f"can't check out the submodules of {ref}: {reason}")
+
+
+def _missing_submodules(top: Path) -> set[str]:
+    told = _git(top, "submodule", "status").stdout.splitlines()
+    return {line.partition(" ")[2] for line in told if line.startswith("-")}

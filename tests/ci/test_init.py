@@ -163,7 +163,10 @@ def test_a_golden_that_is_there_is_not_renewed(repository: Path, capsys: pytest.
 
 @pytest.mark.parametrize(
     ("entry", "message"),
-    [("nothing.py", "--entry nothing.py: no such file"), ("bad.py", "--entry bad.py: not valid Python")],
+    [
+        ("nothing.py", "--entry nothing.py: no such file"),
+        ("bad.py", "--entry bad.py:1: not valid Python: invalid syntax"),
+    ],
 )
 def test_an_entry_that_is_unusable(
     entry: str, message: str, repository: Path, capsys: pytest.CaptureFixture[str]

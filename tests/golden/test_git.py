@@ -89,6 +89,20 @@ def test_submodules_are_checked_out_or_refused_in_one_line(
     assert (result.code, result.out.splitlines()[0]) == (0, "identical: train at HEAD and train here")
 
 
+def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Project, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "values.py").write_text("STEPS = 3\n")
+    git(library, "init", "-q")
+    git(library, "add", ".")
+    git(library, "commit", "-qm", "values")
+    git(versions.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "library")
+    git(versions.root, "commit", "-qam", "with a submodule")
+    git(versions.root, "submodule", "deinit", "-q", "library")
+    result = versions.golden("ab", "train", "--base", "HEAD", "--root", versions.root)
+    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train at HEAD and train here"), result
+
+
 def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     update = ("record", "train", "--update", "--root", versions.root)
