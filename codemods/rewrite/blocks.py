@@ -149,8 +149,9 @@ class Pass(Plain, cst.CSTTransformer):
                 todo.taken[statement] = new
             body += self._around(original, number, statement, new)
         changes: dict[str, Any] = {"body": body}
-        if gap.lines and isinstance(updated, cst.IndentedBlock):
-            changes["footer"] = [*gap.lines, *updated.footer]
+        rest = [*left, *gap.lines]
+        if rest and isinstance(updated, cst.IndentedBlock):
+            changes["footer"] = [*rest, *updated.footer]
         return updated.with_changes(**changes)
 
     def _needs_filler(self, block: cst.Module | cst.IndentedBlock, number: int) -> bool:

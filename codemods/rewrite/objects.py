@@ -98,7 +98,11 @@ def _declaration(program: Program, analysis: Analysis, kept: Kept, statement: as
 
 
 def _is_spare(analysis: Analysis, statement: ast.stmt) -> bool:
-    """Whether a block can do without a statement, and no string would become a docstring."""
+    """Whether a block can do without its nonlocal statements, and no string would become a docstring."""
     block = analysis.tree.blocks[statement]
-    following = block[block.index(statement) + 1 : block.index(statement) + 2]
-    return bool(following) and not isinstance(following[0], (ast.Expr, ast.Nonlocal))
+    others = [each for each in block if not isinstance(each, ast.Nonlocal)]
+    if not others:
+        return False
+    value = others[0].value if isinstance(others[0], ast.Expr) else None
+    text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return not (text and block.index(statement) < block.index(others[0]))

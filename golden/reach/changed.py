@@ -105,6 +105,8 @@ def for_types(text: str) -> frozenset[int]:
 
     None of a file that binds the name itself.
     """
+    if _FLAG not in text and text.isascii():
+        return frozenset()
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

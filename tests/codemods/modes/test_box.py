@@ -376,6 +376,29 @@ def test_a_box_and_a_residual_for_a_helper_that_is_a_value(same: Rewrite, tmp_pa
     assert "def _h(k, *, state" in (tmp_path / "program.py").read_text()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nonlocal n\n        print(k)\n        n += k",
+        "nonlocal n\n        nonlocal m\n        print(n)\n        n += k\n        m = n",
+        "n_before = k\n        # shared\n        nonlocal n\n        'a text'\n        n = n_before",
+        "'its docstring'\n        # shared\n        nonlocal n, m",
+    ],
+)
+def test_a_declaration_beside_other_statements_leaves_nothing(
+    same: Rewrite, tmp_path: Path, body: str
+) -> None:
+    same(
+        "def outer():\n    n = m = 0\n"
+        f"    def h(k):\n        {body}\n    def g():\n        nonlocal n, m\n        n += 1\n        m += 1\n"
+        "    h(2)\n    g()\n    return n + m\nprint(outer())\n",
+        *("--box", "h", "--box", "g"),
+    )
+    text = (tmp_path / "program.py").read_text()
+    assert "pass" not in text
+    assert ("# shared" in text) == ("# shared" in body)
+
+
 def test_a_name_that_no_helper_has_is_an_error(tmp_path: Path, extract: Command) -> None:
     path = tmp_path / "program.py"
     path.write_text(KEPT["in a method"])
