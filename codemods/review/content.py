@@ -8,7 +8,7 @@ import inspect
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -211,13 +211,18 @@ class Content:
         """Everything that it does, with its names as they are."""
         return written(self.node)
 
-    @cached_property
-    def mark(self) -> Hashable:
-        """What is cheaply told of a function: equal keys, equal marks. None if there is nothing."""
+    @property
+    def code(self) -> types.CodeType | None:
+        """What a function was compiled to where it stands, with its annotations."""
         compiled = self._compiled() if self.kind in ("function", "method") else None
-        if compiled is None:
+        return compiled[0] if compiled is not None else None
+
+    @cached_property
+    def mark(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """What is cheaply told of a function: equal keys, equal marks. None if there is nothing."""
+        code = self.code
+        if code is None:
             return None
-        code = compiled[0]
         # Docstrings are constants, too, and what annotations of functions inside say.
         inside = any(not each.co_name.startswith("<") for each in functions_of(code))
         plain = (each for each in code.co_consts if type(each) in _NUMBERS and not inside)

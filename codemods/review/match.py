@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,17 +12,14 @@ from codemods.review.annotated import Annotated
 from codemods.review.apart import Apart
 from codemods.review.came import heirs, origins
 from codemods.review.file import OF_A_MODULE, File
+from codemods.review.hooks import Hooks
 from codemods.review.placed import Placed, answering_for_its_module, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
+from codemods.review.spelling import Reference, may_be_respelled, spelled
 from codemods.review.units import MODULE, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
 _TELLING = 200
-# Names in modules that Python or loaders of tests look for; of a test only that it is one matters.
-_HOOK = re.compile(
-    r"__\w+__|pytest_\w+|load_tests|(setup|teardown)(_module|_function)?|(setUp|tearDown)Module"
-)
-_TESTS = ("test", "Test")
 # What is told of a meaning, in characters.
 _LONGEST = 120
 # What the annotations of a class's fields are, by whether they are worked out when it is made.
@@ -63,7 +59,7 @@ class Matching:
         """`known` are pairs that are told by something else than their text; `equal` need no look."""
         self._base, self._head = base, head
         self._apart = Apart(base, head)
-        self._placed = Placed(base, head)
+        self._placed, self._hooks = Placed(base, head), Hooks(base, head)
         self._annotated = Annotated(base, head, self.same)
         self._gone, self._new = base.units(), head.units()
         self._classes = {(unit.path, unit.qualname): unit for unit in self._gone}
@@ -185,7 +181,8 @@ class Matching:
         return after is None or (after.path, after.qualname) == (head.path, head.owner)
 
     def _judged(self, base: Unit, head: Unit) -> Pair:
-        if not _do_the_same(base, head):
+        respelled = not _do_the_same(base, head)
+        if respelled and not self._is_respelled(base, head):
             return Pair(base, head, equal=False)
         lazy = [
             self._base.changed[base.path].lazy_annotations,
@@ -196,11 +193,11 @@ class Matching:
             return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
         if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
-        if other := self._elsewhere(base, head) or _met_by_name(base, head):
+        if other := self._elsewhere(base, head):
             return Pair(base, head, equal=False, other_names=(other,))
-        names = [*zip(base.globals, head.globals, strict=True)]
-        names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
         others = [*self._imports(base, head)]
+        names = [] if respelled else [*zip(base.globals, head.globals, strict=True)]
+        names += ((name, name) for name in base.content.mixed if self._bound(base, head, name))
         for before, after in names:
             meanings = self._base.meaning(base.path, before), self._head.meaning(head.path, after)
             if _only_noted(self._base, base, before) and _only_noted(self._head, head, after):
@@ -215,10 +212,34 @@ class Matching:
         others += (Renaming(*each) for each in self._annotated.other(base, head))
         return Pair(base, head, not others, tuple(others))
 
+    def _is_respelled(self, base: Unit, head: Unit) -> bool:
+        """Do they do the same, but for names of variables, and for how names of modules are read?"""
+        if not may_be_respelled(base, head):
+            return False
+        before, after = spelled(base, self._base), spelled(head, self._head)
+        if before is None or after is None or before.text != after.text:
+            return False
+        pairs = zip(before.references, after.references, strict=True)
+        return all(
+            self.same(left.meaning, right.meaning) and self._is_one_variable(left, right)
+            for left, right in pairs
+        )
+
+    def _is_one_variable(self, before: Reference, after: Reference) -> bool:
+        """Is what one reads at any time what the other does?"""
+        if len(before.through) == len(after.through):
+            ways = zip((*before.through, before.cell), (*after.through, after.cell), strict=True)
+            return not any(self._other_variable(*cells) for cells in ways)
+        sides = ((self._base, before), (self._head, after))
+        kept = (side.is_kept(*cell) for side, each in sides for cell in (*each.through, each.cell))
+        return all(kept) and not self._other_variable(before.cell, after.cell)
+
     def _elsewhere(self, base: Unit, head: Unit) -> Renaming | None:
         """Why it does something else in the file that it stands in now, whatever its names mean."""
         if self._placed.run_by_another(base, head):
             return Renaming(*placement(MODULE, base, head))
+        if self._hooks.met(base, head):
+            return Renaming(head.name, f"{base.path}: {base.qualname}", "a name that is looked for, or was")
         return next((Renaming(*placement(n, base, head)) for n in answering_for_its_module(base, head)), None)
 
     def _means_the_same(self, base: Unit, head: Unit) -> bool:
@@ -433,16 +454,6 @@ def _do_the_same(base: Unit, head: Unit) -> bool:
     if None not in marks and marks[0] != marks[1]:
         return False
     return contents[0].shape == contents[1].shape and contents[0].key == contents[1].key
-
-
-def _met_by_name(base: Unit, head: Unit) -> Renaming | None:
-    """Why a new name does more than to name: Python, or a loader of tests, looks for it or the old one."""
-    # A helper that is lifted was in no module's names before.
-    names = ("" if "." in base.qualname else base.name, "" if "." in head.qualname else head.name)
-    tests = [name.startswith(_TESTS) for name in names]
-    if base.name == head.name or not (any(map(_HOOK.fullmatch, names)) or tests[0] != tests[1]):
-        return None
-    return Renaming(head.name, f"{base.path}: {base.qualname}", "a name that is looked for, or was")
 
 
 def _only_noted(side: Side, unit: Unit, name: str) -> bool:

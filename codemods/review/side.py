@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ from codemods.review.units import MODULE, PLACED, Unit
 _LONGEST_CHAIN = 20
 _TYPING = ("typing", "typing_extensions")
 _MISSING = ("ImportError", "ModuleNotFoundError")
+# What a module says that may put another object, or one of another class, in its own place.
+_STANDS_FOR = re.compile(rb"__class__\s*=|['\"]__class__|modules\s*[\[.]|ModuleType|__getattr__")
 # What a name is worth that is bound to it once: `TYPE_CHECKING = False` saves an import.
 _FALSE = repr([written(ast.Constant(False))])
 
@@ -235,6 +238,21 @@ class Side:
         file = self.file(path)
         names = file.bound_by_text if file is not None else frozenset[str]()
         return names is None or name in names
+
+    def is_kept(self, path: str, name: str) -> bool:
+        """Is a name of a module bound when that is loaded, and never again, by whatever file?"""
+        if self.is_rebound(path, name) or self.is_bound_by_text(path, name) or self._reloads:
+            return False
+        other = path in self.tree.identities and _STANDS_FOR.search(self.tree.read(path)) is not None
+        return not other and (path, name) not in self.replacements
+
+    @cached_property
+    def _reloads(self) -> bool:
+        """May a module be loaded once more?"""
+        files = (
+            path for path, blob in self.tree.identities.items() if path.endswith(".py") and " " not in blob
+        )
+        return any(b"reload" in self.tree.read(path) for path in files)
 
     def types_in_earnest(self, path: str) -> str:
         """Where a file has an `if TYPE_CHECKING:` whose condition is not that of typing, and may be true."""

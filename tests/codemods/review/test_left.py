@@ -309,8 +309,8 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a.py": "def __getattr__(name): return 1\n"},
     ),
     "a test that is none any more": (
-        {"a.py": "def test_f(): assert 1\n"},
-        {"a.py": "def check_f(): assert 1\n"},
+        {"test_a.py": "def test_f(): assert 1\n"},
+        {"test_a.py": "def check_f(): assert 1\n"},
     ),
     "a condition for type checkers that is true": (
         {"a.py": "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    print(1)\n"},
