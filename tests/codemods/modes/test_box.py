@@ -390,7 +390,8 @@ def test_a_declaration_beside_other_statements_leaves_nothing(
 ) -> None:
     same(
         "def outer():\n    n = m = 0\n"
-        f"    def h(k):\n        {body}\n    def g():\n        nonlocal n, m\n        n += 1\n        m += 1\n"
+        f"    def h(k):\n        {body}\n"
+        "    def g():\n        nonlocal n, m\n        n += 1\n        m += 1\n"
         "    h(2)\n    g()\n    return n + m\nprint(outer())\n",
         *("--box", "h", "--box", "g"),
     )
