@@ -103,6 +103,8 @@ def narrows(test: ast.expr) -> bool:
             return True
         case ast.Compare(ast.Name(), [ast.Is()], [ast.Constant(None)]):
             return True
+        case ast.Compare(ast.Call(ast.Name("type")), [ast.Is() | ast.Eq() | ast.IsNot() | ast.NotEq()]):
+            return True
     return False
 
 

@@ -46,6 +46,8 @@ from codemods.hotpath.statements import STATEMENTS, keep, loop, truth
 from codemods.hotpath.vocabulary import COMMON, MODULE_CHAINED, MODULE_NAMES
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "Sequential"))
+# What a class of distributions says that has its own arguments looked at by nobody.
+_UNCHECKED = re.compile(r"validate_args\s*=\s*False")
 _MODEL = re.compile(r"(?:^|_)(?:actor|critic|criterion|decoder|encoder|model|net|network|policy)\d*$")
 _MODULES = frozenset({"inst", "mods", "obj", "spread"})
 _UNDERSTOOD = frozenset({"builtins", "torch", "numpy", *sys.stdlib_module_names})
@@ -317,9 +319,13 @@ def _call_super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Kin
 
 def _distribution(it: Interpreter, cls: Class, arguments: Arguments) -> str | None:
     """The distribution of torch that a class is one of, if it is."""
-    for item in it.program.mro(cls):
+    order = it.program.mro(cls)
+    for item in order:
         if isinstance(item, str) and item.startswith(DISTRIBUTIONS):
-            return item if arguments.validates else f"{UNCHECKED}{item.rpartition('.')[2]}"
+            made = (each.methods.get("__init__") for each in order if not isinstance(each, str))
+            unchecked = any(_UNCHECKED.search(function.text) for function in made if function is not None)
+            checked = arguments.validates and not unchecked
+            return item if checked else f"{UNCHECKED}{item.rpartition('.')[2]}"
     return None
 
 

@@ -271,7 +271,10 @@ def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Kind:
         isinstance(node.op, ast.Mult) and {"seq", "tup", "text"} & {left.tag, right.tag}
     ):
         frame.fenced = False
-        return MASK if isinstance(node.op, _LOGIC) and "mask" in (left.tag, right.tag) else TENSOR
+        # Of two masks the product, and the sum, is one, too.
+        both = left.tag == right.tag == "mask" and isinstance(node.op, (ast.Add, ast.Mult))
+        logic = isinstance(node.op, _LOGIC) and "mask" in (left.tag, right.tag)
+        return MASK if both or logic else TENSOR
     if isinstance(node.op, (ast.Add, ast.Mult)) and (
         left.tag in ("seq", "tup") or right.tag in ("seq", "tup")
     ):

@@ -224,7 +224,9 @@ def unknown_method(owner: Kind, name: str, arguments: Arguments) -> Outcome | No
     if name == "sample" and arguments.receiver.endswith("space"):
         return Outcome(HOST)  # of a space of actions: the environment's, and an array
     if name in ("sample", "rsample", "log_prob", "entropy") and "dist" in arguments.receiver:
-        return Outcome(TENSOR, after="queued")
+        # What it is asked for is looked at, unless something in the program says that it is not.
+        reads = name == "log_prob" and given and arguments.validates
+        return Outcome(TENSOR, "HP014" if reads else None, "queued")
     return Outcome(mapping(UNKNOWN)) if name == "state_dict" else None
 
 

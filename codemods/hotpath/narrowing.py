@@ -29,6 +29,16 @@ def narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
         case ast.Call(ast.Attribute(attr="is_tensor"), [ast.Name(name)]):
             now = it.lookup(frame, name)
             return _a_tensor(name, now), _not_tensor(name, now)
+        case ast.Compare(
+            ast.Call(ast.Name("type"), [ast.Name(name)]),
+            [ast.Is() | ast.Eq() | ast.IsNot() | ast.NotEq()],
+            [one],
+        ):
+            now, kind = it.lookup(frame, name), _tested(it, frame, one)
+            if not is_tensor(kind):
+                return {}, {}
+            pair = _a_tensor(name, now), _not_tensor(name, now)
+            return pair if isinstance(test.ops[0], (ast.Is, ast.Eq)) else pair[::-1]
         case ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]):
             return {name: HOST}, {}
     return {}, {}

@@ -227,9 +227,9 @@ class Matching:
 
     def _is_one_variable(self, before: Reference, after: Reference) -> bool:
         """Is what one reads at any time what the other does?"""
-        if len(before.through) == len(after.through):
-            ways = zip((*before.through, before.cell), (*after.through, after.cell), strict=True)
-            return not any(self._other_variable(*cells) for cells in ways)
+        ways = (*before.through, before.cell), (*after.through, after.cell)
+        if ways[0] == ways[1] or not (before.through or after.through):
+            return not any(self._other_variable(*cells) for cells in zip(*ways, strict=True))
         sides = ((self._base, before), (self._head, after))
         kept = (side.is_kept(*cell) for side, each in sides for cell in (*each.through, each.cell))
         return all(kept) and not self._other_variable(before.cell, after.cell)

@@ -228,6 +228,85 @@ def test_what_is_told_of_a_step(code: str, found: set[tuple[str, str]]) -> None:
     assert {site[:2] for site in told(train=train, meter=METER, buffer=buffer)} == found
 
 
+AVERAGE = """
+    import torch
+
+    class Meter:
+        def __init__(self):
+            self.total, self.count = 0, 0
+
+        def update(self, value):
+            self.total += value
+            self.count += 1
+
+        def value(self):
+            return self.total / max(1, self.count)
+
+    class Logger:
+        def __init__(self):
+            self.meter = Meter()
+
+        def log(self, value):
+            {test}
+            self.meter.update(value)
+
+        def dump(self):
+            print(f"{{self.meter.value():.3f}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("if type(value) == torch.Tensor: value = value.item()", {"value.item()"}),
+        ("value = value.item() if type(value) is torch.Tensor else value", {"value.item()"}),
+        ("if type(value) != torch.Tensor: pass", {"meter.value()"}),
+    ],
+)
+def test_the_average_of_what_was_read_is_a_number(test: str, found: set[str]) -> None:
+    train = STEPS.format(code="logger.log(loss); logger.log(1.0); logger.dump()").replace(
+        "import torch\n", "import torch\n    from meter import Logger\n    logger = Logger()\n", 1
+    )
+    assert {site[1] for site in told(train=train, meter=AVERAGE.format(test=test))} == found
+
+
+@pytest.mark.parametrize("mask", ["(u > 0) * (l == u)", "(u > 0) + (l == u)", "(u > 0) * ~(l == u)"])
+def test_of_masks_a_product_or_a_sum_is_one(mask: str) -> None:
+    code = f"l, u = loss.floor(), loss.ceil(); l[{mask}] -= 1"
+    assert {site[0] for site in told(train=STEPS.format(code=code))} == {"HP006"}
+    harmless = "l, u = loss.floor(), loss.ceil(); k = l[(u > 0) * 2]"
+    assert told(train=STEPS.format(code=harmless)) == set()
+
+
+DRAWN = """
+    from torch import distributions as pyd
+
+    class Truncated(pyd.Normal):
+        def __init__(self, loc, scale):
+            super().__init__(loc, scale{said})
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "found"),
+    [
+        ("dist = agent.act(batch); p = dist.log_prob(loss)", "", {"dist.log_prob(loss)"}),
+        ("dist = agent.act(batch); p = dist.entropy()", "", set()),
+        ("one = Truncated(loss, loss.abs()); p = one.log_prob(loss)", ", validate_args=False", set()),
+        (
+            "one = Truncated(loss, loss.abs()); p = one.log_prob(loss)",
+            "",
+            {"super().__init__(loc, scale)", "one.log_prob(loss)"},
+        ),
+    ],
+)
+def test_what_a_distribution_is_asked_for_is_looked_at(code: str, said: str, found: set[str]) -> None:
+    train = STEPS.format(code=code).replace(
+        "import torch\n", "import torch\n    from drawn import Truncated\n    from agents import agent\n", 1
+    )
+    assert {site[1] for site in told(train=train, drawn=DRAWN.format(said=said))} == found
+
+
 CORE = """
     import torch
 

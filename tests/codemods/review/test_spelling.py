@@ -82,6 +82,18 @@ OTHER: dict[str, tuple[Files, Files]] = {
         {"config.py": "import sys\nLR = 1\nsys.modules[__name__].__class__ = type(sys)\n", "a.py": NAMED},
         {"config.py": "import sys\nLR = 1\nsys.modules[__name__].__class__ = type(sys)\n", "a.py": READ},
     ),
+    "a name that is another one while its module is loaded": (
+        {"config.py": "LR = 1\nimport a\nLR = 2\n", "a.py": NAMED},
+        {"config.py": "LR = 1\nimport a\nLR = 2\n", "a.py": READ},
+    ),
+    "a name of a package that a module of it takes": (
+        {"p/__init__.py": "x = 1\n", "p/x.py": "", "a.py": "import p\nfrom p import x\ndef f(): return x\n"},
+        {
+            "p/__init__.py": "x = 1\n",
+            "p/x.py": "",
+            "a.py": "import p\nfrom p import x\ndef f(): return p.x\n",
+        },
+    ),
     "a submodule that nothing loads": (
         {
             "p/__init__.py": "",
