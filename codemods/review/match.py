@@ -355,8 +355,8 @@ class Matching:
         shared = {*old} & {*new} if old[0] == new[0] else set()
         for side, cells in ((self._base, old), (self._head, new)):
             for path, name in (cell for cell in cells if cell not in shared):
-                if not alone and side.is_rebound(path, name):
-                    return f"read from {new[0][0]}, while functions of {path} bind it again"
+                if not alone and (side.is_rebound(path, name) or side.comes_twice(path, name)):
+                    return f"read from {new[0][0]}, while {path} binds it again"
                 if side.is_bound_by_text(path, name):
                     return f"read from {new[0][0]}, while {path} binds names by what they are called"
                 if path in side.tree.identities and (path, name) in side.replacements:

@@ -244,9 +244,9 @@ class Side:
         if self.is_rebound(path, name) or self.is_bound_by_text(path, name) or self._reloads:
             return False
         other = path in self.tree.identities and _STANDS_FOR.search(self.tree.read(path)) is not None
-        return not (other or self._comes_twice(path, name)) and (path, name) not in self.replacements
+        return not (other or self.comes_twice(path, name)) and (path, name) not in self.replacements
 
-    def _comes_twice(self, path: str, name: str) -> bool:
+    def comes_twice(self, path: str, name: str) -> bool:
         """May a name be one thing while its module is loaded, and another one later?"""
         file = self.file(path)
         binders = file.binders.get(name, ()) if file is not None else ()
