@@ -69,10 +69,12 @@ def _side(example: str, mark: str) -> str:
     return "".join(row[1:] + "\n" for row in rows if row[:1] in ("", " ", mark))
 
 
-def refuse(code: str, at: int | ast.AST, reason: str) -> Refusal:
-    """A refusal under a registered code, at a line or at the node that forbids the lift."""
+def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None) -> Refusal:
+    """A refusal under a registered code, at a line or at the node that forbids the lift; with the code's way
+    out, where none is given that fits this one better.
+    """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
-    return Refusal(code, line, reason, RULES[code].way_out)
+    return Refusal(code, line, reason, way_out or RULES[code].way_out)
 
 
 def first(found: Iterable[Refusal]) -> Refusal | None:

@@ -32,6 +32,11 @@ class Exports:
         self.bases = [*dict.fromkeys(bases), *(Path(entry) for entry in sys.path if entry)]
         self._found: dict[str, frozenset[str]] = {}
 
+    @property
+    def asked(self) -> frozenset[str]:
+        """The modules whose names were looked for, those behind star imports included."""
+        return frozenset(self._found)
+
     def of(self, module: str, depth: int = 0) -> frozenset[str]:
         """The names, or `UNKNOWN`; a module that comes back to itself brings nothing new."""
         if depth > _DEEPEST:

@@ -217,7 +217,7 @@ class Surroundings:
         Besides those that ask the module for it, these are files that may import any module and take such a
         name from something unknown; all files, if one gives the module itself away.
         """
-        given = any(seen.escapes for seen in self._seen)
+        given = self.is_given
         if name in self._submodules:
             return "a file of its own"
         for seen in self._seen:
@@ -247,6 +247,11 @@ class Surroundings:
         """
         asking = [seen for seen in self._seen if seen.imports_any and seen.takes_any]
         return any(not name.startswith("_") or name in seen.names or name in seen.texts for seen in asking)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether some file hands the module itself to others."""
+        return any(seen.escapes for seen in self._seen)
 
     @property
     def reloaded(self) -> bool:
@@ -372,7 +377,8 @@ def _attribute(node: ast.Attribute, scope: Names, seen: _Seen) -> None:
         seen.look(node, f"looks at {node.attr} of {within}")
     elif within is None and isinstance(node.ctx, ast.Load):
         _asks(seen, node.lineno, node.attr, partial(is_class, node.value, scope))
-    near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not _is_self(node.value)
+    of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not of_self
     if within == "":
         seen.asked.add(node.attr)
     elif base is None and near:
@@ -463,10 +469,6 @@ def _lent(node: ast.Call, scope: Names) -> Iterator[ast.AST]:
             ]
         ) if copied == owner and resolve(node.func, scope) == "types.FunctionType":
             yield space
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:

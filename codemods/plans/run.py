@@ -14,6 +14,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.seams import ANY_NAME, Seam
 from codemods.facts.source import Source, SourceError, Unusable, decode_source
+from codemods.facts.stars import tell_stars
 from codemods.plans.chain import (
     Loaded,
     docstrings_of,
@@ -73,6 +74,7 @@ def extract_source(
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     site = site_of(source, layout, Overlay())
+    tell_stars(analysis.tree, site.surroundings)
     if to is not None:
         target = to.resolve()
         if target == layout.source:
@@ -227,7 +229,9 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     try:
         moves = find_targets(loaded, layout)
         seams, kept = seams_of(loaded, layout)
-        moved = move_definitions(loaded, moves, analysis, site_of(source, layout, overlay), kept)
+        site = site_of(source, layout, overlay)
+        tell_stars(analysis.tree, site.surroundings)
+        moved = move_definitions(loaded, moves, analysis, site, kept)
         if moved.refused:
             return Report(moved.rows, ())
         if moved.rows:
@@ -235,6 +239,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
         scope = _of_function(analysis, plan.function, loaded)
         site = site_of(analysis.source, layout, overlay)
+        tell_stars(analysis.tree, site.surroundings)
         kept |= read_at_calls(seams, site)
         request = _request(loaded, moves, analysis, scope, site, kept, moved.names)
         tidy = Tidy(site, request.seams, moved.exported)

@@ -5,6 +5,7 @@ stand.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping
 
 from codemods.decide.refusals import Refusals, refuse, rule
@@ -193,12 +194,20 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
             case "builtin" if read == "globals":
                 yield refuse("module-identity", line, f"{name} uses globals()")
             case "star":
-                yield refuse("star-import", line, f"{read} may come from the star import in this file")
+                yield refuse("star-import", line, *_from_star(read))
             case "unknown" | "typing":
                 yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
     for part in found:
         if isinstance(part, ast.Call) and dotted(tree, tree.scope_of(part), part.func) == "warnings.warn":
             yield refuse("module-attribution", part, f"{name} calls warnings.warn")
+
+
+def _from_star(name: str) -> tuple[str, str | None]:
+    """What keeps a name where it is, and the way out, which is another one for a builtin."""
+    if not hasattr(builtins, name):
+        return f"{name} may come from the star import in this file", None
+    what = f"{name} is the builtin, unless the star import in this file brings one"
+    return what, f"name what is imported there instead of *; {name} itself needs no import"
 
 
 def _written(tree: ScopeTree) -> Iterator[tuple[str, Binder]]:
