@@ -220,6 +220,11 @@ def _rendered(report: Report, asked: _Asked) -> str:
     text = render.as_text(
         report, statistics=asked.statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
     )
+    if asked.file is not None and not report.helpers:
+        text += (
+            "a plan moves functions, classes and constants of the top level; one that is ready to try ends "
+            f"what this prints: codemods audit {asked.file}\n"
+        )
     written = asked.write or asked.derive is not None
     return ("" if written else render.as_diff(report)) + text
 

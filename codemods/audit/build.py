@@ -37,7 +37,7 @@ def build_report(
 ) -> Report:
     """Analyse one function of a file, or each of its functions that have helpers.
 
-    Without ``root`` nothing but the file and the tests is read.
+    Without ``root`` nothing but the file and the tests is read, and what its classes' bases come from.
 
     Raises:
         SourceError: if the file can't be used, or has no such function.
@@ -57,6 +57,13 @@ def build_report(
     graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
     context = _Context(analysis, reporter, name.name, package_of(path, name.name), seams, usage, graph)
     functions = tuple(context.function(scope) for scope in chosen)
+    moves = None
+    if function is None:
+        # Only here, as plans need what takes long to load.
+        from codemods.audit.moves import propose_moves
+
+        shown = [shown_path(folder, base) for folder in tests]
+        moves = propose_moves(analysis, around, replaced, shown, tried=root is not None)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
         version=1,
@@ -70,6 +77,9 @@ def build_report(
         searched=None if usage is None else usage.files,
         unread=None if usage is None else usage.unread,
         tests=tuple(shown_path(folder, base) for folder in tests),
+        definitions=None if moves is None else moves.definitions,
+        plan=None if moves is None else moves.plan,
+        no_plan=None if moves is None else moves.no_plan,
     )
 
 

@@ -24,7 +24,35 @@ def render_markdown(report: Report) -> str:
     ]
     for function in report.functions:
         blocks += _function(function)
+    blocks += _definitions(report)
     return "\n\n".join([*blocks, *_module(report)]) + "\n"
+
+
+def _definitions(report: Report) -> Iterator[str]:
+    """What of the module itself a plan could move, and a plan."""
+    if report.definitions is None:
+        return
+    header = ("definition", "kind", "lines", "reads of the module", "a plan", "why, and the way out")
+    rows = [
+        (
+            code(row.name),
+            row.kind,
+            wording.span(row),
+            ", ".join(map(code, row.needs)),
+            wording.move(row),
+            f"line {row.moved.line}: {row.moved.reason}; {row.moved.way_out}"
+            if isinstance(row.moved, Refused)
+            else "",
+        )
+        for row in report.definitions
+    ]
+    yield from _headed("## What a plan could move", header, rows)
+    if report.plan is None:
+        yield f"No plan: {report.no_plan}."
+    else:
+        text = wording.plan(report)
+        yield f"{text[:1].upper()}{text[1:]}"
+        yield f"```toml\n{report.plan}```"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -18,6 +18,7 @@ from codemods.device.syncs import SyncCall
 Bound = Literal["parameter", "local", "import", "helper", "class", "exception", "pattern", "nonlocal"]
 ParameterKind = Literal["positional-only", "positional", "*args", "keyword-only", "**kwargs"]
 HelperKind = Literal["function", "generator", "coroutine", "async generator"]
+DefinitionKind = Literal["function", "class", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,30 @@ class Refused:
     reason: str
     way_out: str
     status: Literal["refused"] = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Movable:
+    """The definition can move to another file, with all others of which that is said."""
+
+    status: Literal["moved"] = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionReport:
+    """A function, class or constant of the module.
+
+    Attributes:
+        needs: names that the module itself binds and that it reads.
+        moved: whether a plan could move it to another file; None for what the module is run by.
+    """
+
+    name: str
+    kind: DefinitionKind
+    line: int
+    end_line: int
+    needs: tuple[str, ...]
+    moved: Movable | Refused | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +244,10 @@ class Report:
         searched: how many files of the repository were searched; None if it was not.
         unread: those that mention the module or function but are not valid Python; None if not searched.
         tests: folders that were searched for seams.
+        definitions: what the module defines; None where one function was asked for.
+        plan: one that moves what can be moved of them, carried out in memory if the repository was searched;
+            None if there is none.
+        no_plan: why there is none.
     """
 
     version: Literal[1]
@@ -232,6 +261,9 @@ class Report:
     searched: int | None
     unread: tuple[str, ...] | None
     tests: tuple[str, ...]
+    definitions: tuple[DefinitionReport, ...] | None
+    plan: str | None
+    no_plan: str | None
 
     @property
     def helpers(self) -> tuple[HelperReport, ...]:

@@ -16,9 +16,46 @@ def render_text(report: Report, *, statistics: bool) -> str:
     if not report.functions:
         lines.append("no function with helpers")
     lines += _module(report)
+    lines += _definitions(report)
     if statistics:
         lines += ["", *render_statistics(report)]
     return "\n".join(lines) + "\n"
+
+
+def _definitions(report: Report) -> Iterator[str]:
+    """What of the module itself a plan could move, and a plan."""
+    if report.definitions is None:
+        return
+    yield ""
+    yield "what a plan could move of the module itself" if report.definitions else "nothing is defined in it"
+    yield from columns(
+        [
+            (
+                row.kind,
+                row.name,
+                wording.span(row),
+                wording.move(row),
+                f"reads {', '.join(row.needs)}" if row.needs else "",
+            )
+            for row in report.definitions
+        ]
+    )
+    staying: dict[Refused, list[str]] = {}
+    for row in report.definitions:
+        if isinstance(row.moved, Refused):
+            staying.setdefault(row.moved, []).append(row.name)
+    for refused, names in staying.items():
+        stay = "stays" if len(names) == 1 else "stay"
+        yield ""
+        yield f"  {', '.join(names)} {stay}: {refused.code}, line {refused.line}: {refused.reason}"
+        yield f"    way out: {refused.way_out}"
+    yield ""
+    if report.plan is None:
+        yield f"no plan: {report.no_plan}"
+        return
+    yield wording.plan(report)
+    yield ""
+    yield report.plan.rstrip("\n")
 
 
 def render_refusals(report: Report) -> str:

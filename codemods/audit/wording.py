@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from codemods.audit.import_graph import LazyImport
 from codemods.audit.report import (
     Capture,
+    DefinitionReport,
     FunctionReport,
     Global,
     HelperReport,
@@ -136,6 +137,26 @@ def origin(name: Global) -> str:
 def verdict(answer: Lifted | Refused) -> str:
     """One word and a code."""
     return "lift" if isinstance(answer, Lifted) else f"refused: {answer.code}"
+
+
+def span(row: DefinitionReport) -> str:
+    """Its lines."""
+    return str(row.line) if row.line == row.end_line else f"{row.line}-{row.end_line}"
+
+
+def move(row: DefinitionReport) -> str:
+    """Whether a plan could move it, in a word or a code."""
+    if row.moved is None:
+        return "stays, as what is run"
+    return f"refused: {row.moved.code}" if isinstance(row.moved, Refused) else "move"
+
+
+def plan(report: Report) -> str:
+    """What a plan is, and what to do with it."""
+    tried = "carried out in memory" if report.searched is not None else "not tried yet"
+    where = " --root ." if report.searched is not None else ""
+    command = f"codemods extract --plan plan.toml{where}"
+    return f"a plan ({tried}); save it as plan.toml and see what it does with: {command}"
 
 
 def why_lazy(lazy: LazyImport) -> str:

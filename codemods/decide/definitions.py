@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 
-from codemods.decide.refusals import Refusal, Refusals, refuse, rule
-from codemods.decide.rules.definition import STATELESS_DECORATORS, is_constant
+from codemods.decide.constants import is_asked, is_made, is_value
+from codemods.decide.early import imported_alike, undisturbed
+from codemods.decide.refusals import RULES, Refusal, Refusals, refuse, rule
+from codemods.decide.rules.definition import STATELESS_DECORATORS
 from codemods.decide.rules.moving import not_alike
 from codemods.facts.annotations import stated_by
 from codemods.facts.globals import globals_of
@@ -26,13 +30,6 @@ _DESCRIPTIVE = STATELESS_DECORATORS | words("""
     typing.NamedTuple typing.NewType typing.TypeVar typing.final typing.overload typing.override
     typing.runtime_checkable
 """)
-# Calls that give the same number each time for a number that is not negative, and do nothing else.
-_NUMBERS = words("""
-    builtins.float builtins.int math.radians math.sqrt numpy.sqrt
-""")
-_ENDLESS = frozenset(["inf", "-inf", "nan"])
-# Of larger ones numpy makes objects, and others may overflow.
-_LARGEST = 2**63
 # What does something when it is evaluated.
 _RUNS = (ast.Await, ast.Call, ast.DictComp, ast.ListComp, ast.NamedExpr, ast.SetComp, ast.Yield)
 
@@ -132,6 +129,9 @@ class Definitions:
         declared = self.tree.declared.get((self.tree.module, name), [])
         if len(binders) != 1 or len(nodes) != 1 or declared:
             line = declared[0][0].lineno if declared else binders[-1].line
+            if len(binders) == 1 and not nodes and not declared:
+                what = f"{name} is bound in a statement that does more than bind it"
+                return refuse("definition-evaluated", line, what)
             return refuse("definition-rebound", line, f"{name} is bound, or declared global, here too")
         node = nodes[0]
         others = [s for s in self.analysis.source.tree.body if s is not node]
@@ -151,38 +151,81 @@ class Definitions:
         )
         return Definition(name, node, reads, annotated)
 
-    def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusals:
-        """Whether a definition means the same in another module to which the ``moved`` names go along."""
+    def check(
+        self, definition: Definition, moved: frozenset[str], seams: frozenset[str], *, fresh: bool
+    ) -> Refusals:
+        """Whether a definition means the same in another module to which the ``moved`` names go along, one
+        that is made ``fresh``, so that the source alone loads it.
+        """
         node, name = definition.node, definition.name
         if name.startswith("__") and name.endswith("__"):
             yield refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
-        yield from self._evaluated(definition)
+        yield from self._evaluated(definition, moved)
         yield from not_alike(self.known, name, definition.reads, node)
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
             if read in seams:
                 yield refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
             if known.origin == "own" and read not in moved:
-                yield refuse("needs-source", line, f"{name} reads {read}, which stays in the source")
-            if known.origin == "import" and not self.known.repeatable(known, node.lineno):
-                yield refuse(
-                    "needs-source", line, f"{name} reads {read}, which another file can't import alike"
-                )
+                what = f"{name} reads {read}, which stays in the source"
+                yield refuse("needs-source", line, what, self._way_out(name, read, moved))
+            if known.origin == "import" and not (
+                self.known.repeatable(known, node.lineno)
+                or (fresh and imported_alike(self.tree, known.imports, self._nodes(moved)))
+            ):
+                what = f"{name} reads {read}, which another file can't import alike"
+                way_out = f"import {read} above what is done between the imports, and before what moves"
+                yield refuse("needs-source", line, what, way_out)
 
-    def _evaluated(self, definition: Definition) -> Refusals:
+    def _way_out(self, name: str, read: str, moved: frozenset[str]) -> str | None:
+        """What to do about a name of the source that a definition reads, where it can't move as it is."""
+        found: Definition | Refusal | None = self.find(read)
+        if isinstance(found, Definition):
+            alone = not_alike(self.known, read, found.reads, found.node)
+            found = next(chain(self._evaluated(found, moved | {read}), alone), None)
+        if found is None:
+            return None
+        if found.code == "module-identity" and found.way_out != RULES[found.code].way_out:
+            return f"{found.way_out}, and move {read} too"
+        return f"make {read} a parameter of {name}; it can't move itself: {found.reason} (line {found.line})"
+
+    def _nodes(self, names: frozenset[str]) -> list[ast.stmt]:
+        """The statements that define some names."""
+        return [s for s in self.analysis.source.tree.body if _defined(s) in names]
+
+    def _is_named_after_module(self, definition: Definition) -> bool:
+        """Whether a definition is that of a logger with the module's name."""
+        match definition.node:
+            case ast.Assign(value=ast.Call(func, [ast.Name("__name__")], [])):
+                return dotted(self.tree, self.tree.module, func) == "logging.getLogger"
+        return False
+
+    def _evaluated(self, definition: Definition, moved: frozenset[str]) -> Refusals:
         """Executing the definition must not do anything but define."""
         what = f"the definition of {definition.name} runs code here"
-        for line in sorted(self._running(definition.node)):
+        node = definition.node
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            value = node.value
+            if self._is_named_after_module(definition):
+                named = f'logging.getLogger("{Path(self.analysis.source.path).stem}")'
+                way_out = f"give {definition.name} a name of its own, {named}, which its records then have"
+                called_so = f"{definition.name} has the name of its module"
+                yield refuse("module-identity", node, called_so, way_out)
+            if value is not None and is_asked(self.tree, value):
+                if not undisturbed(self.tree, node, [node, *self._nodes(moved)]):
+                    what = f"the value of {definition.name} is asked for after something else was done"
+                    way_out = "put it below the imports, or above what runs before it"
+                    yield refuse("definition-evaluated", node, what, way_out)
+                return
+            if value is None or not is_value(self.tree, value):
+                yield refuse("definition-evaluated", node, what)
+        for line in sorted(self._running(node)):
             yield refuse("definition-evaluated", line, what)
-        if isinstance(definition.node, (ast.Assign, ast.AnnAssign)):
-            value = definition.node.value
-            if value is None or not is_constant(value):
-                yield refuse("definition-evaluated", definition.node, what)
 
     def _running(self, definition: DefinitionNode) -> Iterator[int]:
         """Lines of a definition whose execution may do more than describe what is defined."""
         for node in executed_in(self.tree, definition):
-            if isinstance(node, _RUNS) and not (self._describes(node) or is_number(self.tree, node)):
+            if isinstance(node, _RUNS) and not (self._describes(node) or is_made(self.tree, node)):
                 yield node.lineno
             for decorator in getattr(node, "decorator_list", ()):
                 if not self._describes(decorator) and not is_accessor(decorator):
@@ -193,20 +236,10 @@ class Definitions:
         return dotted(self.tree, self.tree.module, called(node)) in _DESCRIPTIVE
 
 
-def is_number(tree: ScopeTree, node: ast.AST) -> bool:
-    """Whether an expression of the top level calls what surely gives a number for a literal."""
-    match node:
-        case ast.Call(args=[ast.Constant(value)], keywords=[]):
-            path = dotted(tree, tree.scope_of(node), node.func)
-            plain = isinstance(value, (int, float)) and value < _LARGEST
-            return (path in _NUMBERS and plain) or (path == "builtins.float" and value in _ENDLESS)
-    return False
-
-
-def numbers_in(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
-    """The calls of that kind that executing a definition evaluates."""
+def known_calls(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
+    """The calls of which is known what they give that executing a definition evaluates."""
     found = executed_in(tree, node)
-    return [inner for inner in found if isinstance(inner, ast.expr) and is_number(tree, inner)]
+    return [n for n in found if isinstance(n, ast.Call) and (is_made(tree, n) or is_asked(tree, n))]
 
 
 def _defined(statement: ast.stmt) -> str | None:

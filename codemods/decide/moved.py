@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from codemods.decide.annotate.project import Module, Project
-from codemods.decide.definitions import Definition, executed_in, numbers_in
+from codemods.decide.definitions import Definition, executed_in, known_calls
 from codemods.decide.own_names import asked_by_itself, not_seen_by_itself
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logged
@@ -14,9 +15,10 @@ from codemods.facts import nodes
 from codemods.facts.annotations import Reads, quoted_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
+from codemods.facts.nodes import called
 from codemods.facts.replaced import place_replacing
 from codemods.facts.repository import setting_files
-from codemods.facts.scopes import ScopeTree
+from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.surroundings import Surroundings
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -56,8 +58,16 @@ def moved_alike(
         what = f"an annotation of {name} names {lazily[0]}, which {which}, and {place}"
         yield refuse("needs-source", node, what)
     reads = {read: True for read in definition.reads if known.look_up(read).origin in ("import", "own")}
-    if (replaced := place_replacing(around, reads, {})) is not None:
+    late = [
+        n
+        for r in reads
+        for n in known.look_up(r).imports
+        if not known.repeatable(known.look_up(r), node.lineno)
+    ]
+    paths = {path: True for n in late for path in _taken(n)}
+    if (replaced := place_replacing(around, reads, paths)) is not None:
         yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
+    yield from _calls_alike(around, analysis, definition)
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         return
     if around.reloaded:
@@ -70,7 +80,6 @@ def moved_alike(
             yield refuse("definition-evaluated", part, what)
     if isinstance(node, ast.ClassDef) and node.bases and (place := around.marked("derived")) is not None:
         yield refuse("definition-evaluated", node, f"{place}, and {name} derives from one")
-    yield from _numbers_alike(around, analysis, definition)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
@@ -81,6 +90,12 @@ def moved_alike(
         yield refuse("module-asked", node, place)
     yield from levels_given(analysis.tree, name, node)
     yield from logged(around, analysis.tree, name, nodes.walk(node), "log file")
+
+
+def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The dotted paths that an import takes names from other modules by."""
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _hooked(project: Project, module: Module, node: ast.ClassDef, depth: int = 0) -> str | None:
@@ -106,11 +121,14 @@ def _has_hook(node: ast.ClassDef) -> bool:
     )
 
 
-def _numbers_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
-    """No file of the project replaces, and no star import brings, what is called for a number."""
+def _calls_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
+    """No file of the project replaces, and no star import brings, what is called for a value."""
     reads = Reads()
-    for call in numbers_in(analysis.tree, definition.node):
+    for call in known_calls(analysis.tree, definition.node):
         reads.add(analysis.tree, analysis.tree.module, call, True)
+        taken = dotted(analysis.tree, analysis.tree.scope_of(call), called(call)) or "builtins"
+        if not taken.startswith("builtins"):
+            reads.paths[taken] = True
     place = place_replacing(around, reads.names | reads.chains, reads.paths)
     if place is not None:
         what = f"{place}, which the definition of {definition.name} evaluates"

@@ -21,6 +21,11 @@ from codemods.facts.scopes import ScopeTree, Use
 
 # What sees the names of the module from inside a function, too.
 _ANYWHERE = ("eval", "exec", "globals")
+_RUNS = (
+    "name the names: give eval or exec a dictionary of those that the text may read and set, as in "
+    "exec(text, names), and take them from it below, as in rate = names['rate']"
+)
+_LISTS = "name the names: write the dictionary out, as in {'rate': rate, 'steps': steps}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ def not_seen_by_itself(tree: ScopeTree, definition: Definition) -> Refusals:
     for look in _looks(tree):
         early = getattr(look.node, "lineno", 0) <= (definition.node.end_lineno or 0)
         if not look.reads or (early and look.name in (None, definition.name)):
-            yield refuse("dynamic-scope", look.node, f"{look.what} is used here")
+            runs = look.what in ("eval", "exec")
+            yield refuse("dynamic-scope", look.node, f"{look.what} is used here", _RUNS if runs else _LISTS)
 
 
 def asked_by_itself(tree: ScopeTree, names: frozenset[str]) -> frozenset[str]:

@@ -167,6 +167,8 @@ class Globals:
         before = [s for s in body if s.lineno < root_line]
         plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
         active = [i for i in range(plain[-1] if plain else 0) if not _is_inert(before[i])]
+        if any(_replaces_modules(before[i]) for i in active):
+            return False
         for node in known.imports:
             if known.origin == "typing":
                 continue
@@ -178,8 +180,15 @@ class Globals:
         return True
 
 
+def _replaces_modules(statement: ast.stmt) -> bool:
+    """Whether a statement may put another module in the place of one that is loaded."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "modules" for node in ast.walk(statement))
+
+
 def _is_inert(statement: ast.stmt) -> bool:
     """Whether a statement among a file's imports changes nothing outside the file."""
+    if isinstance(statement, ast.If) and any(isinstance(n, ast.Call) for n in ast.walk(statement.test)):
+        return False
     if isinstance(statement, (ast.If, ast.Try)):
         return all(_is_inert(inner) for block in all_blocks(statement) for inner in block)
     if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):

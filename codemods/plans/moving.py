@@ -59,12 +59,13 @@ class Mover:
         """Refusals of what can't be moved."""
         moved = frozenset(self.targets)
         project = project_of(self.analysis, self.site)
+        fresh = all(self.site.start_of(path) is None for path in set(self.targets.values()))
         for name in self.targets:
             found = self.lookup.find(name)
             if isinstance(found, Refusal):
                 self.refused[name] = found
                 continue
-            refusals = self.lookup.check(found, moved, self.seams)
+            refusals = self.lookup.check(found, moved, self.seams, fresh=fresh)
             alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved)
             if (refusal := first(chain(refusals, alike))) is not None:
                 self.refused[name] = refusal

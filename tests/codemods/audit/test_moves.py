@@ -1,0 +1,174 @@
+"""What a plan could move of a script whose training stands at its top level, and the plan that is given."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codemods.audit import main
+from codemods.extract import main as extract
+
+Tree = Callable[[dict[str, str]], Path]
+
+SCRIPT = """\
+import logging
+import sys
+
+logger = logging.getLogger(__name__)
+RATE = 0.5
+EVERY = 2
+state = {"best": 0.0}
+
+
+class Model:
+    weight = 1.0
+
+    def step(self, grad):
+        self.weight -= RATE * grad
+
+
+def evaluate(model, xs):
+    return sum(x * model.weight for x in xs)
+
+
+def told(score):
+    logger.warning("score %s", score)
+
+
+def main():
+    model = Model()
+    for epoch in range(3):
+        model.step(0.1 * epoch)
+        if epoch % EVERY == 0:
+            told(evaluate(model, [1, 2]))
+    print(model.weight)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(name)s %(message)s", stream=sys.stdout)
+    main()
+"""
+
+
+def _plan(text: str) -> str:
+    return text[text.index("version = 1") :]
+
+
+def _run(root: Path) -> str:
+    return subprocess.run([sys.executable, "train.py"], cwd=root, capture_output=True, text=True).stdout
+
+
+def _script(make_tree: Tree, text: str = SCRIPT) -> Path:
+    root = make_tree({"pyproject.toml": ""})
+    (root / "train.py").write_text(text)
+    return root
+
+
+def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = _script(make_tree)
+    monkeypatch.chdir(root)
+    before = _run(root)
+    assert main(["train.py", "--root", "."]) == 0
+    (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
+    assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
+    assert "class Model" in (root / "train_parts.py").read_text()
+    assert _run(root) == before != ""
+
+
+def test_each_definition_is_told_with_what_it_needs(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([str(_script(make_tree) / "train.py"), "--output-format", "json"])
+    found = {row["name"]: row for row in json.loads(capsys.readouterr().out)["definitions"]}
+    assert {name: row["moved"] and row["moved"]["status"] for name, row in found.items()} == {
+        "logger": "refused",
+        "RATE": "moved",
+        "EVERY": "moved",
+        "state": "refused",
+        "Model": "moved",
+        "evaluate": "moved",
+        "told": "refused",
+        "main": None,
+    }
+    assert found["Model"]["needs"] == ["RATE"]
+    assert (found["evaluate"]["line"], found["evaluate"]["end_line"]) == (17, 18)
+
+
+def test_the_way_out_of_a_logger_leads_out(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = _script(make_tree)
+    monkeypatch.chdir(root)
+    main(["train.py"])
+    assert 'a name of its own, logging.getLogger("train")' in capsys.readouterr().out
+    _script(make_tree, SCRIPT.replace("getLogger(__name__)", 'getLogger("train")'))
+    before = _run(root)
+    main(["train.py", "--root", "."])
+    plan = _plan(capsys.readouterr().out)
+    assert '"logger"' in plan
+    assert '"told"' in plan
+    (root / "plan.toml").write_text(plan)
+    assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
+    assert _run(root) == before
+    assert "train score" in before
+
+
+def test_names_that_are_executed_are_named_as_told(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (
+        "\n\ndef lr(step):\n    return step * 2\n\n\nfor step in range(steps):\n    print(rate * lr(step))\n"
+    )
+    settings = "rate = 0.1\nsteps = 3\n"
+    listed = "keys = [k for k, v in globals().items() if k[0] != '_']\n"
+    executed = "exec(open('given.txt').read())\n"
+    named = (
+        "names = {'rate': rate, 'steps': steps}\nexec(open('given.txt').read(), names)\n"
+        "rate, steps = names['rate'], names['steps']\n"
+    )
+    root = _script(make_tree, settings + listed + body)
+    (root / "given.txt").write_text("rate = 0.25")
+    monkeypatch.chdir(root)
+    main(["train.py", "--root", "."])
+    said = capsys.readouterr().out
+    assert "no plan: " in said
+    assert "write the dictionary out" in said
+    _script(make_tree, settings + executed + body)
+    before = _run(root)
+    main(["train.py", "--root", "."])
+    assert "exec(text, names)" in capsys.readouterr().out
+    _script(make_tree, settings + named + body)
+    assert _run(root) == before
+    main(["train.py", "--root", "."])
+    (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
+    assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
+    assert _run(root) == before
+
+
+def test_a_plan_that_the_project_forbids_is_not_given(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = _script(make_tree)
+    (root / "reader.py").write_text("import train\nprint(dir(train))\n")
+    main([str(root / "train.py"), "--root", str(root)])
+    assert "no plan: " in capsys.readouterr().out
+
+
+def test_markdown_has_the_plan(make_tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(_script(make_tree) / "train.py"), "--output-format", "markdown"])
+    said = capsys.readouterr().out
+    assert "## What a plan could move" in said
+    assert "```toml\nversion = 1\n" in said
+
+
+def test_extract_says_where_a_plan_is_to_be_had(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(_script(make_tree))
+    assert extract(["train.py"]) == 0
+    assert "codemods audit train.py" in capsys.readouterr().out
