@@ -81,7 +81,7 @@ def shared(analysis: Analysis, helper: Helper) -> list[Need]:
         (name, owner)
         for name, owner in found
         if owner is helper.outer
-        and (len(tree.binders.get((owner, name), ())) > 1 or tree.declared.get((owner, name)))
+        and len(tree.binders.get((owner, name), ())) > 1
         and analysis.helper_at(owner, name) is None
     ]
 

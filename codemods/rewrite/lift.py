@@ -14,6 +14,7 @@ from codemods.decide.naming import Names
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Need
 from codemods.facts.scopes import Use
+from codemods.rewrite.declarations import take_names
 from codemods.rewrite.deep import deep
 from codemods.rewrite.depth import moved
 from codemods.rewrite.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
@@ -53,12 +54,22 @@ class Lift:
         trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
         touched += [helper.node for helper in self.helpers]
+        declarations = [
+            statement
+            for statements in self.lifting.tree.declared.values()
+            for statement, scope in statements
+            if isinstance(statement, ast.Nonlocal) and scope in {helper.scope for helper in self.helpers}
+        ]
+        touched += declarations
         roots = [helper.top for helper in self.helpers]
         self.program = with_absolute_imports(self.source, touched, trees, package, roots)
         for helper in self.helpers:
             for use in uses[helper]:
                 self._call(helper, use)
             self._definition(helper)
+        for statement in dict.fromkeys(declarations):
+            # What it declares is a parameter now, of which nothing is assigned.
+            take_names(self.program, self.lifting.tree, statement, statement.names)
 
     def before_roots(self) -> None:
         """Put every lifted helper directly before the outermost function around it, in the same block."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import libcst as cst
 
 from codemods.decide.classes import ClassNames, Imported, Kept, Objects
 from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source
+from codemods.rewrite.declarations import take_names
 from codemods.rewrite.imports import imports_on_top
 from codemods.rewrite.layout import annotation_text, room
 from codemods.rewrite.program import Program
@@ -35,7 +35,7 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Imported, an
         for name in kept.names:
             program.change(program.name(name), lambda node, names=names: _attribute(node, names.variable))  # type: ignore[misc]
         for statement in kept.declarations:
-            _declaration(program, analysis, kept, statement)
+            take_names(program, analysis.tree, statement, kept.variables)
         defined = _statements(_class(kept, names, imported, annotate))
         program.before(kept.root, lambda made=defined: made, apart=True)  # type: ignore[misc]
     program.insert(*imports_on_top(analysis.source, imported.missing))
@@ -76,33 +76,3 @@ def _class(kept: Kept, names: ClassNames, imported: Imported, annotate: Annotate
         stated = annotate(kept, name)
         lines.append(f"    {name}: {kinds['Any'] if stated is None else annotation_text(stated)}")
     return lines + [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in kept.later]
-
-
-def _declaration(program: Program, analysis: Analysis, kept: Kept, statement: ast.Nonlocal) -> None:
-    """Take names out of a nonlocal declaration, or all of it where its line and block have no need of it."""
-    left = [name for name in statement.names if name not in kept.variables]
-    line = program.lines[statement]
-    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
-    remarked = isinstance(line, cst.SimpleStatementLine) and line.trailing_whitespace.comment is not None
-    if not left and alone and not remarked and _is_spare(analysis, statement):
-        program.drop(statement)
-        return
-
-    def change(node: Any) -> cst.BaseSmallStatement:
-        if not left:
-            return cst.Pass(semicolon=node.semicolon)
-        items = [cst.NameItem(cst.Name(name)) for name in left]
-        return cst.Nonlocal(items, semicolon=node.semicolon)
-
-    program.change(program.nodes[statement], change)
-
-
-def _is_spare(analysis: Analysis, statement: ast.stmt) -> bool:
-    """Whether a block can do without its nonlocal statements, and no string would become a docstring."""
-    block = analysis.tree.blocks[statement]
-    others = [each for each in block if not isinstance(each, ast.Nonlocal)]
-    if not others:
-        return False
-    value = others[0].value if isinstance(others[0], ast.Expr) else None
-    text = isinstance(value, ast.Constant) and isinstance(value.value, str)
-    return not (text and block.index(statement) < block.index(others[0]))

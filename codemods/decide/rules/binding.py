@@ -62,6 +62,8 @@ def bound_once(lifting: Lifting, helper: Helper) -> Refusals:
             helper.node,
             f"{helper.name} is declared global or nonlocal in {helper.outer.name}",
         )
+    for statement, _ in lifting.tree.declared.get((helper.outer, helper.scope.name), []):
+        yield refuse("helper-rebound", statement, f"{helper.name} is declared nonlocal here")
     for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):
         if binder.node is not helper.node:
             yield refuse(

@@ -48,19 +48,16 @@ rule(
 def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:
     """Only the frame that owns a capture binds it."""
     tree = lifting.tree
-    for (owner, name), statements in tree.declared.items():
+    for owner, name in tree.declared:
         if owner is tree.module or not helper.scope.inside(owner) or helper.scope is owner:
             continue
-        for statement, scope in statements:
-            if scope.inside(helper.scope):
-                yield refuse(
-                    "nonlocal-write", statement, f"{name} of the outer function is declared nonlocal here"
-                )
+        for binder in tree.binders.get((owner, name), []):
+            if binder.scope.inside(helper.scope):
+                yield refuse("nonlocal-write", binder.line, f"{name} of the outer function is assigned here")
     for name, owner in lifting.needs[helper]:
         if owner is tree.module:
             continue
-        for statement, _ in tree.declared.get((owner, name), []):
-            yield refuse("capture-nonlocal", statement, f"{name} is assigned by another nested function here")
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
-                yield refuse("capture-nonlocal", binder.line, f"{name} is assigned by code that runs later")
+                what = f"{name} is assigned by another function or generator here"
+                yield refuse("capture-nonlocal", binder.line, what)
