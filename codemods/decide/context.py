@@ -70,11 +70,12 @@ rule(
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
     """What a helper itself reads of its outer function's variables, in the order of the text."""
-    keys = {(h.outer, h.scope.name) for h in lifting.candidates}
     found = [
         ((name, owner), use)
         for name, owner, use in helper.reads
-        if owner is helper.outer and (owner, name) not in keys and lifting.enclosing(use.scope) is helper
+        if owner is helper.outer
+        and (owner, name) not in lifting.called_anew
+        and lifting.enclosing(use.scope) is helper
     ]
     return sorted(found, key=lambda read: read[1].position)
 

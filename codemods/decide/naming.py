@@ -27,6 +27,7 @@ class FileNames:
     """The names that occur in a file, and those given out so far."""
 
     def __init__(self, analysis: Analysis, surroundings: Surroundings | None = None) -> None:
+        self.analysis = analysis
         self.tree = analysis.tree
         self.surroundings = surroundings
         self._owners: dict[str, set[object]] = {}
@@ -42,7 +43,8 @@ class FileNames:
             return False
         if any(name.startswith(head) for head in heads(self.tree)):
             return False
-        return self._owners.get(name, set()) <= ({helper.outer} if name == helper.name else set())
+        leaves = name == helper.name and not self.analysis.keeps_name(helper)
+        return self._owners.get(name, set()) <= ({helper.outer} if leaves else set())
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""

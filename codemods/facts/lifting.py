@@ -68,6 +68,14 @@ class Analysis:
                 return self.by_scope[scope]
         return None
 
+    def keeps_name(self, helper: Helper) -> bool:
+        """Whether something else binds its name too, which then stays a variable, as its calls stay."""
+        return len(self.tree.binders.get((helper.outer, helper.scope.name), ())) > 1
+
+    def rewritten_uses(self, helper: Helper) -> list[Use]:
+        """The loads of the helper's name that a lift rewrites."""
+        return [] if self.keeps_name(helper) else self.uses(helper)
+
     def uses(self, helper: Helper) -> list[Use]:
         """Every load of the helper's name."""
         return self.tree.uses.get((helper.outer, helper.scope.name), [])
@@ -93,12 +101,12 @@ class Lifting:
         self.candidates = candidates
         self.foreign = foreign
         self.seams = seams
-        self._by_key = {(helper.outer, helper.scope.name): helper for helper in candidates}
+        self.called_anew = {(h.outer, h.scope.name) for h in candidates if not analysis.keeps_name(h)}
         # A function whose loop is taken out is a candidate, too, and no helper of the file.
         self._by_scope = {helper.scope: helper for helper in candidates}
         self.calls_in: dict[Helper, list[tuple[Helper, Use]]] = {helper: [] for helper in candidates}
         for callee in candidates:
-            for use in analysis.uses(callee):
+            for use in analysis.rewritten_uses(callee):
                 caller = self.enclosing(use.scope)
                 if caller is not None:
                     self.calls_in[caller].append((callee, use))
@@ -120,7 +128,7 @@ class Lifting:
         found = [
             (use.position, (name, owner))
             for name, owner, use in helper.reads
-            if (owner, name) not in self._by_key and self.enclosing(use.scope) is helper
+            if (owner, name) not in self.called_anew and self.enclosing(use.scope) is helper
         ]
         for name in self.foreign.get(helper, ()):
             need = name, self.tree.module

@@ -328,7 +328,8 @@ def _request(
 ) -> Request:
     """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
     plan = loaded.plan
-    by_name = {helper.name: helper for helper in scope}
+    # One function may define a name in several branches.
+    by_name = {h.name: [o for o in scope if (o.outer, o.name) == (h.outer, h.name)] for h in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
     residual, context, box = set[Helper](), set[Helper](), set[Helper]()
@@ -345,22 +346,22 @@ def _request(
                     if plan.rest is None:
                         what += " With `rest` it leaves its source as it is, and can be checked afterwards"
                 raise loaded.error(what, name, index)
-            if by_name[name] in targets:
+            if by_name[name][0] in targets:
                 raise loaded.error(f"{name} is moved twice", name, index)
-            targets[by_name[name]] = target
+            targets.update(dict.fromkeys(by_name[name], target))
         for name, new in move.rename.items():
             if name not in names:
                 raise loaded.error(f"{name} is renamed but not among the names moved", name, index)
             if name in by_name:
-                renames[by_name[name]] = new
+                renames.update(dict.fromkeys(by_name[name], new))
         for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
             for name in given:
                 if name not in names or name not in by_name:
                     what = f"{key} names {name}, which is no helper among the names moved"
                     raise loaded.error(what, key, index)
-                chosen.add(by_name[name])
+                chosen.update(by_name[name])
         if move.captures == "context":
-            context.update(by_name[name] for name in names if name in by_name)
+            context.update(h for name in names for h in by_name.get(name, ()))
     star = not _has_all(analysis) and is_star_imported(site.layout.root, site.layout.rest)
     return Request(
         site=site,

@@ -208,7 +208,7 @@ def _imported(tree: ast.Module) -> set[str]:
     return imported
 
 
-def _definition(target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
+def _definition(analysis: Analysis, target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
     if target.there is not None and target.there.taken(wanted):
@@ -218,9 +218,10 @@ def _definition(target: Target, helper: Helper, request: Request, taken: set[str
     met = name_met(target.start, wanted) if target.start is not None else None
     if request.strict and met is not None:
         raise TargetError(f"{target.module}: {met}; rename it")
-    if request.strict and wanted in taken:
+    strict = request.strict and not analysis.keeps_name(helper)
+    if strict and wanted in taken:
         raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
-    if request.strict:
+    if strict:
         raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
     there = target.there
     return next(
@@ -236,7 +237,7 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], req
     for target in targets:
         taken = known_names(target.start) if target.start is not None else set[str]()
         for helper in target.helpers:
-            definition = _definition(target, helper, request, taken)
+            definition = _definition(analysis, target, helper, request, taken)
             taken.add(definition)
             wanted = definition if definition.startswith("_") or not request.star_imported else None
             calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
@@ -329,7 +330,7 @@ def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) ->
         helper
         for helper in decision.lifted
         for use in decision.lifting.analysis.uses(helper)
-        if decision.lifting.enclosing(use.scope) is None
+        if decision.lifting.enclosing(use.scope) is None or decision.lifting.analysis.keeps_name(helper)
     }
     section = site.imports(source, [target.module for target in targets])
     for target in targets:

@@ -63,7 +63,7 @@ def prove_all(
     drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
     proof.rest(rest, {module.module for module, _ in moved})
     for helper in decision.lifted:
-        found, total = proof.calls[helper], len(decision.lifting.analysis.uses(helper))
+        found, total = proof.calls[helper], len(decision.lifting.analysis.rewritten_uses(helper))
         if found != total:
             raise NotProven(f"{helper.name}: {found} of {total} calls were rewritten", helper)
 
@@ -109,6 +109,12 @@ class _Proof:
         source, lifted, names = self.decision.lifting.tree.source, self.decision.lifted, self.names
         places = {(helper.node.lineno, helper.node.col_offset) for helper in lifted}
         old, new = ast.parse(source.text), rest.tree
+        bound = {
+            (helper.node.lineno, helper.node.col_offset): names[helper].calls[None]
+            for helper in lifted
+            if self.decision.lifting.analysis.keeps_name(helper)
+        }
+        bind_names(old, bound)
         drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
         calls = {names[helper].calls[None]: self._call(helper) for helper in lifted}
         added = {(names[helper].definition, names[helper].calls[None]) for helper in lifted}
@@ -171,6 +177,18 @@ class Written:
     def _text(self, source: Source, node: ast.stmt) -> str:
         parts: list[ast.expr | ast.stmt] = [*getattr(node, "decorator_list", ()), node]
         return "\n@".join(map(source.segment, parts))
+
+
+def bind_names(tree: ast.Module, bound: Mapping[tuple[int, int], str]) -> None:
+    """Put in the place of some definitions assignments of other functions to their names."""
+    for node in statements_in(tree) if bound else ():
+        for block in blocks_of(node):
+            for index, old in enumerate(block):
+                name = bound.get((old.lineno, old.col_offset))
+                if name is not None and isinstance(old, FUNCTIONS):
+                    value = ast.Name(name, ast.Load())
+                    assign = ast.Assign([ast.Name(old.name, ast.Store())], value)
+                    block[index] = ast.copy_location(assign, old)
 
 
 def _take_blocks(node: ast.AST) -> list[list[ast.stmt]]:

@@ -134,7 +134,10 @@ class Pass(Plain, cst.CSTTransformer):
                 cut = len(new.leading_lines) - own_comments(new.leading_lines, first_line(statement))
                 lead = list(new.leading_lines[:cut])
                 todo.taken[statement] = new.with_changes(leading_lines=list(new.leading_lines[cut:]))
-                if not filled and self._needs_filler(original, number):
+                if statement in todo.before:
+                    made = [m for added in todo.before[statement] for m in added.make()]
+                    body += [made[0].with_changes(leading_lines=gap.close(lead)), *made[1:]]
+                elif not filled and self._needs_filler(original, number):
                     filled = True
                     body.append(cst.SimpleStatementLine([cst.Pass()], leading_lines=gap.close(lead)))
                 else:
@@ -158,7 +161,8 @@ class Pass(Plain, cst.CSTTransformer):
         """Whether a statement must take the place of one that goes: nothing is left, or a string would become
         a docstring.
         """
-        left = [node for node in block.body if self.todo.statements.get(node) not in self.todo.gone]
+        gone = self.todo.gone.keys() - self.todo.before.keys()
+        left = [node for node in block.body if self.todo.statements.get(node) not in gone]
         return not left or (number == 0 and is_docstring(left[0]))
 
     def _around(

@@ -8,17 +8,21 @@ from codemods.facts.lifting import Lifting
 
 rule(
     "helper-rebound",
-    "The helper's name is bound more than once, or deleted, so a call may mean something else.",
-    "give the other binding another name",
+    "The helper's name is bound more than once, or deleted, so a call may mean something else; and the "
+    "helper captures variables, which such a call can't be given, or is defined in another one.",
+    "give the other binding another name, or make the captures parameters",
     """
- def outer(wrap):
-     def h(x):
-         return x + 1
--    if wrap:
--        h = wrap(h)
--    return h(1)
-+    wrapped = h(1)
-+    return wrapped
+ def outer(n, double):
+     if double:
+-        def h():
++        def h(n):
+             return n * 2
+     else:
+-        def h():
++        def h(n):
+             return n
+-    return h()
++    return h(n)
 """,
 )
 rule(
@@ -55,7 +59,7 @@ rule(
 
 
 def bound_once(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing but the definition binds the name."""
+    """Nothing but the definition binds the name, unless calls can stay as they are."""
     if lifting.tree.owner(helper.outer, helper.name) is not helper.outer:
         yield refuse(
             "helper-rebound",
@@ -64,7 +68,14 @@ def bound_once(lifting: Lifting, helper: Helper) -> Refusals:
         )
     for statement, _ in lifting.tree.declared.get((helper.outer, helper.scope.name), []):
         yield refuse("helper-rebound", statement, f"{helper.name} is declared nonlocal here")
-    for binder in lifting.tree.binders.get((helper.outer, helper.scope.name), []):
+    binders = lifting.tree.binders.get((helper.outer, helper.scope.name), [])
+    nodes = {binder.node for binder in binders}
+    alike = {other for other in lifting.analysis.helpers if other.node in nodes} <= lifting.candidates
+    plain = not lifting.needs[helper] and not any(binder.deletes for binder in binders)
+    if alike and plain and lifting.enclosing(helper.outer) is None:
+        # Where each definition was, the name is bound to the lifted function, and calls stay as they are.
+        return
+    for binder in binders:
         if binder.node is not helper.node:
             yield refuse(
                 "helper-rebound",
@@ -80,7 +91,7 @@ def defined_first(lifting: Lifting, helper: Helper) -> Refusals:
         if callee.outer.inside(helper.scope) or (callee is helper and helper.entry is not None):
             continue
         flow = lifting.analysis.flow(callee.outer)
-        for use in lifting.analysis.uses(helper):
+        for use in lifting.analysis.rewritten_uses(helper):
             for place in lifting.places(use.scope, use.call or use.node, callee.outer):
                 if not flow.bound_at(place.node, callee.scope.name):
                     top = callee.node in getattr(callee.outer.node, "body", ())
