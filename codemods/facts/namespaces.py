@@ -114,12 +114,28 @@ def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
             return parent.iter is not node
         case ast.Call(func=ast.Name(id=name)):
             return name not in _ELEMENTS or name in tree.bound_names or bool(tree.star_imports)
+        case ast.Call(args=[first, *_]) if first is node:
+            return not _is_patched(tree, parent)
         case ast.Subscript():
             plain = not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)
             return not plain and not _only_asked(tree, parent, frozenset())
         case ast.Attribute(attr=name):
             return _may_list_by(tree, parent, name)
     return True
+
+
+def _is_patched(tree: ScopeTree, call: ast.Call) -> bool:
+    """Whether a test has entries of a dictionary replaced: by the fixture ``monkeypatch``, or by a patch."""
+    scope = tree.scope_of(call)
+    match call.func:
+        case ast.Attribute(ast.Name("monkeypatch"), "setitem" | "delitem" as name):
+            binders = tree.binders.get((tree.owner(scope, "monkeypatch"), "monkeypatch"), [])
+            given = bool(binders) and all(isinstance(binder.node, ast.arg) for binder in binders)
+            return given and name not in tree.bound_names
+    # The patch hands the dictionary to who asks for it.
+    around = tree.parents[call]
+    unnamed = isinstance(around, ast.withitem) and around.optional_vars is None and not call.keywords
+    return unnamed and dotted(tree, scope, call.func) == "unittest.mock.patch.dict"
 
 
 def _may_list_by(tree: ScopeTree, method: ast.Attribute, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts.helpers import Helper
@@ -66,7 +67,7 @@ rule(
 )
 rule(
     "type-param",
-    "The helper or a function around it has type parameters, which belong to it, or a type alias or "
+    "The helper has type parameters, or names those of a function or class around it, or a type alias or "
     "a bound near it reads a variable, which is done when it is asked for and not before.",
     "use a TypeVar of the module",
     """
@@ -152,10 +153,15 @@ def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
 
 
 def no_type_params(lifting: Lifting, helper: Helper) -> Refusals:
-    """No type parameters around the helper, and no variable that is read when a type is evaluated."""
+    """No type parameters that the helper has or names, no variable that is read when a type is evaluated."""
+    text = set(re.findall(r"\w+", lifting.tree.source.segment(helper.node)))
     for scope in helper.scope.ancestors():
-        if scope.has_type_params:
+        if scope.has_type_params and (scope is helper.scope or scope.types is None):
             yield refuse("type-param", scope.node, f"{scope.name} has type parameters")
+        for name in sorted(text & (scope.types.names.keys() if scope.types is not None else set())):
+            yield refuse(
+                "type-param", helper.node, f"{helper.name} names {name}, a type parameter of {scope.name}"
+            )
     for use in lifting.tree.lazy:
         if use.scope.inside(helper.root):
             reason = f"{use.node.id} is read whenever a type is evaluated"
