@@ -119,6 +119,15 @@ class Lifting:
         self.needs = self._all_needs()
         self.kept = self._all_kept()
 
+    def declarations(self) -> dict[ast.Nonlocal, None]:
+        """Declarations of what candidates capture, which lifted ones have no need of."""
+        return {
+            statement: None
+            for statements in self.tree.declared.values()
+            for statement, scope in statements
+            if isinstance(statement, ast.Nonlocal) and scope in self._by_scope
+        }
+
     def enclosing(self, scope: Scope) -> Helper | None:
         """The innermost candidate around a scope."""
         return next(filter(None, map(self._by_scope.get, scope.ancestors())), None)

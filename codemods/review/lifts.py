@@ -129,6 +129,9 @@ class Lifts:
             reason = self._name_met(analysis, candidate)
             if reason:
                 refused[helper] = Refusal("name-taken", candidate.head.original[0].lineno, reason, "")
+            elif analysis.keeps_name(helper):
+                reason = f"{helper.name} is bound more than once"
+                refused[helper] = Refusal("helper-rebound", helper.node.lineno, reason, "")
         while True:
             foreign = {
                 helper: frozenset(module & _added(candidate))
@@ -188,7 +191,8 @@ class Lifts:
             for use in analysis.uses(helper):
                 assert use.call is not None
                 calls[use.call] = (_virtual(helper), passed)
-        gone = {helper.node for helper in decision.lifted}
+        gone: set[ast.AST] = {helper.node for helper in decision.lifted}
+        gone |= decision.lifting.declarations().keys()
         names = {_virtual(helper): found[helper].head.name for helper in decision.lifted}
 
         def named(tree: Definition) -> Definition:

@@ -54,12 +54,7 @@ class Lift:
         trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
         touched += [helper.node for helper in self.helpers]
-        declarations = [
-            statement
-            for statements in self.lifting.tree.declared.values()
-            for statement, scope in statements
-            if isinstance(statement, ast.Nonlocal) and scope in {helper.scope for helper in self.helpers}
-        ]
+        declarations = self.lifting.declarations()
         touched += declarations
         roots = [helper.top for helper in self.helpers]
         self.program = with_absolute_imports(self.source, touched, trees, package, roots)
@@ -67,7 +62,7 @@ class Lift:
             for use in uses[helper]:
                 self._call(helper, use)
             self._definition(helper)
-        for statement in dict.fromkeys(declarations):
+        for statement in declarations:
             # What it declares is a parameter now, of which nothing is assigned.
             take_names(self.program, self.lifting.tree, statement, statement.names)
 
