@@ -117,7 +117,7 @@ CASES = {
         "def outer(rows):\n    n = 1\n    def h(x):\n        return x + n\n"
         "    late = (n := row for row in rows)\n    return list(late), h(1)\n",
         "capture-nonlocal",
-        "code that runs later",
+        "another function or generator",
     ),
     "behind a backslash": Case(
         "def outer(n):\n    if n: \\\n        pass\n    x = 1; \\\n    y = 2\n    def h(x):\n"
