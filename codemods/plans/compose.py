@@ -123,7 +123,7 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
         names_there = [names[helper].definition for helper in target.helpers]
         there = target.made([lift.function(h) for h in target.helpers], names_there)
         files[target.path] = there.text
-        made.append((target, there.tree))
+        made.append((target, there))
     prove_all(decision, names, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]

@@ -15,7 +15,6 @@ from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
-from codemods.rewrite.append import top_level_names
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
@@ -158,10 +157,10 @@ def met_by_names(start: Source, names: Iterable[str], imports: Iterable[Import])
         met = name_met(start, name)
         if met is not None:
             return f"{met}; choose another name or file"
-    there = top_level_names(start.tree)
+    tree = read_scopes(start)
     for item in imports:
         # What the top level binds is compared where the import is added.
-        met = None if item.bound in there else name_met(start, item.bound)
+        met = None if (tree.module, item.bound) in tree.binders else name_met(start, item.bound)
         if met is not None:
             return f"{met}, which the code imports; choose another file"
     return None

@@ -85,7 +85,7 @@ class Target:
             text = made_module(self.title, self.imports, texts, source.newline, line_limit(source))
             return reread(text, shown)
         self.not_met(names)
-        text = extended_module(self.start, self.imports, texts, names)
+        text = extended_module(self.start, self.imports, texts)
         try:
             self.start.encode(text)
         except UnicodeEncodeError as error:

@@ -29,6 +29,7 @@ from codemods.facts.source import (
     nested_code,
     statements_in,
 )
+from codemods.facts.walk import read_scopes
 from codemods.prove.instructions import Step, Steps
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -297,3 +298,17 @@ def absolute(tree: ast.AST, package: str | None) -> None:
     for node in statements_in(tree):
         if isinstance(node, ast.ImportFrom) and node.level and package is not None:
             node.module, node.level = imported_module(node, package), 0
+
+
+def unresolved(source: Source) -> set[str]:
+    """Globals that a file reads and nothing binds."""
+    tree = read_scopes(source)
+    return {
+        name
+        for owner, name in tree.uses
+        if owner is tree.module
+        and (owner, name) not in tree.binders
+        and not tree.is_builtin(tree.module, name)
+        and not (name.startswith("__") and name.endswith("__"))
+        and not tree.star_imports
+    }

@@ -24,6 +24,7 @@ from codemods.prove.code import (
     drop_statements,
     prove_helper,
     turn_back,
+    unresolved,
 )
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -34,17 +35,18 @@ class Module(Protocol):
 
     helpers: list[Helper]
     module: str
+    start: Source | None
 
 
 def prove_all(
     decision: Decision,
     names: Mapping[Helper, Names],
     rest: Source,
-    moved: Sequence[tuple[Module, ast.Module]],
+    moved: Sequence[tuple[Module, Source]],
     package: str | None,
     added: Collection[str] = (),
 ) -> None:
-    """Check new trees against the original one. Trees are used up.
+    """Check new files against the original one. Their trees are used up.
 
     ``moved`` is empty where the lifted functions stand in the rest itself; ``added`` are imports that only
     annotations need.
@@ -54,8 +56,11 @@ def prove_all(
     """
     proof = _Proof(decision, names, package)
     if moved:
-        for module, tree in moved:
-            proof.definitions(tree, module.helpers)
+        for module, made in moved:
+            before = unresolved(module.start) if module.start is not None else set[str]()
+            if lost := sorted(unresolved(made) - before):
+                raise NotProven(f"{module.module}: {', '.join(lost)} would not be bound")
+            proof.definitions(made.tree, module.helpers)
     else:
         proof.definitions(rest.tree, decision.lifted)
         lifted = {names[helper].definition for helper in decision.lifted}

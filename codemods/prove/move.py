@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.facts.source import Source
-from codemods.facts.walk import read_scopes
-from codemods.prove.code import NotProven, absolute, alike, copied
+from codemods.prove.code import NotProven, absolute, alike, copied, unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ def prove_moved(
     Raises:
         NotProven: if anything else differs, or a name is bound nowhere.
     """
-    if lost := sorted(_unresolved(left) - _unresolved(old)):
+    if lost := sorted(unresolved(left) - unresolved(old)):
         raise NotProven(f"{left.path}: {', '.join(lost)} would not be bound any more")
     gone = {node.lineno for each in made for node in each.nodes}
     modules = {each.module for each in made}
@@ -50,8 +49,8 @@ def prove_moved(
         wanted = _compared(map(copied, each.nodes), (), package)
         if not alike(got[len(got) - len(wanted) :], wanted):
             raise NotProven(f"{each.source.path}: a definition is not what it was")
-        if unresolved := sorted(_unresolved(each.source)):
-            raise NotProven(f"{each.source.path}: {', '.join(unresolved)} would not be bound")
+        if lost := sorted(unresolved(each.source)):
+            raise NotProven(f"{each.source.path}: {', '.join(lost)} would not be bound")
 
 
 def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
@@ -75,17 +74,3 @@ def _compared(
         if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
             found.append(statement)
     return found
-
-
-def _unresolved(source: Source) -> set[str]:
-    """Globals that a file reads and nothing binds."""
-    tree = read_scopes(source)
-    return {
-        name
-        for owner, name in tree.uses
-        if owner is tree.module
-        and (owner, name) not in tree.binders
-        and not tree.is_builtin(tree.module, name)
-        and not (name.startswith("__") and name.endswith("__"))
-        and not tree.star_imports
-    }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from codemods.facts.imports import Import, Manner, imports_in, manner_of
+from codemods.facts.globals import globals_of
+from codemods.facts.imports import Import, Manner, manner_of
+from codemods.facts.lifting import Analysis
 from codemods.facts.source import Source, Unusable
 from codemods.rewrite.imports import ImportSection, imports_among, is_described
 
@@ -41,23 +43,17 @@ def _is_constant(text: str) -> bool:
     return bool(text) and isinstance(ast.parse(text).body[0], (ast.Assign, ast.AnnAssign))
 
 
-def extended_module(
-    source: Source, imports: ImportSection, definitions: Sequence[str], names: Sequence[str]
-) -> str:
+def extended_module(source: Source, imports: ImportSection, definitions: Sequence[str]) -> str:
     """The text of a module with imports and definitions added.
 
     Raises:
-        TargetError: if a name means something else there, or the future imports differ.
+        TargetError: if an imported name means something else there, or the future imports differ.
     """
     if imports.future and set(imports.future) - set(source.future_flags):
         raise TargetError(
             f"{source.path}: lacks `from __future__ import {', '.join(imports.future)}`, which the code needs"
         )
-    package = imports.manner.package
-    bound = _bound(source.tree, package)
-    for name in names:
-        if name in bound:
-            raise TargetError(f"{source.path}: has a name {name} already")
+    package, known = imports.manner.package, globals_of(Analysis(source))
     missing = ImportSection(
         imports.roots,
         manner=manner_of(source.tree, package) if package else Manner(),
@@ -66,11 +62,15 @@ def extended_module(
     )
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
         for item in made:
-            known = bound.get(item.bound)
-            if known is None:
+            there = known.look_up(item.bound)
+            # One for type checkers alone is none when the program runs.
+            only_checked = there.origin == "typing" and chosen is missing.runtime
+            if (known.tree.module, item.bound) not in known.tree.binders:
                 chosen.add(item)
-            elif item not in known:
+            elif item not in known.imports(item.bound, package):
                 raise TargetError(f"{source.path}: {item.bound} is something else there")
+            elif only_checked:
+                chosen.add(item)
     newline = source.newline
     at, section, _ = imports_among(source, missing, _end_of_imports(source))
     lines = [*source.lines[:at], section, *source.lines[at:]]
@@ -79,39 +79,21 @@ def extended_module(
 
 
 def has_imports(source: Source, imports: Iterable[Import], package: str) -> bool:
-    """Whether a file of a package has some imports already."""
-    bound = _bound(source.tree, package)
-    return all(bound.get(made.bound) == {made} for made in imports)
+    """Whether a file of a package has some imports already, for type checkers at least."""
+    known = globals_of(Analysis(source))
+    return all(made in known.imports(made.bound, package) for made in imports)
 
 
 def defined_names(tree: ast.Module) -> set[str]:
     """Names that definitions and assignments of a module's top level bind."""
-    return {name for name, imports in _bound(tree).items() if not imports}
-
-
-def top_level_names(tree: ast.Module) -> set[str]:
-    """Names that an added import is compared with."""
-    return set(_bound(tree))
-
-
-def _bound(tree: ast.Module, package: str = "") -> dict[str, set[Import]]:
-    """Names bound by a module's top level, with the imports that bind them; relative ones, if its package is
-    known.
-    """
-    found: dict[str, set[Import]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if package or not getattr(node, "level", 0):
-                for made in imports_in(node, package):
-                    found.setdefault(made.bound, set()).add(made)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if node in tree.body:
-                found.setdefault(node.name, set())
-        elif isinstance(node, ast.Assign) and node in tree.body:
-            for target in node.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        found.setdefault(name.id, set())
+    found: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found.update(n.id for each in targets for n in ast.walk(each) if isinstance(n, ast.Name))
     return found
 
 

@@ -123,6 +123,59 @@ def test_what_else_is_written_is_found_out(
     assert path.read_text() == text
 
 
+MOVED = """
+import math
+LIMIT = 2
+def scale(x):
+    return math.ceil(x) * LIMIT
+def outer(n):
+    def h(x):
+        return math.floor(x) + n
+    return h(1.5) + scale(n)
+"""
+MOVE = """
+version = 1
+source = "program.py"
+[[move]]
+to = "parts.py"
+names = ["LIMIT", "scale"]
+"""
+# By a plan or by a lift to a file: what is written otherwise in what is left, or in the new file.
+TAMPERED_FILES = [
+    ("move", "rest", "from parts import scale\n", ""),
+    ("move", "rest", "return h(1.5)", "return h(2.5)"),
+    ("move", "target", "import math\n", ""),
+    ("move", "target", "LIMIT = 2", "LIMIT = 3"),
+    ("lift", "target", "import math\n", ""),
+    ("lift", "target", "import math\n", "import cmath\n"),
+    ("lift", "target", "def h(", "def g("),
+]
+
+
+@pytest.mark.parametrize(("how", "where", "there", "instead"), TAMPERED_FILES)
+def test_what_else_is_written_to_files_is_found_out(
+    how: str, where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place: Any = Program if where == "rest" else targets
+    name = "text" if where == "rest" else "made_module"
+    written = getattr(place, name)
+
+    def tampered(*given: Any) -> str:
+        made: str = written(*given)
+        assert there in made
+        return made.replace(there, instead, 1)
+
+    monkeypatch.setattr(place, name, tampered)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "program.py").write_text(MOVED)
+    (tmp_path / "plan.toml").write_text(MOVE)
+    lift = [str(tmp_path / "program.py"), "--to", str(tmp_path / "parts.py")]
+    chosen = ["--plan", str(tmp_path / "plan.toml")] if how == "move" else lift
+    assert main([*chosen, "--write"]) == (2 if how == "move" else 1)
+    assert (tmp_path / "program.py").read_text() == MOVED
+    assert not (tmp_path / "parts.py").exists()
+
+
 LOOP = """
 def train(rows, limit=3):
     total = 0
