@@ -63,7 +63,7 @@ def compose_loop(
     site = request.site
     title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
     made, analysis = target_at(site, source, target, title, [site.home]), Analysis(source)
-    not_hidden(analysis, site.layout, target, made.module)
+    not_hidden(analysis, site, target, made.module)
     parts = _parts(analysis, function, loop, line)
     return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(request.seams)
 

@@ -185,7 +185,7 @@ class Mover:
     def _free_of_meanings(self, target: Target) -> None:
         """Nobody means anything else by the target, if it is new, or by the names that it gains."""
         names = self._names(target)
-        not_hidden(self.analysis, self.layout, target.path, target.module)
+        not_hidden(self.analysis, self.site, target.path, target.module)
         target.not_met(names)
         there = met_by_target(target)
         for name in names:

@@ -84,6 +84,12 @@ class Target:
         if self.start is None:
             text = made_module(self.title, self.imports, texts, source.newline, line_limit(source))
             return reread(text, shown)
+        for needed in (self.imports.runtime, self.imports.typing):
+            # What moved there before is there by its own name.
+            for item in [item for item in needed if item.module == self.module]:
+                if item.alias is not None:
+                    raise TargetError(f"{shown}: {item.alias} is called {item.name} there; leave it its name")
+                needed.remove(item)
         self.not_met(names)
         text = extended_module(self.start, self.imports, texts)
         try:
@@ -121,7 +127,7 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
         if path not in targets:
             title = request.docstrings.get(path) or f"Functions lifted out of {site.home}."
             target = targets[path] = target_at(site, analysis.source, path, title, homes)
-            not_hidden(analysis, site.layout, path, target.module)
+            not_hidden(analysis, site, path, target.module)
             homes.append(target.module)
             target.there = met_by_target(target)
         targets[path].helpers.append(helper)
@@ -190,11 +196,11 @@ def met_by_target(target: Target) -> Surroundings | None:
     return there
 
 
-def not_hidden(analysis: Analysis, layout: Layout, path: Path, module: str) -> None:
+def not_hidden(analysis: Analysis, site: Site, path: Path, module: str) -> None:
     """A new top-level module must not take the place of one that is imported."""
     imported = analysis.tree.once("imported", lambda: _imported(analysis.source.tree))
-    if "." not in module and module in imported and not path.exists():
-        raise TargetError(f"{layout.shown(path)}: would hide the module {module}; choose another name")
+    if "." not in module and module in imported and not site.overlay.exists(path):
+        raise TargetError(f"{site.layout.shown(path)}: would hide the module {module}; choose another name")
 
 
 def _imported(tree: ast.Module) -> set[str]:

@@ -255,18 +255,22 @@ def test_a_module_that_can_not_take_a_definition_is_an_error(
         ('names = ["LIMIT", ', "names = [", "needs-source"),
         ('names = ["LIMIT", ', 'names = ["LIMIT", "OTHER", ', None),
         ('["State"]', '["run"]', "needs-source"),
+        ('["State"]', '["State", "SHARED"]', "definition-evaluated"),
+        ('["State"]', '["State", "FIRST"]', "layout"),
     ],
 )
 def test_a_definition_that_can_not_move_stops_the_plan(
     old: str, new: str, code: str | None, project: Path, extract: Command
 ) -> None:
-    plan = project / "plan.toml"
+    plan, source = project / "plan.toml", project / "pkg" / "source.py"
     plan.write_text(PLAN.replace(old, new))
+    before = source.read_text() + "\n\nSHARED: list[int] = []\nFIRST = 1; SECOND = 2\n"
+    source.write_text(before)
     ran = extract("--plan", plan, "--output-format", "json", "--write")
     assert ran.code == (1 if code else 0), ran.err
     if code:
         assert code in {helper["code"] for helper in ran.json["helpers"]}
-        assert (project / "pkg" / "source.py").read_text() == SOURCE
+        assert source.read_text() == before
 
 
 def test_code_that_moves_must_not_read_a_seam(project: Path, extract: Command) -> None:

@@ -165,6 +165,20 @@ def test_nothing_is_derived_from_what_is_refused(tree: Path, capsys: pytest.Capt
     assert not (tree / "into").exists()
 
 
+def test_a_plan_whose_predecessor_is_refused_says_which_and_why(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / "mono.py").write_text(SOURCE.replace("return step(1)", "return step(1) or step"))
+    third = SECOND.replace("first.toml", "second.toml").replace('"steps.py"', '"more.py"')
+    (tree / "third.toml").write_text(third)
+    before = files(tree)
+    assert main(["--plan", str(tree / "third.toml"), "--write"]) == 2
+    err = capsys.readouterr().err
+    assert "third.toml:2: second.toml can't be carried out: step: " in err
+    assert err.count("\n") == 1
+    assert files(tree) == before
+
+
 def test_a_chain_that_is_written_at_once_is_clean_and_derived_alike(tree: Path) -> None:
     """What one plan's rest imports from what the next one makes stands where it stands on a second run."""
     (tree / "first.toml").write_text(FIRST + 'annotations = "none"\n')
