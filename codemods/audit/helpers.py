@@ -25,7 +25,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator
 from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.nodes import all_arguments
+from codemods.facts.nodes import all_arguments, defaults_of
 from codemods.facts.scopes import Binder, Scope, Use
 from codemods.facts.source import own_statements
 
@@ -179,9 +179,7 @@ def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
     kinds |= dict.fromkeys(arguments.posonlyargs, "positional-only")
     kinds |= dict.fromkeys(arguments.args, "positional")
     kinds |= dict.fromkeys(arguments.kwonlyargs, "keyword-only")
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = dict[ast.arg, ast.expr | None](zip(positional[::-1], arguments.defaults[::-1], strict=False))
-    defaults |= zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    defaults = defaults_of(arguments)
 
     def text(node: ast.expr | None) -> str | None:
         return None if node is None else ast.unparse(node)

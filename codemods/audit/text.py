@@ -12,7 +12,7 @@ def render_text(report: Report, *, statistics: bool) -> str:
     """The whole report."""
     lines = [f"{report.path}: {wording.count(report.lines, 'line')}; read: {wording.searched(report)}"]
     for function in report.functions:
-        lines += ["", *_function(function, report)]
+        lines += ["", *_function(function)]
     if not report.functions:
         lines.append("no function with helpers")
     lines += _module(report)
@@ -84,7 +84,7 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
     ]
 
 
-def _function(function: FunctionReport, report: Report) -> Iterator[str]:
+def _function(function: FunctionReport) -> Iterator[str]:
     yield (
         f"{function.qualname}  lines {function.line}-{function.end_line} ({function.lines}, "
         f"{function.own_lines} of them outside helpers)"
@@ -112,7 +112,7 @@ def _function(function: FunctionReport, report: Report) -> Iterator[str]:
         yield f"  {wording.loop(function)}:"
         yield from (f"    {line}" for line in wording.state(function))
     yield ""
-    yield from _surroundings(function, report)
+    yield from _surroundings(function)
 
 
 def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
             yield f"    {kind} in {wording.where(place.function, function)}, line {place.line}"
 
 
-def _surroundings(function: FunctionReport, report: Report) -> Iterator[str]:
+def _surroundings(function: FunctionReport) -> Iterator[str]:
     if function.references is None:
         yield "  uses in the repository: not searched (--root DIR searches it)"
     else:

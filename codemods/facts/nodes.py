@@ -153,6 +153,13 @@ def all_defaults(arguments: ast.arguments) -> list[ast.expr]:
     return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
 
 
+def defaults_of(arguments: ast.arguments) -> dict[ast.arg, ast.expr | None]:
+    """The default values of parameters, by parameter."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    found = dict[ast.arg, ast.expr | None](zip(positional[::-1], arguments.defaults[::-1], strict=False))
+    return found | dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
+
+
 def head_of(node: ast.expr) -> str:
     """What a computed name surely begins with, if that is a letter at least."""
     first: ast.expr | None = None

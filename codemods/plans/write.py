@@ -276,6 +276,3 @@ def _put_back(steps: list[Step], made: list[Path], held: Journal | None) -> None
     for folder in reversed(made):
         with contextlib.suppress(OSError):
             folder.rmdir()
-
-
-__all__ = ["WriteError", "write_all"]

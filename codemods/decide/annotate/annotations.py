@@ -114,10 +114,8 @@ class Annotations:
     def _inferred(self, name: str, owner: Scope, at: ast.AST) -> Annotation | None:
         if owner is self.tree.module:
             kind = self.variables.of(name, owner)
-        elif owner.kind == "function":
-            kind = self.variables.type_at(name, owner, at)
         else:
-            return None
+            kind = self.variables.type_at(name, owner, at)
         if kind is None or kind.path == "None":
             return None
         declared = self.variables.declaration(name, owner)

@@ -11,6 +11,7 @@ from codemods.decide.annotate.stated import Stated, constant
 from codemods.decide.annotate.types import (
     BOOL,
     COMPLEX,
+    ELLIPSIS,
     FLOAT,
     INT,
     MODULE,
@@ -25,7 +26,7 @@ from codemods.decide.annotate.types import (
 )
 from codemods.facts.annotations import plain_names
 from codemods.facts.lifting import Analysis
-from codemods.facts.nodes import first_of
+from codemods.facts.nodes import defaults_of, first_of
 from codemods.facts.scopes import Binder, Scope
 
 _DEPTH = 10
@@ -99,11 +100,12 @@ class Variables:
         if kind is None or not isinstance(node, ast.arg) or arguments is None:
             return kind
         if node is arguments.vararg:
-            return builtin("tuple", kind, Type("..."))
+            return builtin("tuple", kind, ELLIPSIS)
         if node is arguments.kwarg:
             return builtin("dict", STR, kind)
-        if _default_is_none(arguments, node) and not kind.is_optional:
-            return None
+        match defaults_of(arguments).get(node):
+            case ast.Constant(value=None) if not kind.is_optional:
+                return None
         return kind
 
     def _given(self, binder: Binder) -> Type | None:
@@ -161,7 +163,7 @@ class Variables:
         kind = self.value(around.value, scope)
         if kind is None or kind.path != "builtins.tuple" or len(kind.args) != len(targets):
             return None
-        return None if Type("...") in kind.args else kind.args[at]
+        return None if ELLIPSIS in kind.args else kind.args[at]
 
     # Expressions
 
@@ -252,15 +254,6 @@ class Variables:
 
 def _annotation(node: ast.AST) -> ast.expr | None:
     return node.annotation if isinstance(node, (ast.arg, ast.AnnAssign)) else None
-
-
-def _default_is_none(arguments: ast.arguments, node: ast.arg) -> bool:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    return any(a is node and isinstance(d, ast.Constant) and d.value is None for a, d in pairs)
 
 
 def _contradicts(declared: Type, given: Type | None) -> bool:
