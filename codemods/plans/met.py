@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.facts.imports import Import
-from codemods.facts.loading import Loading
+from codemods.facts.loading import Find, Loading
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute, imported
-from codemods.facts.repository import file_or_none, module_name, package_of, packages_around, shown_path
+from codemods.facts.repository import File, file_or_none, module_name, package_of, packages_around, shown_path
 from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
@@ -128,6 +128,31 @@ def met_by_loading(
     new = [line for event, line in zip(run.events, run.lines, strict=True) if event not in own.events]
     what = "loading it does something, earlier than now"
     return f"{what}, in line {new[0]}; choose another file" if new else None
+
+
+def met_by_imports(
+    start: Source, made: Source, module: str, rest: str, surroundings: Surroundings, find: Find, after: Find
+) -> str | None:
+    """Why a file that is there can't import what it gains; None if it can: nobody who loads it sees more of
+    that. ``find`` finds modules as they are, ``after`` as they will be.
+    """
+    before, then, path = Loading(find), Loading(after), Path(start.path)
+    back = then.rehearsed(module, path, made.tree).back - before.rehearsed(module, path, start.tree).back
+    if back:
+        return f"what the code imports loads {min(back)}, which imports it back; choose another file"
+    tail = module.rpartition(".")[2].encode()
+    users = [File(surroundings.source.path, rest, "", surroundings.source.tree)]
+    for each, data in surroundings.files():
+        if tail in data and each != surroundings.path:
+            user = file_or_none(each, data, surroundings.root)
+            users += [user] if user is not None and user.module != module else []
+    for user in users:
+        place = Path(user.shown)
+        told = [run.rehearsed(user.module, place, user.tree).events for run in (before, then)]
+        if told[0] != told[1]:
+            what = f"{user.shown} loads it, and so would load earlier what the code imports"
+            return f"{what}; choose another file"
+    return None
 
 
 def name_met(start: Source, name: str) -> str | None:

@@ -6,7 +6,7 @@ import ast
 import keyword
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from codemods.facts.surroundings import Surroundings
 from codemods.plans.met import (
     known_names,
     loaded_on_the_way,
+    met_by_imports,
     met_by_loading,
     met_by_names,
     met_by_new_file,
@@ -86,7 +87,7 @@ class Target:
             return reread(text, shown)
         for needed in (self.imports.runtime, self.imports.typing):
             # What moved there before is there by its own name.
-            for item in [item for item in needed if item.module == self.module]:
+            for item in [item for item in needed if item.name and item.module == self.module]:
                 if item.alias is not None:
                     raise TargetError(f"{shown}: {item.alias} is called {item.name} there; leave it its name")
                 needed.remove(item)
@@ -96,7 +97,15 @@ class Target:
             self.start.encode(text)
         except UnicodeEncodeError as error:
             raise TargetError(f"{shown}: what it gains can't be written in its encoding: {error}") from None
-        return reread(text, shown, self.start)
+        made = reread(text, shown, self.start)
+        overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
+        overlay.put(self.path, self.start, text)
+        after = replace(self.site, overlay=overlay).find
+        around = self.site.surroundings
+        why = met_by_imports(self.start, made, self.module, self.site.home, around, self.site.find, after)
+        if why is not None:
+            raise TargetError(f"{shown}: {why}")
+        return made
 
 
 def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence[str]) -> Target:
