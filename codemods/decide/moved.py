@@ -42,10 +42,19 @@ rule(
 
 
 def moved_alike(
-    around: Surroundings, project: Project, analysis: Analysis, definition: Definition, moved: frozenset[str]
+    around: Surroundings,
+    project: Project,
+    analysis: Analysis,
+    definition: Definition,
+    moved: frozenset[str],
+    new: str,
 ) -> Refusals:
-    """Nobody sees where a definition stands; ``moved`` are the names that leave the source with it."""
+    """Nobody sees where a definition stands, or that it has a ``new`` name; ``moved`` are the names that
+    leave the source with it.
+    """
     node, name = definition.node, definition.name
+    if new.lstrip("_") != name.lstrip("_"):
+        yield from _renamed_alike(around, analysis, definition)
     yield from not_seen_by_itself(analysis.tree, definition)
     if (look := around.look()) is not None and not look.by_name:
         yield refuse("namespace-seen", node, str(look))
@@ -96,6 +105,36 @@ def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     """The dotted paths that an import takes names from other modules by."""
     if isinstance(node, ast.ImportFrom) and not node.level:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _renamed_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
+    """Nothing is made of a definition's name but texts that show it."""
+    node, name = definition.node, definition.name
+    if isinstance(node, ast.ClassDef):
+        for part in nodes.walk(node):
+            if (private := _private(part)) is not None:
+                what = (
+                    f"{private} means another name in a class that is not called {name}; leave out the rename"
+                )
+                yield refuse("mangled", part if isinstance(part, (ast.expr, ast.stmt)) else node, what)
+                return
+    yield from logged(around, analysis.tree, name, nodes.walk(node), "log function")
+
+
+def _private(node: ast.AST) -> str | None:
+    """The name in a node that means another one inside of a class."""
+    match node:
+        case (
+            ast.Name(id=name)
+            | ast.Attribute(attr=name)
+            | ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+            | ast.ClassDef(name=name)
+            | ast.arg(arg=name)
+            | ast.keyword(arg=str() as name)
+        ) if name.startswith("__") and not name.endswith("__"):
+            return name
+    return None
 
 
 def _hooked(project: Project, module: Module, node: ast.ClassDef, depth: int = 0) -> str | None:

@@ -66,7 +66,8 @@ class Mover:
                 self.refused[name] = found
                 continue
             refusals = self.lookup.check(found, moved, self.seams, fresh=fresh)
-            alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved)
+            new = self.new_name(name)
+            alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved, new)
             if (refusal := first(chain(refusals, alike))) is not None:
                 self.refused[name] = refusal
             else:
@@ -86,22 +87,12 @@ class Mover:
                 self.files[path] = target_at(self.site, self.source, path, title, [self.site.home])
             self.files[path].definitions.append(definition)
         files = self.files.values()
+        elsewhere, kept = self._asked()
         for target in files:
             self._imports(target)
         no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
         for target in files:
             self._free_of_meanings(target)
-        moved = (
-            Moved(name, self.new_name(name), self.files[self.targets[name]].module)
-            for name in self.definitions
-        )
-        elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
-        if (named := elsewhere.renamed_by_text()) is not None:
-            raise TargetError(f"{named}, which would not follow its new name; leave out the rename")
-        moved_names = frozenset(self.definitions)
-        kept = elsewhere.asked() | still_asked(self.site.surroundings, self.analysis.tree, moved_names)
-        if spreads(self.layout.root, self.layout.rest, self.source.tree):
-            kept |= moved_names
         while True:
             made = self._made(frozenset(kept))
             overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
@@ -123,6 +114,24 @@ class Mover:
         for path, (source, text) in following.items():
             self.site.overlay.put(path, source, text)
             self.site.overlay.followers.add(path)
+
+    def _asked(self) -> tuple[Elsewhere, set[str]]:
+        """The other files, and the names that the source must keep for them. What does not follow a new name
+        finds the old one there.
+        """
+        names = frozenset(self.definitions)
+        modules = {name: self.files[path].module for name, path in self.targets.items()}
+        moved = (
+            Moved(name, self.new_name(name), modules[name], self.local.get(name, name)) for name in names
+        )
+        elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
+        still = still_asked(self.site.surroundings, self.analysis.tree, names)
+        if spreads(self.layout.root, self.layout.rest, self.source.tree):
+            still = names
+        old = elsewhere.astray() | still
+        elsewhere.keep(old)
+        self.local |= {name: name for name in old & self.renames.keys()}
+        return elsewhere, elsewhere.asked() | still
 
     def _made(self, kept: frozenset[str]) -> dict[Path, Source]:
         """The targets, and what is left, which still has the names that are ``kept``."""

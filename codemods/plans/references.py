@@ -6,14 +6,14 @@ import ast
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codemods.facts.imports import bound_name, imported_module
 from codemods.facts.lifting import Analysis
 from codemods.facts.loading import Find, Loading
 from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.repository import folder_package, module_name, python_files, shown_path
+from codemods.facts.repository import folder_package, module_name, python_files
 from codemods.facts.scopes import Scope, dotted
 from codemods.facts.source import Source, SourceError, decode_source, own_statements
 from codemods.facts.texts import all_words, words_in
@@ -28,11 +28,12 @@ _STAR = re.compile(rb"import[\s\\]*\*")
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A name of the source, what it is called now, and in which module."""
+    """A name of the source, what it is called now, in which module, and what the source calls it."""
 
     old: str
     new: str
     module: str
+    local: str
 
 
 class Elsewhere:
@@ -58,39 +59,42 @@ class Elsewhere:
     def asked(self) -> set[str]:
         """Names that other files may take from the source as attributes or by strings: it must keep them."""
         found, names = set[str](), self.moved.keys()
-        tail = self.module.rpartition(".")[2]
         for path in self._mentioning(names):
             try:
                 tree = self.overlay.source(path, str(path)).tree
             except SourceError:
                 found |= names & all_words(self.overlay.data(path).decode("utf-8", "replace"))
                 continue
-            for node, scope in walk(tree, folder_package(path)):
-                match node:
-                    case ast.Attribute(attr=name) if name in names:
-                        base = resolve(node.value, scope)
-                        if base is None or base in (self.module, tail) or base.endswith(f".{tail}"):
-                            found.add(name)
-                    case ast.Constant(value=str() as text):
-                        words = all_words(text)
-                        found |= names & (words if tail in words else words_in(text))
+            found.update(*(taken for _, taken in self._asking(path, tree)))
         return found
 
-    def renamed_by_text(self) -> str | None:
-        """A place that asks a module for a name by a text, which does not follow a new name."""
-        names = {item.old for item in self.moved.values() if item.new != item.old}
-        for path in self._mentioning(names):
+    def _asking(self, path: Path, tree: ast.Module) -> Iterator[tuple[ast.expr, set[str]]]:
+        """The attributes and strings of a file, and the moved names that each may take from the source."""
+        names, tail = self.moved.keys(), self.module.rpartition(".")[2]
+        for node, scope in walk(tree, folder_package(path)):
+            match node:
+                case ast.Attribute(attr=name) if name in names:
+                    base = resolve(node.value, scope)
+                    if base is None or base in (self.module, tail) or base.endswith(f".{tail}"):
+                        yield node, {name}
+                case ast.Constant(value=str() as text):
+                    words = all_words(text)
+                    yield node, names & (words if tail in words else words_in(text))
+
+    def astray(self) -> set[str]:
+        """Renamed names that other files may take from the source in a way that does not follow."""
+        renamed = {item.old for item in self.moved.values() if item.new != item.old}
+        found = set[str]()
+        for path in self._mentioning(renamed):
             try:
-                tree = self.overlay.source(path, str(path)).tree
+                source = self.overlay.source(path, str(path))
             except SourceError:
+                found |= renamed & all_words(self.overlay.data(path).decode("utf-8", "replace"))
                 continue
-            for node, scope in walk(tree, folder_package(path)):
-                match node:
-                    case ast.Call(args=[first, ast.Constant(value=str() as name), *_]) if name in names:
-                        if resolve(first, scope) in (None, self.module):
-                            shown = shown_path(path, self.root)
-                            return f"line {node.lineno} of {shown} asks for {name} by a text"
-        return None
+            changes = self._changes(path, source)
+            follow = changes.attributes.keys() | changes.strings.keys()
+            found.update(*(taken for node, taken in self._asking(path, source.tree) if node not in follow))
+        return found & renamed
 
     def following(self, find: Find) -> tuple[dict[Path, tuple[Source, str]], dict[str, Path]]:
         """The files that follow, with their texts then; and names that others go on taking from the source,
@@ -107,7 +111,7 @@ class Elsewhere:
                 source = self.overlay.source(path, str(path))
             except SourceError as error:
                 raise SourceError(f"{error} (it mentions a name that moves)") from None
-            changes = _changes(source, path, self.module, self.moved)
+            changes = self._changes(path, source)
             if _load_alike(source, changes, folder_package(path), *loadings):
                 text = _followed(source, changes)
                 if text != source.text:
@@ -118,6 +122,69 @@ class Elsewhere:
                 asked |= renamed if changes.attributes or changes.strings else set()
                 stay |= dict.fromkeys(asked & self.moved.keys(), path)
         return texts, stay
+
+    def keep(self, names: Collection[str]) -> None:
+        """The source goes on to call these what it did."""
+        self.moved |= {name: replace(self.moved[name], local=name) for name in names}
+
+    def _changes(self, path: Path, source: Source) -> Followed:
+        """What brings a file's references to moved names up to date."""
+        analysis, package, module = Analysis(source), folder_package(path), self.module
+        tree = analysis.tree
+        changes = Followed()
+        for scope in tree.scopes():
+            for node in own_statements(scope.node):
+                asks = isinstance(node, ast.ImportFrom) and imported_module(node, package) == module
+                if (
+                    isinstance(node, ast.ImportFrom)
+                    and asks
+                    and any(a.name in self.moved for a in node.names)
+                ):
+                    self._follow_import(changes, analysis, scope, node, path)
+        for part in ast.walk(source.tree):
+            if isinstance(part, ast.Attribute) and part.attr in self.moved:
+                item = self.moved[part.attr]
+                if item.local != item.old and dotted(tree, tree.module, part.value) == module:
+                    changes.attributes[part] = item.local
+            elif isinstance(part, ast.Constant) and str(part.value).startswith(f"{module}."):
+                _follow_string(changes, source, part, module, self.moved)
+        return changes
+
+    def _follow_import(
+        self, changes: Followed, analysis: Analysis, scope: Scope, node: ast.ImportFrom, path: Path
+    ) -> None:
+        """Split an import: what stays, and each moved name from its new module; uses follow a free new name,
+        unless the old one is asked of the file.
+        """
+        homes: dict[str, list[str]] = {}
+        for alias in node.names:
+            item = self.moved.get(alias.name)
+            if item is None:
+                continue
+            local = bound_name(alias)
+            renamed = alias.asname is None and item.new != item.old
+            if renamed and free_everywhere(analysis, item.new) and not self._known(path, item.old, analysis):
+                owner = analysis.tree.owner(scope, item.old)
+                changes.names.update(renamed_uses(analysis, {item.old: item.new}, owner))
+                local = item.new
+            plain = local == item.new
+            homes.setdefault(item.module if plain else f"{item.module} {local}", []).append(
+                item.new if plain else f"{item.new} as {local}"
+            )
+        lines = [f"from {home.partition(' ')[0]} import {', '.join(names)}" for home, names in homes.items()]
+        changes.imports[node] = (frozenset(self.moved), lines)
+
+    def _known(self, path: Path, name: str, analysis: Analysis) -> bool:
+        """Whether somebody may ask a file for a name that it has from the source."""
+        if path.stem == "__init__" or name in analysis.tree.strings:
+            return True
+        home, word = path.stem.encode(), name.encode()
+        return any(
+            home in data and word in data
+            for other in python_files(self.root)
+            if other != path and other not in self.skip
+            for data in [self.overlay.data(other)]
+        )
 
 
 def _load_alike(source: Source, changes: Followed, package: str, before: Loading, after: Loading) -> bool:
@@ -139,27 +206,6 @@ def _load_alike(source: Source, changes: Followed, package: str, before: Loading
     return all(alike(*pair) for pair in pairs) or (made.keys() <= {*body} and alike(*whole))
 
 
-def _changes(source: Source, path: Path, module: str, moved: dict[str, Moved]) -> Followed:
-    """What brings a file's references to moved names up to date."""
-    analysis = Analysis(source)
-    tree = analysis.tree
-    package = folder_package(path)
-    changes = Followed()
-    for scope in tree.scopes():
-        for node in own_statements(scope.node):
-            asks = isinstance(node, ast.ImportFrom) and imported_module(node, package) == module
-            if isinstance(node, ast.ImportFrom) and asks and any(a.name in moved for a in node.names):
-                _follow_import(changes, analysis, scope, node, moved)
-    for part in ast.walk(source.tree):
-        if isinstance(part, ast.Attribute) and part.attr in moved:
-            renamed = moved[part.attr].new != part.attr
-            if renamed and dotted(tree, tree.module, part.value) == module:
-                changes.attributes[part] = moved[part.attr].new
-        elif isinstance(part, ast.Constant) and str(part.value).startswith(f"{module}."):
-            _follow_string(changes, source, part, module, moved)
-    return changes
-
-
 def _followed(source: Source, changes: Followed) -> str:
     """The file's text with them."""
     try:
@@ -171,28 +217,6 @@ def _followed(source: Source, changes: Followed) -> str:
         ) from None
 
 
-def _follow_import(
-    changes: Followed, analysis: Analysis, scope: Scope, node: ast.ImportFrom, moved: dict[str, Moved]
-) -> None:
-    """Split an import: what stays, and each moved name from its new module; uses follow a free new name."""
-    homes: dict[str, list[str]] = {}
-    for alias in node.names:
-        item = moved.get(alias.name)
-        if item is None:
-            continue
-        local = bound_name(alias)
-        if alias.asname is None and item.new != item.old and free_everywhere(analysis, item.new):
-            owner = analysis.tree.owner(scope, item.old)
-            changes.names.update(renamed_uses(analysis, {item.old: item.new}, owner))
-            local = item.new
-        plain = local == item.new
-        homes.setdefault(item.module if plain else f"{item.module} {local}", []).append(
-            item.new if plain else f"{item.new} as {local}"
-        )
-    lines = [f"from {home.partition(' ')[0]} import {', '.join(names)}" for home, names in homes.items()]
-    changes.imports[node] = (frozenset(moved), lines)
-
-
 def _follow_string(
     changes: Followed, source: Source, node: ast.Constant, module: str, moved: dict[str, Moved]
 ) -> None:
@@ -200,8 +224,8 @@ def _follow_string(
     first = str(node.value)[len(module) + 1 :].partition(".")[0]
     item = moved.get(first)
     old = f"{module}.{first}"
-    if item is not None and item.new != item.old and source.segment(node).count(old) == 1:
-        changes.strings[node] = (old, f"{module}.{item.new}")
+    if item is not None and item.local != item.old and source.segment(node).count(old) == 1:
+        changes.strings[node] = (old, f"{module}.{item.local}")
 
 
 def free_everywhere(analysis: Analysis, name: str) -> bool:
