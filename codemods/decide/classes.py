@@ -5,7 +5,7 @@ their attributes can stand for the variables.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.decide.naming import fresh_name
@@ -52,6 +52,9 @@ class Kept:
         return tuple(name for name in self.variables if name not in self.given)
 
 
+Met = Callable[[str], bool]
+"""Whether another file would get a new name of the module, or means something by it."""
+
 Objects = Sequence[tuple[Kept, ClassNames]]
 """Objects of one file, with what their classes and variables are called."""
 
@@ -75,9 +78,11 @@ def class_names(
 
 
 def find_imports(
-    analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str]
+    analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str], met: Met
 ) -> Imported:
-    """By which names some things are known before all of some module-level statements."""
+    """By which names some things are known before all of some module-level statements; a new name is not one
+    that is ``met`` outside of the file.
+    """
     tree, flow = analysis.tree, analysis.flow(analysis.tree.module)
     names, missing = dict[str, str](), dict[str, list[str]]()
     for path in paths:
@@ -86,7 +91,7 @@ def find_imports(
         if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
             names[name] = name
             continue
-        names[name] = fresh_name(analysis, [name, f"_{name}"], taken)
+        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
         alias = "" if names[name] == name else f" as {names[name]}"
         missing.setdefault(module, []).append(name + alias)
     return Imported(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))

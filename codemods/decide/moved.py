@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from codemods.decide.annotate.project import Module, Project
 from codemods.decide.definitions import Definition, executed_in, known_calls
+from codemods.decide.naming import is_hook
 from codemods.decide.own_names import asked_by_itself, not_seen_by_itself
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.decide.rules.attribution import levels_given, logged
@@ -198,16 +199,19 @@ def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
 
 def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) -> frozenset[str]:
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
-    that were written before, by settings.
+    that were written before, by settings, by loaders of tests and plugins.
     """
     if around.look() is not None or around.marked("pickles"):
         return names
-    asked = {*filter(around.may_ask, names), *asked_by_itself(tree, names)}
+    asked = asked_by_itself(tree, names).union(
+        name for name in names if around.may_ask(name) or around.reads(name) or is_hook(name)
+    )
     tail = around.module.name.rpartition(".")[2]
-    spelled = re.compile(rb"\b%b[.:](\w+)" % tail.encode())
+    spelled = re.compile(rb"\b%b(?:[.:](\w+)|\s+import\s+\(?([\w ,]+))" % tail.encode())
     found = {
-        each.decode("utf-8", "replace")
+        word.decode("utf-8", "replace")
         for data in setting_files(around.root)
-        for each in spelled.findall(data)
+        for match in spelled.findall(data)
+        for word in re.findall(rb"\w+", b" ".join(match))
     }
     return names & (found | asked)

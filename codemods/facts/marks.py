@@ -12,7 +12,7 @@ from typing import Literal
 
 from codemods.facts.words import words
 
-Mark = Literal["annotations", "derived", "doctest", "log file", "log function", "module", "pickles"]
+Mark = Literal["annotations", "derived", "doctest", "log file", "log function", "module", "pickles", "stated"]
 
 # What each mark is, in words, after the file that has it.
 SAYS: dict[Mark, str] = {
@@ -23,6 +23,7 @@ SAYS: dict[Mark, str] = {
     "log function": "shows the function that a log record comes from",
     "module": "asks what is defined for its module",
     "pickles": "loads pickles, which name modules",
+    "stated": "reads annotations",
 }
 _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
     "annotations": re.compile(
@@ -32,13 +33,18 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
     "derived": re.compile(rb"\b__subclasses__\b"),
     "doctest": re.compile(rb"\bdoctest\b"),
     "log file": re.compile(
-        r"%\((?:F)\)|\brecord\.(?:F)\b|\{(?:F)[^}\n]*\}[^\n]*\{(?:M)\b|\{(?:M)[^}\n]*\}[^\n]*\{(?:F)\b".replace(
+        # What a filter, handler or formatter calls the record, it may ask for its module.
+        r"%\((?:F)\)|\brecord\.(?:F)\b"
+        r"|def\s+(?:emit|filter|format|handle)\s*\((?:self\s*,\s*)?(\w+)[^)]*\)[\s\S]{0,999}?\b\1\.(?:F)\b"
+        r"|addFilter\(\s*lambda\s+(\w+)\s*:[^\n]*\b\2\.(?:F)\b"
+        r"|\{(?:F)[^}\n]*\}[^\n]*\{(?:M)\b|\{(?:M)[^}\n]*\}[^\n]*\{(?:F)\b".replace(
             "F", "filename|module|pathname"
         )
         .replace("M", "asctime|levelname|message|msg")
         .encode()
     ),
     "log function": re.compile(rb"\bfuncName\b"),
+    "stated": re.compile(rb"\b(__annotations__|get_annotations|get_type_hints|signature)\b"),
     "module": re.compile(rb"\b__module__\b|\bgetmodule\b|\bgetsourcefile\b"),
     "pickles": re.compile(
         rb"\b(pickle|cPickle|_pickle|cloudpickle|dill|joblib)\.(load|loads|Unpickler)\b|\bshelve\b|\bUnpickler\b"
@@ -52,8 +58,9 @@ _WORDS: dict[Mark, tuple[bytes, ...]] = {
     "log file": (b"filename", b"module", b"pathname"),
     "log function": (b"funcName",),
     "module": (b"__module__", b"getmodule", b"getsourcefile"),
+    "stated": (b"annotations", b"get_type_hints", b"signature"),
 }
-ANYWHERE: tuple[Mark, ...] = ("derived", "log file", "log function")
+ANYWHERE: tuple[Mark, ...] = ("derived", "log file", "log function", "stated")
 
 
 def has_mark(data: bytes, mark: Mark) -> bool:

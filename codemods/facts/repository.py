@@ -17,7 +17,10 @@ from codemods.facts.source import SourceError, shared_source
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
 _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
 
-_SETTINGS = frozenset([".cfg", ".ini", ".json", ".toml", ".yaml", ".yml"])
+# Settings, and texts with commands or examples.
+_SETTINGS = frozenset(
+    [".cfg", ".ini", ".json", ".toml", ".yaml", ".yml", ".ipynb", ".md", ".rst", ".sh", ".txt"]
+)
 _LONGEST_SETTING = 100_000
 _IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)(?![\w.]*\.)", re.MULTILINE)
 

@@ -30,7 +30,7 @@ from codemods.facts.repository import (
     shown_path,
 )
 from codemods.facts.source import Source, statements_in
-from codemods.facts.texts import words_in
+from codemods.facts.texts import loads_any, words_in
 from codemods.facts.words import words
 
 T = TypeVar("T")
@@ -138,6 +138,7 @@ class Surroundings:
             if path == self.path:
                 continue
             near = tail in data or (inside is not None and inside in path.parents)
+            near = near or (self.path.parent.name.encode() in data and loads_any(data))
             self._mark(path, data, ANYWHERE)
             if near:
                 file = file_or_none(path, data, self.root)

@@ -16,6 +16,7 @@ from codemods.facts.source import Source, expression_in
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
+_LOADS = re.compile(rb"\b(__import__|import_module|iter_modules|locate|resolve_name|walk_packages)\b")
 
 
 def mentions(source: Source, module: str) -> Iterator[tuple[str, int]]:
@@ -63,3 +64,8 @@ def words_in(text: str) -> set[str]:
 def all_words(text: str) -> set[str]:
     """Everything in a text that could be a name."""
     return set(_WORD.findall(text))
+
+
+def loads_any(data: bytes) -> bool:
+    """Whether a file may load modules whose names it does not spell."""
+    return _LOADS.search(data) is not None

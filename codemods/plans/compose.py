@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
-from codemods.decide.classes import find_imports
+from codemods.decide.classes import Met, find_imports
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
 from codemods.decide.refusals import Refusal, refuse, refused_by
@@ -16,6 +16,7 @@ from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
+from codemods.plans.met import names_met
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, reread
@@ -77,7 +78,9 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
     annotations = annotations_of(analysis, request)
-    stated, missing = _stated(analysis, annotations, decision, {n.definition for n in names.values()})
+    stated, missing = _stated(
+        analysis, annotations, decision, {n.definition for n in names.values()}, names_met(request.site)
+    )
     lift = Lift(decision, names, stated)
     lift.before_roots()
     lift.program.insert(*imports_on_top(source, missing))
@@ -87,7 +90,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
 
 
 def _stated(
-    analysis: Analysis, annotations: Annotations, decision: Decision, taken: set[str]
+    analysis: Analysis, annotations: Annotations, decision: Decision, taken: set[str], met: Met
 ) -> tuple[dict[tuple[Helper, Need], ast.expr], tuple[str, ...]]:
     """The annotations of new parameters, and import statements that the file lacks for them."""
     found, bare = dict[tuple[Helper, Need], ast.expr](), list[tuple[Helper, Need]]()
@@ -101,7 +104,7 @@ def _stated(
     if not bare:
         return found, ()
     roots = [helper.top for helper in decision.lifted]
-    imported = find_imports(analysis, roots, ["typing.Any"], taken)
+    imported = find_imports(analysis, roots, ["typing.Any"], taken, met)
     anything = annotations.written(Annotation(ast.Name(imported.names["Any"], ast.Load())))
     return found | dict.fromkeys(bare, anything), imported.missing
 

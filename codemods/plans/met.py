@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
+from codemods.decide.classes import Met
 from codemods.facts.imports import Import
 from codemods.facts.loading import Find, Loading
 from codemods.facts.nodes import called_name
@@ -18,6 +21,12 @@ from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
+_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
+_LISTS = (
+    re.compile(rb"\b(glob|iglob|iterdir|listdir|rglob|scandir)\b"),
+    re.compile(rb"\b__(file|path)__\b"),
+    re.compile(rb"\.py['\"]"),
+)
 _DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
 
 
@@ -32,12 +41,33 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
         if bound or there.late_star(0, path.stem) is not None:
             return f"{path.stem} means something in {shown_path(initial, surroundings.root)} already"
     for file, data in surroundings.files():
+        if lists_modules(file, data, path):
+            what = "lists the files of its folder, of which it would be one; choose another folder"
+            return f"{shown_path(file, surroundings.root)} {what}"
         if path.stem.encode() in data and file != surroundings.path:
             found = file_or_none(file, data, surroundings.root)
             line = None if found is None else next(_waiting(found.tree, module, found.package), None)
             if found is not None and line is not None:
                 return f"{found.shown}:{line} tries to import {module}, which would be there"
     return None
+
+
+def lists_modules(file: Path, data: bytes, new: Path) -> bool:
+    """Whether a file lists the modules of the folder where a new one is put: those beside it, or of a package
+    that it names.
+    """
+    if _WALKS.search(data) is not None:
+        named = re.search(rb"\b%b\b" % re.escape(new.parent.name.encode()), data)
+        return named is not None or file == new.parent / "__init__.py"
+    beside = file.parent == new.parent and file.name != "setup.py"
+    return beside and all(pattern.search(data) is not None for pattern in _LISTS)
+
+
+def names_met(site: Site) -> Met:
+    """Tells of a name that the source gains beside lifted functions whether others get or mean it."""
+    around, layout = site.surroundings, site.layout
+    spread = cache(lambda: spreads(layout.root, layout.rest, around.source.tree))
+    return lambda name: around.taken(name) or (not name.startswith("_") and spread())
 
 
 def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:

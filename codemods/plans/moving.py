@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -196,10 +197,30 @@ class Mover:
         names = self._names(target)
         not_hidden(self.analysis, self.site, target.path, target.module)
         target.not_met(names)
+        self._annotated_alike(target)
         there = met_by_target(target)
         for name in names:
             if there is not None and there.asked(name):
                 raise TargetError(f"{self.layout.shown(target.path)}: other code asks it for {name}")
+
+    def _annotated_alike(self, target: Target) -> None:
+        """Nobody reads annotations that would be texts in the target and are not, or the other way round.
+
+        Raises:
+            TargetError: if somebody may.
+        """
+        flags = {"annotations"}.intersection
+        if target.start is None or flags(target.start.future_flags) == flags(self.source.future_flags):
+            return
+        stated = any(
+            getattr(node, "annotation", None) or getattr(node, "returns", None)
+            for definition in target.definitions
+            for node in ast.walk(definition.node)
+        )
+        place = self.site.surroundings.marked("stated") if stated else None
+        if place is not None:
+            what = "only one of it and the source has `from __future__ import annotations`"
+            raise TargetError(f"{self.layout.shown(target.path)}: {what}, and {place}")
 
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = self.site.imports(self.source, [file.module for file in self.files.values()])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from codemods.decide.box import find_boxes
-from codemods.decide.classes import Kept, class_names, find_imports
+from codemods.decide.classes import Kept, Met, class_names, find_imports
 from codemods.decide.context import collect, late
 from codemods.decide.decision import decide
 from codemods.decide.naming import FileNames
@@ -19,6 +19,7 @@ from codemods.decide.rules.frames import nothing_looks
 from codemods.facts.helpers import Helper, entry_reads
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.source import parse_source
+from codemods.plans.met import names_met
 from codemods.plans.prepared import Found, Prepared, Rewritten, prepare
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.site import Layout
@@ -36,7 +37,16 @@ def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Fou
     if seen := refused_by(chosen, partial(nothing_looks, analysis)):
         return Found(unfit=seen)
     found, unfit = find_boxes(analysis, chosen)
-    return _kept(analysis, found, unfit, {}, "State", ["state", "shared"], lambda kept, name: None)
+    return _kept(
+        analysis,
+        found,
+        unfit,
+        {},
+        "State",
+        ["state", "shared"],
+        names_met(request.site),
+        lambda kept, name: None,
+    )
 
 
 def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
@@ -54,7 +64,9 @@ def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> 
         return known.here(known.of(name, kept.outer, kept.at), fields)
 
     # An object that holds another helper uses it as a value; that is not why it is refused.
-    return _kept(analysis, found, unfit, plain.refused, "Context", ["context"], annotate)
+    return _kept(
+        analysis, found, unfit, plain.refused, "Context", ["context"], names_met(request.site), annotate
+    )
 
 
 def _kept(
@@ -64,23 +76,29 @@ def _kept(
     before: Mapping[Helper, Refusal],
     kind: str,
     stems: list[str],
+    met: Met,
     annotate: Annotate,
 ) -> Found:
     """Objects to be made of a kind of class."""
     helpers = [helper for kept in objects for helper in kept.helpers]
-    rewrite = partial(_rewritten, analysis, objects, kind, stems, annotate) if objects else None
+    rewrite = partial(_rewritten, analysis, objects, kind, stems, met, annotate) if objects else None
     return Found(helpers, rewrite, unfit, before)
 
 
 def _rewritten(
-    analysis: Analysis, objects: Sequence[Kept], kind: str, stems: list[str], annotate: Annotate
+    analysis: Analysis,
+    objects: Sequence[Kept],
+    kind: str,
+    stems: list[str],
+    met: Met,
+    annotate: Annotate,
 ) -> Rewritten:
     """The file with objects in it, proven."""
     taken: set[str] = set()
     named = [(kept, class_names(analysis, kept.outer, kind, stems, taken)) for kept in objects]
     later = ["dataclasses.field"] if any(kept.later for kept in objects) else []
     paths = ["dataclasses.dataclass", *later, "typing.Any"]
-    imported = find_imports(analysis, [kept.root for kept in objects], paths, taken)
+    imported = find_imports(analysis, [kept.root for kept in objects], paths, taken, met)
     prepared = prepare(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
     prove_objects(analysis.source, prepared.analysis.source, named, imported)
 
