@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from codemods.facts.source import Source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
+from codemods.plans.site import Site
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
