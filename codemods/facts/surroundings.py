@@ -218,11 +218,10 @@ class Surroundings:
         Besides those that ask the module for it, these are files that may import any module and take such a
         name from something unknown; all files, if one gives the module itself away.
         """
-        given = self.is_given
         if name in self._submodules:
             return "a file of its own"
         for seen in self._seen:
-            unknown = (given or seen.imports_any) and not seen.own
+            unknown = (self.is_given or seen.imports_any) and not seen.own
             if (
                 name in seen.asked
                 or any(name.startswith(head) for head in seen.heads)
@@ -249,7 +248,7 @@ class Surroundings:
         asking = [seen for seen in self._seen if seen.imports_any and seen.takes_any]
         return any(not name.startswith("_") or name in seen.names or name in seen.texts for seen in asking)
 
-    @property
+    @cached_property
     def is_given(self) -> bool:
         """Whether some file hands the module itself to others."""
         return any(seen.escapes for seen in self._seen)
