@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from codemods.decide.constants import is_asked, is_made, is_value
-from codemods.decide.early import imported_alike, undisturbed
+from codemods.decide.early import asked_early, imported_alike, undisturbed
 from codemods.decide.refusals import RULES, Refusal, Refusals, refuse, rule
 from codemods.decide.rules.definition import STATELESS_DECORATORS
 from codemods.decide.rules.moving import not_alike
@@ -162,6 +162,11 @@ class Definitions:
             yield refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
         yield from self._evaluated(definition, moved)
         yield from not_alike(self.known, name, definition.reads, node)
+        for tried in asked_early(self.tree, node, self._nodes(moved)):
+            what = (
+                f"{name} may be asked for here, before it is defined, and that it is not there would be seen"
+            )
+            yield refuse("maybe-unbound", tried, what, f"define {name} above it")
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
             if read in seams:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from codemods.decide.constants import is_asked, is_value
 from codemods.decide.rules.definition import is_constant
@@ -14,6 +14,7 @@ from codemods.facts.quiet import QUIET
 from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.source import all_blocks
 
+_CATCH = ("BaseException", "Exception", "NameError")
 # By these a program changes where modules are looked for.
 _PATHS = ("addsitedir", "chdir", "meta_path", "path", "path_hooks")
 
@@ -47,6 +48,23 @@ def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collec
         if isinstance(node, ast.ImportFrom) and not all(_only_loads(tree, s) for s in between):
             return False
     return True
+
+
+def asked_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> Iterator[ast.Try]:
+    """Statements between that catch what a name that is not there yet raises, and run code of the file."""
+    start = _place(tree, moved)
+    for statement in tree.source.tree.body:
+        if isinstance(statement, ast.Try) and start < statement.lineno < node.lineno:
+            kinds = [
+                part for handler in statement.handlers if handler.type for part in ast.walk(handler.type)
+            ]
+            bare = any(handler.type is None for handler in statement.handlers)
+            caught = bare or any(getattr(kind, "id", "") in _CATCH for kind in kinds)
+            read = (
+                part for inner in statement.body for part in ast.walk(inner) if isinstance(part, ast.Name)
+            )
+            if caught and any((tree.module, part.id) in tree.binders for part in read):
+                yield statement
 
 
 def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:

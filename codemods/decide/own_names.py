@@ -25,7 +25,7 @@ _RUNS = (
     "name the names: give eval or exec a dictionary of those that the text may read and set, as in "
     "exec(text, names), and take them from it below, as in rate = names['rate']"
 )
-_LISTS = "name the names: write the dictionary out, as in {'rate': rate, 'steps': steps}"
+_LISTS = "name the names that are meant: write them out, as in {'rate': rate, 'steps': steps}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def test_names_that_are_executed_are_named_as_told(
     main(["train.py", "--root", "."])
     said = capsys.readouterr().out
     assert "no plan: " in said
-    assert "write the dictionary out" in said
+    assert "write them out" in said
     _script(make_tree, settings + executed + body)
     before = _run(root)
     main(["train.py", "--root", "."])
