@@ -63,7 +63,7 @@ def propose_moves(
         for name, each in found.items()
     )
     if not moved:
-        return Moves(reports, None, "nothing in it can be moved to another file")
+        return Moves(reports, None, "no function or class in it can move to another file")
     plan = _text(layout.shown(around.path), layout.shown(target), moved, tests)
     wrong = _try(plan, around.root) if tried else None
     return Moves(reports, None if wrong else plan, wrong)

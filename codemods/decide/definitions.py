@@ -252,7 +252,7 @@ def _defined(statement: ast.stmt) -> str | None:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return statement.name
-        case ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(target=ast.Name(name)):
+        case ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(ast.Name(name), value=ast.expr()):
             return name
     return None
 

@@ -159,6 +159,24 @@ def test_a_plan_that_the_project_forbids_is_not_given(
     assert "no plan: " in capsys.readouterr().out
 
 
+def test_names_that_are_only_annotated_or_bound_together_are_no_definitions(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    defined = "".join(
+        f"\n\ndef {name}():\n    return {value}\n"
+        for name, value in zip("fgh", ("limit", "a", 1), strict=True)
+    )
+    text = f"limit: int\na, b = 1, 2\n{defined}"
+    main([str(_script(make_tree, text) / "train.py"), "--output-format", "json"])
+    found = {row["name"]: row["moved"] for row in json.loads(capsys.readouterr().out)["definitions"]}
+    assert {name: moved.get("code") for name, moved in found.items()} == {
+        "f": "unresolved-global",
+        "g": "needs-source",
+        "h": None,
+    }
+    assert "make a a parameter of g" in found["g"]["way_out"]
+
+
 def test_markdown_has_the_plan(make_tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(_script(make_tree) / "train.py"), "--output-format", "markdown"])
     said = capsys.readouterr().out
