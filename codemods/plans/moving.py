@@ -129,6 +129,7 @@ class Mover:
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
         if spreads(self.layout.root, self.layout.rest, self.source.tree):
             still = names
+        still |= elsewhere.replaced
         old = elsewhere.astray() | still
         elsewhere.keep(old)
         self.local |= {name: name for name in old & self.renames.keys()}

@@ -13,6 +13,7 @@ from codemods.facts.imports import bound_name, imported_module
 from codemods.facts.lifting import Analysis
 from codemods.facts.loading import Find, Loading
 from codemods.facts.origins import absolute, resolve, walk
+from codemods.facts.replaced import place_replacing
 from codemods.facts.repository import folder_package, module_name, python_files
 from codemods.facts.scopes import Scope, dotted
 from codemods.facts.source import Source, SourceError, decode_source, own_statements
@@ -44,6 +45,9 @@ class Elsewhere:
         self.overlay, self.root, self.module = site.overlay, site.layout.root, site.home
         self.find = site.find
         self.moved = {item.old: item for item in moved}
+        # Imports of what some file replaces in the source go on to find what is there then.
+        around = site.surroundings
+        self.replaced = {name for name in self.moved if place_replacing(around, {name: True}, {}) is not None}
         self.skip = skip
 
     def _mentioning(self, names: Collection[str]) -> Iterator[Path]:
@@ -138,7 +142,7 @@ class Elsewhere:
                 if (
                     isinstance(node, ast.ImportFrom)
                     and asks
-                    and any(a.name in self.moved for a in node.names)
+                    and any(a.name in self.moved.keys() - self.replaced for a in node.names)
                 ):
                     self._follow_import(changes, analysis, scope, node, path)
         for part in ast.walk(source.tree):
@@ -159,7 +163,7 @@ class Elsewhere:
         homes: dict[str, list[str]] = {}
         for alias in node.names:
             item = self.moved.get(alias.name)
-            if item is None:
+            if item is None or alias.name in self.replaced:
                 continue
             local = bound_name(alias)
             renamed = alias.asname is None and item.new != item.old
@@ -172,7 +176,7 @@ class Elsewhere:
                 item.new if plain else f"{item.new} as {local}"
             )
         lines = [f"from {home.partition(' ')[0]} import {', '.join(names)}" for home, names in homes.items()]
-        changes.imports[node] = (frozenset(self.moved), lines)
+        changes.imports[node] = (frozenset(self.moved.keys() - self.replaced), lines)
 
     def _known(self, path: Path, name: str, analysis: Analysis) -> bool:
         """Whether somebody may ask a file for a name that it has from the source."""
