@@ -21,7 +21,7 @@ from codemods.plans.references import spreads
 from codemods.plans.site import Site
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
-_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
+_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\s*\(\s*(?:path\s*=\s*)?(?:([\w.]*?)\.?(__path__))?")
 _LISTS = (
     re.compile(rb"\b(glob|iglob|iterdir|listdir|rglob|scandir)\b"),
     re.compile(rb"\b__(file|path)__\b"),
@@ -56,9 +56,17 @@ def lists_modules(file: Path, data: bytes, new: Path) -> bool:
     """Whether a file lists the modules of the folder where a new one is put: those beside it, or of a package
     that it names.
     """
-    if _WALKS.search(data) is not None:
-        named = re.search(rb"\b%b\b" % re.escape(new.parent.name.encode()), data)
-        return named is not None or file == new.parent / "__init__.py"
+    folder = new.parent
+    for call, package, told in _WALKS.findall(data):
+        below = [folder, *folder.parents] if call == b"walk_packages" else [folder]
+        if told and not package:
+            listed = file.parent in below
+        elif told:
+            listed = package.rpartition(b".")[2].decode() in [each.name for each in below]
+        else:
+            listed = re.search(rb"\b%b\b" % re.escape(folder.name.encode()), data) is not None
+        if listed:
+            return True
     beside = file.parent == new.parent and file.name != "setup.py"
     return beside and all(pattern.search(data) is not None for pattern in _LISTS)
 
