@@ -204,7 +204,7 @@ def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) ->
     if around.look() is not None or around.marked("pickles"):
         return names
     asked = asked_by_itself(tree, names).union(
-        name for name in names if around.may_ask(name) or around.reads(name) or is_hook(name)
+        name for name in names if around.may_ask(name) or is_hook(name)
     )
     tail = around.module.name.rpartition(".")[2]
     spelled = re.compile(rb"\b%b(?:[.:](\w+)|\s+import\s+\(?([\w ,]+))" % tail.encode())

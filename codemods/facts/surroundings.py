@@ -220,15 +220,12 @@ class Surroundings:
         """
         if name in self._submodules:
             return "a file of its own"
-        for seen in self._seen:
-            unknown = (self.is_given or seen.imports_any) and not seen.own
-            if (
-                name in seen.asked
-                or any(name.startswith(head) for head in seen.heads)
-                or (unknown and (name in seen.names or name in seen.texts))
-            ):
-                return seen.path
-        return None
+        return next((s.path for s in self._seen if name in s.asked or self._may_mean(s, name)), None)
+
+    def _may_mean(self, seen: _Seen, name: str) -> bool:
+        """Whether a name that a file takes from something unknown, or begins to spell, may be meant."""
+        unknown = (self.is_given or seen.imports_any) and not seen.own
+        return (unknown and name in seen.names | seen.texts) or name.startswith(tuple(seen.heads))
 
     def look(self) -> Look | None:
         """A place that sees every name of the module, one that does not only read first."""
@@ -242,11 +239,14 @@ class Surroundings:
         return next((look for look, _, of_class in asks if (classes if of_class else made)), None)
 
     def may_ask(self, name: str) -> bool:
-        """Whether a file takes names that only a run tells from modules that only a run tells, and may mean
-        this one: a public name, or one that it spells.
+        """Whether a file takes names that only a run tells, or from modules that only a run tells, and may
+        mean this one: a public name, or one that it spells.
         """
-        asking = [seen for seen in self._seen if seen.imports_any and seen.takes_any]
-        return any(not name.startswith("_") or name in seen.names or name in seen.texts for seen in asking)
+        return any(
+            (seen.imports_any and seen.takes_any and (name[:1] != "_" or name in seen.names | seen.texts))
+            or self._may_mean(seen, name)
+            for seen in self._seen
+        )
 
     @cached_property
     def is_given(self) -> bool:

@@ -51,10 +51,12 @@ class Mover:
         self.lookup = Definitions(self.analysis)
         # A new name is written at every use if it is free in the file; else it is imported under the old one.
         strings = self.analysis.tree.strings
-        self.local = {
+        self.inside = {
             name: new if free_everywhere(self.analysis, new) and name not in strings else name
             for name, new in self.renames.items()
         }
+        # What is left keeps old names that others ask it for.
+        self.local = dict(self.inside)
 
     def check(self) -> dict[str, Refusal]:
         """Refusals of what can't be moved."""
@@ -139,7 +141,8 @@ class Mover:
         """The targets, and what is left, which still has the names that are ``kept``."""
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         chosen = list(self.definitions.values())
-        taken = Taken(self.analysis, chosen, self.new_names, self.local, package, whole=whole)
+        names = self.new_names, self.local, self.inside
+        taken = Taken(self.analysis, chosen, *names, package, whole=whole)
         rest = self._rest_text(taken, kept)
         made = {
             path: target.made([taken.definition(d) for d in target.definitions], self._names(target))
@@ -181,13 +184,13 @@ class Mover:
                 if name in self.definitions:
                     other = self.files[self.targets[name]]
                     if other is not target:
-                        section.add(self._imported(name, other))
+                        section.add(self._imported(name, other, self.inside))
                 else:
                     section.add(Import(self.site.home, name))
 
-    def _imported(self, name: str, target: Target) -> Import:
-        """The import of a moved name, under the name by which this source's code calls it."""
-        return Import.under(target.module, self.new_name(name), self.local.get(name, name))
+    def _imported(self, name: str, target: Target, called: Mapping[str, str]) -> Import:
+        """The import of a moved name, under the name by which code calls it."""
+        return Import.under(target.module, self.new_name(name), called.get(name, name))
 
     def _names(self, target: Target) -> list[str]:
         """What the definitions that go to a target are called there."""
@@ -226,7 +229,7 @@ class Mover:
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = self.site.imports(self.source, [file.module for file in self.files.values()])
         for name in self.definitions:
-            made = self._imported(name, self.files[self.targets[name]])
+            made = self._imported(name, self.files[self.targets[name]], self.local)
             used = self._used(name)
             if used or name in kept or name in self.reexport:
                 section.runtime.add(made)

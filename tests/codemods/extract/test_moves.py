@@ -71,12 +71,15 @@ rename = { _describe = "describe" }
 """
 
 USER = """\
-from unittest import mock
-
 import pkg.source as source
 from pkg.source import State, _describe, run
 
 print(_describe(State(5)), run(2), source.State(1).index, source._ceil(1.5))
+"""
+
+PATCH = """\
+from unittest import mock
+
 with mock.patch("pkg.source._describe", lambda state: "patched"):
     print(run(1))
 """
@@ -105,13 +108,26 @@ def test_definitions_move_and_everything_follows(
     user = (project / "user.py").read_text()
     assert "from pkg.describe import describe" in user
     assert "from pkg.state import State" in user
-    assert 'mock.patch("pkg.source.describe"' in user
     source = (project / "pkg" / "source.py").read_text()
     assert "class State" not in source
     assert "return describe(state) + str(OTHER)" in source
     assert "# What one env has seen." in (project / "pkg" / "state.py").read_text()
     for module in ("state", "describe", "source"):
         execute(project, "-c", f"import pkg.{module}")
+
+
+def test_a_name_that_a_file_replaces_is_taken_from_the_source_as_before(
+    project: Path, extract: Command, execute: Callable[..., str]
+) -> None:
+    user = project / "user.py"
+    user.write_text(USER + PATCH)
+    before = execute(project, "user.py")
+    ran = extract("--plan", project / "plan.toml", "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(project, "user.py") == before
+    assert "from pkg.source import _describe, run" in user.read_text()
+    assert PATCH in user.read_text()
+    assert "from pkg.describe import describe as _describe" in (project / "pkg" / "source.py").read_text()
 
 
 def test_names_that_nothing_needs_leave_the_source_unless_reexported(project: Path, extract: Command) -> None:
