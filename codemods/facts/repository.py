@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,7 @@ def packages_around(path: Path) -> list[Path]:
     top = project_root(path)
     below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
     outer = [depth for depth, folder in enumerate(below) if depth > len(near) and _is_package(folder)]
-    if not outer or (not near and _imports_beside(path)):
+    if not outer or (not near and any(_imported_beside(path))):
         return near
     around = below[: outer[-1] + 1]
     return around if _is_spelled(".".join(folder.name for folder in reversed(around)), top) else near
@@ -98,13 +99,30 @@ def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file()
 
 
-def _imports_beside(path: Path) -> bool:
-    """Whether a file imports a module beside it as one at the top."""
+def _imported_beside(path: Path) -> Iterator[str]:
+    """Modules beside a file that it imports by the names of modules at the top."""
     try:
         heads = _IMPORTED.findall(path.read_bytes())
     except OSError:
-        return False
-    return any((path.parent / f"{head.decode()}.py").is_file() for head in heads)
+        return
+    for head in map(bytes.decode, heads):
+        if (path.parent / f"{head}.py").is_file():
+            yield head
+
+
+def imported_as_script(path: Path) -> str | None:
+    """A module beside a file of a package that it can import only where it is run by its path, unless a file
+    of the folder says where modules are looked for.
+    """
+    base = import_base(path)
+    if any(b"sys.path" in each.read_bytes() for each in path.parent.glob("*.py")):
+        return None
+    places = [base, *(place for place in map(Path, sys.path) if place.resolve() != path.parent)]
+    for head in _imported_beside(path) if path.parent != base else ():
+        known = any((place / head).is_dir() or (place / f"{head}.py").is_file() for place in places)
+        if not known and head not in sys.stdlib_module_names:
+            return head
+    return None
 
 
 @functools.lru_cache(maxsize=256)

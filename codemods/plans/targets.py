@@ -21,6 +21,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import
 from codemods.facts.lifting import Analysis, Need
 from codemods.facts.loading import Loading
+from codemods.facts.repository import imported_as_script
 from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.met import (
@@ -171,6 +172,12 @@ def module_of(layout: Layout, path: Path) -> str:
             raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name")
     if path.is_dir():
         raise TargetError(f"{where}: is a folder; name a file")
+    if layout.rest == layout.source and (beside := imported_as_script(layout.source)) is not None:
+        package = layout.package_of(layout.source)
+        what = f"{rest} imports {beside} as a script does that is run by its path, and then finds no {module}"
+        raise TargetError(
+            f"{where}: {what}; import {package}.{beside} there, or remove {package}/__init__.py"
+        )
     return module
 
 

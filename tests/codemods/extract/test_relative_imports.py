@@ -88,3 +88,47 @@ def test_what_moves_out_of_a_file_outside_of_packages_keeps_its_dots(
     ran = extract(source, "--to", tmp_path / "made.py", "--write")
     assert ran.code == 0, ran.err
     assert _levels(tmp_path / "made.py") == {2}
+
+
+SCRIPT = """\
+from utils import up
+
+
+def train(n):
+    def step(x):
+        return up(x) + n
+
+    return step(1)
+
+
+if __name__ == "__main__":
+    print(train(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "helps"),
+    [
+        ({}, False),
+        ({"utils.py": ""}, True),
+        ({"pkg/paths.py": "import sys\n\nsys.path.append('pkg')\n"}, True),
+    ],
+    ids=["found beside it alone", "found from the root", "a file says where to look"],
+)
+def test_a_script_in_a_package_that_is_run_by_its_path_finds_no_package(
+    beside: dict[str, str], helps: bool, tmp_path: Path, extract: Command
+) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    for name, text in {
+        "pyproject.toml": "",
+        "pkg/__init__.py": "",
+        "pkg/utils.py": "up = abs\n",
+        **beside,
+    }.items():
+        (tmp_path / name).write_text(text)
+    (package / "train.py").write_text(SCRIPT)
+    ran = extract(package / "train.py", "--function", "train", "--to", package / "steps.py")
+    assert ran.code == (0 if helps else 2)
+    assert ("pkg/train.py imports utils as a script does" in ran.err) is not helps
+    assert extract(package / "train.py", "--function", "train").code == 0
