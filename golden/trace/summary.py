@@ -150,7 +150,10 @@ def _held(trace: Trace) -> dict[str, str] | None:
     for process in trace.processes:
         found |= {title: _short(dict(known)) for title, known in settings(process).items()}
         found |= {title: _short(known) for title, known in attributes(process).items()}
-    return dict(list(found.items())[:ROWS_AT_MOST])
+    rows = list(found.items())
+    if len(rows) > ROWS_AT_MOST:
+        rows[ROWS_AT_MOST - 1 :] = [("all else at the end, together", _short(rows[ROWS_AT_MOST - 1 :]))]
+    return dict(rows)
 
 
 def _living(trace: Trace) -> list[str] | None:

@@ -140,6 +140,20 @@ def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.Monke
         assert (result.code, said in result.out) == (1, True), result
 
 
+def test_a_golden_keeps_what_many_attributes_hold_together(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "")
+    many = SCRIPT.replace("# ATTRIBUTES", "vars(self).update({f'knob_{i:03}': i for i in range(700)})")
+    project.script(many)
+    project.run_file(RUN)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("verify", "train", "--root", project.root).code == 0
+    project.script(many.replace("# LAST", "net.knob_699 = 0"))
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "all else at the end, together" in result.out) == (1, True), result
+
+
 def test_doctor_says_how_an_attribute_is_left_out(project: Project) -> None:
     project.script(SCRIPT.replace("# ATTRIBUTES", "self.run_id = time.time_ns() % 1_000_003"))
     project.run_file(RUN)
