@@ -49,7 +49,7 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
         if path == around.path:
             continue
         near = tail in data or _AS_MAIN.search(data) is not None
-        far = [dotted for dotted in paths if _may_replace(data, dotted)]
+        far = [dotted for dotted in paths if may_replace(data, dotted)]
         hooked = b"def __getattr__" in data
         if not near and not far and not hooked:
             continue
@@ -87,7 +87,7 @@ def _computed(tree: ast.Module, module: ModuleName, paths: Collection[str]) -> I
                 yield hook.lineno, f"computes {path}"
 
 
-def _may_replace(data: bytes, dotted: str) -> bool:
+def may_replace(data: bytes, dotted: str) -> bool:
     """Whether a file's bytes may hold a replacement of what a path leads to."""
     top, _, rest = dotted.partition(".")
     if top.encode() not in data:

@@ -115,7 +115,8 @@ def imported_as_script(path: Path) -> str | None:
     of the folder says where modules are looked for.
     """
     base = import_base(path)
-    if any(b"sys.path" in each.read_bytes() for each in path.parent.glob("*.py")):
+    beside = (each for each in path.parent.glob("*.py") if each.is_file())
+    if any(b"sys.path" in each.read_bytes() for each in beside):
         return None
     places = [base, *(place for place in map(Path, sys.path) if place.resolve() != path.parent)]
     for head in _imported_beside(path) if path.parent != base else ():

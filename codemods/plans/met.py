@@ -13,8 +13,18 @@ from codemods.facts.imports import Import
 from codemods.facts.loading import Find, Loading
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import absolute, imported
-from codemods.facts.repository import File, file_or_none, module_name, package_of, packages_around, shown_path
-from codemods.facts.source import Source, read_source
+from codemods.facts.replaced import may_replace
+from codemods.facts.repository import (
+    File,
+    ModuleName,
+    file_or_none,
+    module_name,
+    package_of,
+    packages_around,
+    shown_path,
+)
+from codemods.facts.seams import ANY_NAME, Replacing
+from codemods.facts.source import Source, SourceError, decode_source, read_source
 from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
@@ -194,6 +204,43 @@ def met_by_imports(
     return None
 
 
+def met_by_patches(gained: Iterable[Import], surroundings: Surroundings, home: str, find: Find) -> str | None:
+    """Why what a file gains would not import what the source did; None if it would: no module that the source
+    loads after it took a name from another one replaces it there.
+    """
+    tree, package = surroundings.source.tree, package_of(surroundings.path, home)
+    loaded = surroundings.once(
+        "loaded", lambda: Loading(find).rehearsed(home, surroundings.path, tree).loaded
+    )
+    taken = {
+        each.path: node.lineno
+        for node in reversed(tree.body)
+        if isinstance(node, ast.ImportFrom)
+        for each in imported(node, package)
+    }
+    for item in sorted(gained, key=lambda each: each.path):
+        later = (module for module, line in loaded.items() if line > taken.get(item.path, 0))
+        for module in later if item.name is not None else ():
+            if _replaces(module, item, find):
+                what = f"{home} took {item.name} from {item.module} before it loads {module}"
+                return f"{what}, which replaces it there; leave what reads it where it is"
+    return None
+
+
+def _replaces(module: str, taken: Import, find: Find) -> bool:
+    """Whether a module of the project replaces a name of another one."""
+    found = find(module)
+    if found is None or not may_replace(found[0], taken.path):
+        return False
+    data, initial = found
+    try:
+        tree = decode_source(data, module).tree
+    except SourceError:
+        return False
+    replacing = Replacing(tree, module if initial else module.rpartition(".")[0])
+    return any(name in (taken.name, ANY_NAME) for name, *_ in replacing.names_of(ModuleName(taken.module)))
+
+
 def name_met(start: Source, name: str) -> str | None:
     """What a new name of a file that is there would be taken for; None if its text knows no such name."""
     tree = read_scopes(start)
@@ -222,7 +269,7 @@ def met_by_names(start: Source, names: Iterable[str], imports: Iterable[Import])
         if met is not None:
             return f"{met}; choose another name or file"
     tree = read_scopes(start)
-    for item in imports:
+    for item in sorted(imports, key=lambda each: each.bound):
         # What the top level binds is compared where the import is added.
         met = None if (tree.module, item.bound) in tree.binders else name_met(start, item.bound)
         if met is not None:

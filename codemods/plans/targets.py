@@ -31,6 +31,7 @@ from codemods.plans.met import (
     met_by_loading,
     met_by_names,
     met_by_new_file,
+    met_by_patches,
     met_in_file,
     name_met,
 )
@@ -83,6 +84,10 @@ class Target:
             TargetError: if the file that is there can't take them. NotProven: if the result can't be read.
         """
         source, shown = self.source, self.site.layout.shown(self.path)
+        around = self.site.surroundings
+        why = met_by_patches(self.imports.runtime, around, self.site.home, self.site.find)
+        if why is not None:
+            raise TargetError(f"{shown}: {why}")
         if self.start is None:
             text = made_module(self.title, self.imports, texts, source.newline, line_limit(source))
             return reread(text, shown)
@@ -102,7 +107,6 @@ class Target:
         overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
         overlay.put(self.path, self.start, text)
         after = replace(self.site, overlay=overlay).find
-        around = self.site.surroundings
         why = met_by_imports(self.start, made, self.module, self.site.home, around, self.site.find, after)
         if why is not None:
             raise TargetError(f"{shown}: {why}")

@@ -189,9 +189,8 @@ def bind_names(tree: ast.Module, bound: Mapping[tuple[int, int], str]) -> None:
     for node in statements_in(tree) if bound else ():
         for block in blocks_of(node):
             for index, old in enumerate(block):
-                name = bound.get((old.lineno, old.col_offset))
-                if name is not None and isinstance(old, FUNCTIONS):
-                    value = ast.Name(name, ast.Load())
+                if isinstance(old, FUNCTIONS) and (old.lineno, old.col_offset) in bound:
+                    value = ast.Name(bound[old.lineno, old.col_offset], ast.Load())
                     assign = ast.Assign([ast.Name(old.name, ast.Store())], value)
                     block[index] = ast.copy_location(assign, old)
 

@@ -61,7 +61,7 @@ def extended_module(source: Source, imports: ImportSection, definitions: Sequenc
         planned=imports.planned,
     )
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
-        for item in made:
+        for item in sorted(made, key=lambda each: each.bound):
             there = known.look_up(item.bound)
             # One for type checkers alone is none when the program runs.
             only_checked = there.origin == "typing" and chosen is missing.runtime
