@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from codemods.facts import SourceError, read_tools
 from golden.trace.unknown_keys import first_problem
 
 
@@ -164,12 +165,8 @@ class GateConfig(_Table):
 
 
 def has_gate(root: Path) -> bool:
-    """Whether the repository at ``root`` has a ``[tool.gate]`` table that can be read."""
-    try:
-        table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return False
-    return "gate" in table.get("tool", {})
+    """Whether the repository at ``root`` has a ``[tool.gate]`` table. Raises `ConfigError`."""
+    return "gate" in (_tools(root / "pyproject.toml") or {})
 
 
 def find_gate(start: Path) -> Path:
@@ -180,16 +177,13 @@ def find_gate(start: Path) -> Path:
 def load_config(root: Path) -> GateConfig:
     """The configuration of the repository at ``root``. Raises `ConfigError`."""
     path = root / "pyproject.toml"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
+    tools = _tools(path)
+    if tools is None:
         raise ConfigError(
-            f"{path}: {error.strerror}; run the gate in the root of a repository, where "
+            f"{path}: {os.strerror(errno.ENOENT)}; run the gate in the root of a repository, where "
             "`golden-gate init` writes a first [tool.gate]"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
-    gate = table.get("tool", {}).get("gate")
+        )
+    gate = tools.get("gate")
     if gate is None:
         raise ConfigError(f"{path} has no [tool.gate] table; `golden-gate init` writes one")
     try:
@@ -197,3 +191,10 @@ def load_config(root: Path) -> GateConfig:
     except ValidationError as error:
         place, what = first_problem(GateConfig, error)
         raise ConfigError(f"{path}: [tool.gate] {place}: {what}") from None
+
+
+def _tools(path: Path) -> dict[str, Any] | None:
+    try:
+        return read_tools(path)
+    except SourceError as error:
+        raise ConfigError(str(error)) from None

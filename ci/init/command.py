@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from ci.config import ConfigError
+from ci.config import ConfigError, has_gate
 from ci.init import ignored
 from ci.init.again import Again
 from ci.init.agents import write_section
@@ -20,7 +19,7 @@ from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_e
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.outside import anchored
 from ci.init.progress import still
-from ci.init.propose import Facts, Proposal, gate_table, has_gate, not_yet, read_facts, run_file, source_paths
+from ci.init.propose import Facts, Proposal, gate_table, not_yet, read_facts, run_file, source_paths
 from ci.init.sightings import Sightings
 from ci.init.trial import Tried, try_run
 from codemods.facts import SourceError, python_files
@@ -264,8 +263,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = error.format_message()
     except (ConfigError, SourceError, WriteError) as error:
         message = str(error)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        message = f"pyproject.toml: not TOML: {error}"
     except ValueError as error:
         message = f"--args: {error}"
     except (click.Abort, KeyboardInterrupt):

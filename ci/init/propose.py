@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Literal
 from ci.init.entry_points import EntryPoint
 from ci.init.sightings import Sightings
 from ci.init.values import SEED, Arguments, choose
+from codemods.facts import read_tools
 from golden.record import Run
 
 _SEED = 1
@@ -118,26 +118,16 @@ class Facts:
 
 def read_facts(root: Path, loops: Sequence[str], elsewhere: str | None, baseline: str) -> Facts:
     """Look at what is there."""
-    table = _pyproject(root)
-    contracts = "importlinter" in table.get("tool", {}) or (root / ".importlinter").is_file()
+    tools = read_tools(root / "pyproject.toml") or {}
+    contracts = "importlinter" in tools or (root / ".importlinter").is_file()
     tests = next((name for name in ("tests", "test") if any((root / name).glob("**/test_*.py"))), None)
-    hotpath = "hotpath" in table.get("tool", {}).get("codemods", {})  # type: ignore[operator]
+    hotpath = "hotpath" in tools.get("codemods", {})
     return Facts(contracts, tests, tuple(loops), elsewhere, source_paths(root), baseline, hotpath)
 
 
 def source_paths(root: Path) -> tuple[str, ...]:
     """What the hot-path check reads."""
     return ("src",) if (root / "src").is_dir() else (".",)
-
-
-def has_gate(root: Path) -> bool:
-    """Whether the repository is configured already."""
-    return "gate" in _pyproject(root).get("tool", {})
-
-
-def _pyproject(root: Path) -> dict[str, dict[str, object]]:
-    path = root / "pyproject.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Sequence[str] = ()) -> str:

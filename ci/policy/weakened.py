@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import configparser
 import dataclasses
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +11,10 @@ from typing import Any
 
 from ci.config import ConfigError, GateConfig, load_config
 from ci.policy.compare import Weakening, compare
-from ci.policy.rules import GATE, HOTPATH, LINTER, RUN
-from codemods.facts import SourceError, python_files
+from ci.policy.contracts import contracts
+from ci.policy.rules import GATE, HOTPATH, RUN
+from ci.policy.source import pragmas, unread
+from codemods.facts import SourceError, read_tools
 from codemods.hotpath.config import read_config
 from golden.check.fixtures import FOLDER
 from golden.record import Run, load_run
@@ -22,7 +22,6 @@ from golden.record.run import RUNS_FOLDER
 from golden.trace.errors import GoldenError
 
 _PROJECT = "pyproject.toml"
-_ALLOW = re.compile(r"#\s*hotpath:\s*allow.*")
 
 
 def weakened(base: Path, head: Path, config: GateConfig) -> list[Weakening] | None:
@@ -31,12 +30,11 @@ def weakened(base: Path, head: Path, config: GateConfig) -> list[Weakening] | No
     None if the base demands nothing: it has no ``[tool.gate]``. What of the base can't be read is
     named as well, since nobody knows what it demanded.
     """
-    before = _project(base)
-    if before is None or "gate" not in before.get("tool", {}):
-        return None
     try:
+        if "gate" not in (read_tools(base / _PROJECT, _PROJECT) or {}):
+            return None
         demanded = load_config(base)
-    except ConfigError as error:
+    except (SourceError, ConfigError) as error:
         return [Weakening("tool.gate", f"the base's can't be read: {error}", _PROJECT)]
     return list(_weakened(base, head, demanded, config))
 
@@ -51,10 +49,12 @@ def _weakened(base: Path, head: Path, before: GateConfig, after: GateConfig) -> 
     if before.hotpath is not None:
         yield from _hotpath(base, head)
         yield from _baseline(base, head, before, after)
-        yield from _allowed(base, head, before, after)
+        yield from pragmas(base, head, before.hotpath.paths)
+    looked_at = tuple(dict.fromkeys([*(before.hotpath.paths if before.hotpath else ()), *before.fences]))
+    if looked_at:
+        yield from unread(base, head, looked_at)
     if before.contracts:
-        for path, read in ((_PROJECT, _linter), (".importlinter", _ini), ("setup.cfg", _ini)):
-            yield from compare("importlinter", read(base / path), read(head / path), LINTER, path)
+        yield from contracts(base, head)
 
 
 def _run(base: Path, head: Path, name: str) -> Iterator[Weakening]:
@@ -124,50 +124,6 @@ def _entries(path: Path) -> Counter[tuple[str, str, str, str]]:
         code, text, loop, calls = (str(entry.get(part, "")) for part in ("code", "text", "loop", "calls"))
         found[code, text, loop, calls] += int(entry.get("count", 1))
     return found
-
-
-def _allowed(base: Path, head: Path, before: GateConfig, after: GateConfig) -> Iterator[Weakening]:
-    added = _comments(head, after) - _comments(base, before)
-    for text in sorted(added):
-        yield Weakening("hotpath.allow", f"is new in the source: {text}", _PROJECT)
-
-
-def _comments(root: Path, config: GateConfig) -> Counter[str]:
-    paths = config.hotpath.paths if config.hotpath else ()
-    files = dict.fromkeys(file for path in paths for file in python_files(root / path) if file.is_file())
-    lines = (line for file in files for line in file.read_text("utf-8", "replace").splitlines())
-    return Counter(match.group() for line in lines if (match := _ALLOW.search(line)))
-
-
-def _linter(path: Path) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = (_toml(path) or {}).get("tool", {}).get("importlinter")
-    return found
-
-
-def _ini(path: Path) -> dict[str, Any] | None:
-    """An import-linter configuration in ini form, in the shape that the one in TOML has."""
-    parser = configparser.ConfigParser(interpolation=None)
-    try:
-        parser.read_string(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, configparser.Error):
-        return None
-    if not parser.has_section("importlinter"):
-        return None
-    contracts = [
-        {key: _value(value) for key, value in parser[section].items()}
-        for section in parser.sections()
-        if section.startswith("importlinter:contract")
-    ]
-    return {**{k: _value(v) for k, v in parser["importlinter"].items()}, "contracts": contracts}
-
-
-def _value(text: str) -> str | list[str]:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines if "\n" in text else text
-
-
-def _project(root: Path) -> dict[str, Any] | None:
-    return _toml(root / _PROJECT)
 
 
 def _toml(path: Path) -> dict[str, Any] | None:

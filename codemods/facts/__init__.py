@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from codemods.facts.api import captures_of as captures_of
     from codemods.facts.api import liveness_of as liveness_of
     from codemods.facts.origins import absolute as absolute
+    from codemods.facts.project import read_tools as read_tools
     from codemods.facts.repository import mentioning as mentioning
     from codemods.facts.repository import module_name as module_name
     from codemods.facts.repository import package_of as package_of
@@ -32,6 +33,7 @@ __getattr__ = public(
     __name__,
     api="Capture Captures Moment NotFollowed captures_of liveness_of",
     origins="absolute",
+    project="read_tools",
     repository="mentioning module_name package_of python_files shown_path",
     seams="SeamReaders reads_own seams_of",
     source="SourceError read_source",

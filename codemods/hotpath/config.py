@@ -8,6 +8,7 @@ import fnmatch
 from dataclasses import dataclass
 from pathlib import Path
 
+from codemods.facts.project import read_tools
 from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES, DEFAULT_OFF
 from codemods.hotpath.results import HEATS
@@ -146,27 +147,13 @@ def read_config(root: Path) -> Config:
         SourceError: for a file that is not TOML, an unknown key, a value of the wrong type, an unknown code.
     """
     path = root / "pyproject.toml"
-    try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    tools = read_tools(path, path.name)
+    if not tools or "codemods" not in tools:
         return Config()
-    except OSError as error:
-        raise SourceError(f"{path.name}: can't be read: {error.strerror}") from None
-    if b"codemods" not in data:
-        return Config()
-    return parse_config(data, path.name)
+    return _parse(tools["codemods"], path.read_text("utf-8"), path.name)
 
 
-def parse_config(data: bytes, shown: str) -> Config:
-    """The configuration in the bytes of a ``pyproject.toml``; raises as `read_config`."""
-    import tomllib
-
-    try:
-        text = data.decode()
-        table = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SourceError(f"{shown}: not valid TOML: {error}") from None
-    tables = table.get("tool", {}).get("codemods", {})
+def _parse(tables: object, text: str, shown: str) -> Config:
     if not isinstance(tables, dict):
         raise SourceError(f"{shown}:{_line(text, 'codemods')}: [tool.codemods]: must be a table")
     for name in tables:

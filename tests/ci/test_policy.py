@@ -16,6 +16,7 @@ module = "app.settings"
 without = ["torch", "app.train"]
 """
 RUN = "golden/runs/fit.toml"
+NO_CONTRACTS = "[importlinter]\nroot_package = app\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,7 @@ def strict(stranger: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     change(
         root, "pyproject.toml", 'paths = ["app"]\n', 'paths = ["app"]\nbaseline = "hotpath-baseline.toml"\n'
     )
+    change(root, "app/train.py", "range(STEPS):", "range(STEPS):  # hotpath: loop")
     change(root, RUN, 'files = "log.jsonl"', 'files = "log.jsonl"\nunstable = ["time"]')
     with (root / RUN).open("a") as file:
         file.write('[[tolerance]]\nfield = "loss"\nulps = 2\nreason = "why not"\n')
@@ -57,6 +59,14 @@ def write(file: str, text: str) -> Callable[[Path], None]:
 
 def append(file: str, text: str) -> Callable[[Path], None]:
     return lambda root: Path(root / file).write_text((root / file).read_text() + text) and None
+
+
+def move(before: str, after: str) -> Callable[[Path], None]:
+    def moved(root: Path) -> None:
+        (root / after).parent.mkdir(parents=True)
+        (root / before).rename(root / after)
+
+    return moved
 
 
 def replace_a_golden(root: Path) -> None:
@@ -133,8 +143,36 @@ FINDING = (
         (
             swap("app/scores.py", "detach()", "detach()  # hotpath: allow[HP001] quick"),
             "hotpath.allow",
-            "is new in the source: # hotpath: allow[HP001] quick",
+            "is new in the source: # hotpath: allow[HP001] quick at `return env.loss().detach()`",
         ),
+        (
+            swap("app/envs.py", "in envs:", "in envs:  # hotpath: cold"),
+            "hotpath.cold",
+            "is new in the source: # hotpath: cold at `for env in envs:`",
+        ),
+        (
+            swap("app/train.py", "range(STEPS):  # hotpath: loop", "range(STEPS):"),
+            "hotpath.loop",
+            "is gone from the source: # hotpath: loop at `for step in range(STEPS):`",
+        ),
+        (
+            swap("app/envs.py", "in envs:", "in envs:  # hotpath: loop"),
+            "hotpath.loop",
+            "is new in the source: # hotpath: loop at `for env in envs:`",
+        ),
+        (write("setup.cfg", NO_CONTRACTS), "importlinter", "is read from setup.cfg, was read from pyproject"),
+        (
+            write(".importlinter", NO_CONTRACTS),
+            "importlinter",
+            "is read from .importlinter, was read from pyproject.toml",
+        ),
+        (
+            move("app/scores.py", "app/build/scores.py"),
+            "unread",
+            "app/build/scores.py is in a folder that no",
+        ),
+        (move("app/scores.py", "app/dist/a/scores.py"), "unread", "app/dist/a/scores.py is in a folder"),
+        (move("app/scores.py", "lib/scores.py"), "unread", "score stands in lib/scores.py now, which the"),
         (swap(RUN, '"--seed", "{seed}"', '"--seed", "1"'), "run.fit.command", "was ["),
         (swap(RUN, "seed = 4", "seed = 5"), "run.fit.seed", "was 4, is 5"),
         (
@@ -242,6 +280,19 @@ def test_a_base_whose_policy_cant_be_read_is_named(
     assert gate(repository)[0] == 1
     assert "tool.gate the base's can't be read" in " ".join(capsys.readouterr().out.split())
     assert gate(repository, "--accept", "tool.gate")[0] == 0
+
+
+def test_a_project_that_is_no_toml_is_an_error(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (repository / "pyproject.toml").read_text()
+    (repository / "pyproject.toml").write_text("[tool.gate]\nruns = [\n")
+    assert gate(repository)[0] == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("golden-gate run: ")
+    assert "pyproject.toml:2: not valid TOML: Invalid value (at end of document)" in line
+    commit(repository, "broken")
+    (repository / "pyproject.toml").write_text(text)
+    assert gate(repository)[0] == 1
+    assert "tool.gate the base's can't be read: pyproject.toml:2" in " ".join(capsys.readouterr().out.split())
 
 
 def test_accepting_what_is_not_weakened_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
