@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codemods.decide.annotate import STYLES, Style
+from codemods.facts.project import read_tools
 from codemods.facts.repository import unreadable_files
 from codemods.facts.source import read_source, room_for_nesting
 from codemods.output import explain_code, put, run_command
@@ -92,6 +93,8 @@ def command(**given: Any) -> int:
         explain_code(asked.explain)
         return Exit.DONE
     asked.must_fit()
+    for place in asked.places():
+        read_tools(place / "pyproject.toml")
     report = _carried_out(asked)
     if not asked.quiet and (asked.plan is not None or asked.to is not None):
         for path, kind in unreadable_files(asked.places()[-1 if asked.plan is None else 0]):

@@ -42,6 +42,11 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
     return int(status or 0)
 
 
+def printable(text: str) -> str:
+    """A text of a program as a terminal may show it: what is not printable stands there as its escape."""
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
+
+
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
     import codemods.decide.box

@@ -107,4 +107,8 @@ def _covers(item: Item, line: int) -> bool:
 
 def _counts(found: Review) -> str:
     accepted = f", {len(found.accepted)} places accepted" if found.accepted else ""
-    return f"{proven(found)} of {len(found.outcomes)} definitions proven equal{accepted}"
+    others = len(found.not_python)
+    uncompared = (
+        f", {others} {'file' if others == 1 else 'files'} not compared (not Python)" if others else ""
+    )
+    return f"{proven(found)} of {len(found.outcomes)} definitions proven equal{accepted}{uncompared}"

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ci.report.words import word
 from ci.verdicts import CouldNotRun, Failed, Outcome, Passed
+from codemods.output import printable
 
 _STYLES = {Passed: "green", Failed: "red", CouldNotRun: "yellow"}
 
@@ -25,6 +26,6 @@ def as_table(outcomes: Sequence[Outcome]) -> Table:
             Text(outcome.name),
             Text(word(outcome), _STYLES[type(outcome.verdict)]),
             f"{outcome.seconds:.1f} s",
-            Text(outcome.verdict.detail),
+            Text(printable(outcome.verdict.detail)),
         )
     return table

@@ -23,6 +23,7 @@ from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import first_line
+from codemods.facts.project import read_tools
 from codemods.facts.repository import module_name, package_of, project_root, python_files, shown_path
 from codemods.facts.scopes import FunctionNode, Scope
 from codemods.facts.seams import ANY_NAME, Seam, find_seams, reading_functions
@@ -43,6 +44,7 @@ def build_report(
         SourceError: if the file can't be used, or has no such function.
     """
     base = root or project_root(path)
+    read_tools(base / "pyproject.toml")
     source = read_source(path, shown_path(path, base))
     analysis = Analysis(source)
     chosen = _choose(analysis, function)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
 from codemods.hotpath.results import Finding, Heat, Place, Report
+from codemods.output import printable
 
 Lines = Callable[[str, int], str]
 """The text of a line of a file."""
@@ -20,8 +21,9 @@ def one_line(finding: Finding) -> str:
     place = finding.place
     head = f"{place.path}:{place.line}:{place.column}: {finding.code}"
     if finding.loop is None:
-        return f"{head} {CODES[finding.code].title}: {finding.text}"
-    return f"{head} {CODES[finding.code].title}, {_often(finding)[2:]}: `{finding.text}`; {way(finding)}"
+        return printable(f"{head} {CODES[finding.code].title}: {finding.text}")
+    told = f"{_often(finding)[2:]}: `{finding.text}`; {way(finding)}"
+    return printable(f"{head} {CODES[finding.code].title}, {told}")
 
 
 _OFTEN: dict[Heat, str] = {
@@ -88,7 +90,8 @@ def render_full(comparison: Comparison, lines: Lines) -> Iterator[str]:
     for finding, others in told_once(comparison.new):
         code = CODES[finding.code]
         place = finding.place
-        yield f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}{_often(finding)}"
+        head = f"{place.path}:{place.line}:{place.column}: {finding.code} {code.title}"
+        yield printable(f"{head}{_often(finding)}")
         yield from _excerpt(place, lines)
         if finding.loop is not None:
             yield from _path(finding, lines)
@@ -104,10 +107,11 @@ def _excerpt(place: Place, lines: Lines) -> Iterator[str]:
     number = str(place.line)
     text = lines(place.path, place.line)
     end = place.end_column if place.end_line == place.line else len(text) + 1
-    shown = text.expandtabs(1)
+    text = text.expandtabs(1)
+    before, marked = printable(text[: place.column - 1]), printable(text[place.column - 1 : end - 1])
     yield f"{' ' * len(number)} |"
-    yield f"{number} | {shown}"
-    yield f"{' ' * len(number)} | {' ' * (place.column - 1)}{'^' * max(1, end - place.column)}"
+    yield f"{number} | {printable(text)}"
+    yield f"{' ' * len(number)} | {' ' * len(before)}{'^' * max(1, len(marked))}"
 
 
 def _path(finding: Finding, lines: Lines) -> Iterator[str]:
@@ -121,7 +125,7 @@ def _path(finding: Finding, lines: Lines) -> Iterator[str]:
     width = max(len(f"{place.path}:{place.line}") for _, place, _ in rows)
     for word, place, function in rows:
         where = f"{place.path}:{place.line}"
-        shown = lines(place.path, place.line).strip()
+        shown = printable(lines(place.path, place.line).strip())
         yield f"  {word:6} {where:{width}}  {shown}" + (f"   (in {function})" if function else "")
 
 

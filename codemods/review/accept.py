@@ -157,7 +157,7 @@ def accept(review: Review, base: Tree, file: Path) -> Review:
         early=tuple(each for each in review.early if each.id not in reasons),
         lost=tuple(each for each in review.lost if each.id not in reasons),
         met=tuple(each for each in review.met if each.id not in reasons),
-        not_judged=tuple(e for e in review.not_judged if e.id not in reasons and e.path not in own),
+        not_judged=tuple(each for each in review.not_judged if each.id not in reasons),
         accepted=tuple(name for name in given if name in known),
         stale=tuple(name for name in given if name not in known and name not in earlier),
     )

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from codemods.facts.project import parse_tools
 from codemods.facts.source import SourceError, no_collection
 
 if TYPE_CHECKING:
     from codemods.review.report import Review
 
+_PROJECT = "pyproject.toml"
 _FORMATS = ["text", "json", "markdown", "sarif", "accept"]
 
 
@@ -83,7 +85,10 @@ def command(
     from codemods.review.trees import tree_at, working_tree
 
     before = tree_at(base, root)
-    found = review(before, working_tree(root) if head is None else tree_at(head, root), paths)
+    after = working_tree(root) if head is None else tree_at(head, root)
+    if _PROJECT in after.identities and " " not in after.identities[_PROJECT]:
+        parse_tools(after.read(_PROJECT), _PROJECT)
+    found = review(before, after, paths)
     if accept is not None:
         from codemods.review.accept import accept as accepted
 

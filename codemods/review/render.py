@@ -110,6 +110,7 @@ def _details(review: Review) -> Iterator[str]:
     )
     yield from (f"stale    {name} is accepted, and is not there" for name in review.stale)
     yield from (f"not judged  {file.path}: {file.why}" for file in review.not_judged)
+    yield from (f"not compared  {path}: not Python" for path in review.not_python)
 
 
 def _lines_of(outcome: Outcome) -> object:
@@ -173,5 +174,6 @@ def as_json(review: Review) -> str:
         "stale": review.stale,
         "not_lifted": [dataclasses.asdict(one) for one in review.not_lifted],
         "not_judged": [dataclasses.asdict(file) for file in review.not_judged],
+        "not_python": review.not_python,
     }
     return json.dumps(document, indent=2) + "\n"

@@ -156,7 +156,10 @@ Outcome = Same | Renamed | Lifted | Regrouped | Changed | New | Gone | Accepted
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The whole change; `statements` counts those of units that differ, on the base's side and the head's."""
+    """The whole change; `statements` counts those of units that differ, on the base's side and the head's.
+
+    `not_python` are files that differ and are not compared; they leave the change as clean as it is.
+    """
 
     outcomes: tuple[Outcome, ...]
     imports: tuple[Left, ...]
@@ -167,6 +170,7 @@ class Review:
     met: tuple[Met, ...]
     not_lifted: tuple[NotLifted, ...]
     not_judged: tuple[NotJudged, ...]
+    not_python: tuple[str, ...]
     files: int
     statements: tuple[int, int]
     accepted: tuple[str, ...] = ()

@@ -60,7 +60,8 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     told = [*_unreadable(before, "base"), *_unreadable(after, "head")]
     # A file outside the change that can't be read is none that imports from it, before or after.
     told = [(path, why) for path, why in told if path in python]
-    told += [(path, _kind(path, base, head)) for path in changed if path not in python]
+    kinds = {path: _kind(path, base, head) for path in changed if path not in python}
+    told += [(path, kind) for path, kind in kinds.items() if kind]
     told += [(path, why) for path in python if (why := other_package(path, base, head))]
     not_judged = [NotJudged(_shown(path), why, _content(path, base, head)) for path, why in told]
     residue = _Residue(matching, lifts.units | loops.units)
@@ -74,6 +75,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
         met=tuple(met(before, after)),
         not_lifted=(*lifts.refused, *loops.refused),
         not_judged=tuple(not_judged),
+        not_python=tuple(path for path, kind in kinds.items() if not kind),
         files=len(python),
         statements=residue.statements,
     )
@@ -222,6 +224,7 @@ def _content(path: str, *trees: Tree) -> str:
 
 
 def _kind(path: str, base: Tree, head: Tree) -> str:
+    """Why it can't be told what a path is; empty for a file that is not Python."""
     identity = head.identities.get(path) or base.identities[path]
     if identity.startswith(("link ", "submodule ")):
         return "a " + identity.split()[0]
@@ -229,7 +232,7 @@ def _kind(path: str, base: Tree, head: Tree) -> str:
         return "not a regular file"
     if path != _shown(path):
         return "its name is not UTF-8"
-    return "not Python"
+    return ""
 
 
 def _is_file(path: str, base: Tree, head: Tree) -> bool:

@@ -249,6 +249,17 @@ def test_unreadable_files_are_findings_and_the_others_are_checked(
     assert out.count("\n") == 2
 
 
+def test_no_control_character_of_a_source_reaches_the_terminal(trainer: Project, capsys: Capture) -> None:
+    (trainer.root / "other.py").write_bytes(b'x = "\x1b[31m\xc2\x9b" +\n')
+    (trainer.root / "more.py").write_bytes(b"x = 1  # hotpath: \x1b[31mallow\n")
+    assert trainer.run() == 1
+    out = capsys.readouterr().out
+    assert '1 | x = "\\x1b[31m\\x9b" +' in out
+    assert "# hotpath: \\x1b[31mallow" in out
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+
+
 def test_a_link_whose_target_is_gone_is_a_finding(trainer: Project, capsys: Capture) -> None:
     (trainer.root / "gone.py").symlink_to(trainer.root / "nowhere.py")
     assert trainer.run("--quiet") == 1
@@ -357,7 +368,7 @@ def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
         ("baseline = 3", "baseline: must be a string"),
         ('ignore = ["HP999"]', "ignore: no such code HP999"),
         ('heat = ["hot"]', "heat: no such heat hot; known are env, step, every-n, epoch, once"),
-        ("ignore = [", "pyproject.toml: not valid TOML"),
+        ("ignore = [", "pyproject.toml:2: not valid TOML: Invalid value (at end of document)"),
     ],
 )
 def test_wrong_configuration(trainer: Project, text: str, message: str, capsys: Capture) -> None:

@@ -90,11 +90,11 @@ def test_another_change_is_not_settled_by_it(case: str, folder: Path) -> None:
 
 
 def test_a_file_that_is_not_judged_is_settled_as_it_is(folder: Path) -> None:
-    write(folder / "before", {"a.py": BEFORE, "s.toml": "x = 1\n"})
-    write(folder / "after", {"a.py": BEFORE, "s.toml": "x = 2\n"})
+    write(folder / "before", {"a.py": BEFORE, "s.py": "x = 1\n"})
+    write(folder / "after", {"a.py": BEFORE, "s.py": "x =\n"})
     options = ticked(folder)
     assert run(folder, *options) == 0
-    (folder / "after" / "s.toml").write_text("x = 3\n")
+    (folder / "after" / "s.py").write_text("x = =\n")
     assert run(folder, *options) == 1
 
 
@@ -144,8 +144,21 @@ def test_a_pull_request_is_shown_what_is_left(folder: Path, capsys: pytest.Captu
     text = capsys.readouterr().out
     assert text.startswith("### 1 Python files differ: 0 of 1 definitions proven equal")
     assert "**step** in `a.py`\n\n```diff\n-     7  return loss\n+     6  clip('```')\n" in text
-    assert "- not judged: `s.toml:1` not Python" in text
+    assert "- not compared: `s.toml` is not Python" in text
     assert sum(line.startswith("```") for line in text.splitlines()) == 2
+
+
+def test_moved_code_is_shown_as_it_was_and_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many = "".join(f"def f{i}(x):\n    y = x + {i}\n    return y * 3\n\n\n" for i in range(150))
+    write(folder / "before", {"a.py": many})
+    (folder / "after" / "a.py").unlink()
+    write(folder / "after", {"b.py": many.replace("return y * 3", "return y * 4")})
+    assert run(folder, "--output-format", "markdown") == 1
+    text = capsys.readouterr().out
+    for number in range(150):
+        title = f"**f{number}** in `b.py`, before **f{number}** in `a.py`"
+        line = 3 + 5 * number
+        assert f"{title}\n\n```diff\n- {line:>5}  return y * 3\n+ {line:>5}  return y * 4\n```" in text
 
 
 def test_code_scanning_is_told_what_is_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

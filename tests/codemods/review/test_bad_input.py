@@ -77,8 +77,8 @@ def test_a_python_file_that_is_not_judged_is_named(
 def test_what_is_no_python_is_named(name: str, compare: Callable[[Files, Files], Reviewed]) -> None:
     for sides in (({name: "1\n"}, {name: "2\n"}), ({}, {name: "2\n"}), ({name: "1\n"}, {})):
         reviewed = compare(*({"good.py": GOOD} | side for side in sides))
-        assert reviewed.status == 1
-        assert [file["path"] for file in reviewed.document["not_judged"]] == [name]
+        assert reviewed.status == 0
+        assert reviewed.document["not_python"] == [name]
         for side in ("base", "head"):
             (reviewed.folder / side / name).unlink(missing_ok=True)
 

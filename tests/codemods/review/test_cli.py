@@ -71,8 +71,11 @@ def test_what_is_no_python_is_named(repository: Path, capsys: pytest.CaptureFixt
     (repository / "link.py").symlink_to("nowhere.py")
     assert main(["--base", "HEAD"]) == 1
     printed = capsys.readouterr().out
-    assert "not judged  settings.toml: not Python" in printed
+    assert "not compared  settings.toml: not Python" in printed
     assert "not judged  link.py: a link" in printed
+    (repository / "link.py").unlink()
+    assert main(["--base", "HEAD"]) == 0
+    assert "not compared  settings.toml: not Python" in capsys.readouterr().out
 
 
 def test_paths_narrow_the_review(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
