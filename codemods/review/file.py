@@ -223,8 +223,8 @@ class File:
         return bound_by_text(self.tree) if may_bind_by_text(self._data) else frozenset()
 
     @cached_property
-    def exported(self) -> frozenset[str]:
-        """Names that a star import of it may bring."""
+    def listed(self) -> frozenset[str] | None:
+        """The names in its `__all__`, where that is a literal list which is bound once."""
         values = [n.value for n in self.tree.body if isinstance(n, ast.Assign) and "__all__" in bound_by(n)]
         if (
             len(values) == 1
@@ -234,6 +234,13 @@ class File:
             items = values[0].elts
             if all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in items):
                 return frozenset(ast.literal_eval(values[0]))
+        return None
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """Names that a star import of it may bring."""
+        if self.listed is not None:
+            return self.listed
         return frozenset(name for name in self.bound if not name.startswith("_") or "__all__" in self.bound)
 
     @cached_property

@@ -12,7 +12,7 @@ from codemods.review.file import OF_A_MODULE, File
 from codemods.review.match import Matching
 from codemods.review.namespace import StarImports
 from codemods.review.report import Lost, Met
-from codemods.review.side import Side
+from codemods.review.side import Side, Unknown
 from codemods.review.statements import identity
 from codemods.review.trees import Tree, below
 from codemods.review.units import MODULE
@@ -30,13 +30,14 @@ def lost(base: Side, head: Side, matching: Matching) -> list[Lost]:
     users: dict[tuple[str, str], list[str]] = {}
     for path in _asking(base, head, gone):
         for found in base.names_used(path):
-            if found[1] in gone.get(found[0], ()):
+            if found[1] in gone.get(found[0], ()) or _came_by_star(base, head, matching, gone, *found):
                 users.setdefault(found, []).append(path)
     stars = StarImports(base.tree)
     for path, names in gone.items():
-        exported = names & base.changed[path].exported
-        for user in stars.of(path) if exported else ():
-            if user in head.tree.identities:
+        every = names & base.changed[path].exported
+        for user in stars.of(path) if every else ():
+            exported = {name for name in every if not _still_brought(base, head, matching, user, name)}
+            if exported and user in head.tree.identities:
                 # All of them at once: which of them such a file uses is not told by it.
                 users.setdefault((path, ", ".join(sorted(exported))), []).append(user)
     known = {found for file in base.changed.values() for found in _dead(base, file)}
@@ -48,6 +49,21 @@ def lost(base: Side, head: Side, matching: Matching) -> list[Lost]:
         Lost(path, name, files, identity("lost", path, name, *files))
         for (path, name), files in sorted((key, tuple(dict.fromkeys(each))) for key, each in users.items())
     ]
+
+
+def _came_by_star(
+    base: Side, head: Side, matching: Matching, gone: dict[str, set[str]], path: str, name: str
+) -> bool:
+    """Did a module have a name by star imports, which bring other things now?"""
+    if "*" not in gone.get(path, ()) or name in (MODULE, "*") or name in base.changed[path].bound:
+        return False
+    before = base.meaning(path, name)
+    return not isinstance(before, Unknown) and not matching.same(before, head.meaning(path, name))
+
+
+def _still_brought(base: Side, head: Side, matching: Matching, user: str, name: str) -> bool:
+    """Does a file get the same thing by a name as before, whatever star import brings it?"""
+    return head.file(user) is not None and matching.same(base.meaning(user, name), head.meaning(user, name))
 
 
 def _gone(base: Side, head: Side, matching: Matching, path: str, file: File) -> set[str]:
@@ -79,7 +95,7 @@ def _asking(base: Side, head: Side, gone: dict[str, set[str]]) -> Iterator[str]:
     """Files that are the same on both sides and may import some names."""
     wanted = []
     for path, names in gone.items():
-        spelled = [b"" if name == MODULE else name.encode() for name in names]
+        spelled = [b"" if name in (MODULE, "*") else name.encode() for name in names]
         stem = PurePosixPath(path.removesuffix(f"/{_INITIAL}")).stem.encode()
         # A file that imports a name from a module says both; that of a package around it need not be said.
         around = path.removesuffix(_INITIAL) if path.endswith(_INITIAL) else None

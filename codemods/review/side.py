@@ -68,6 +68,7 @@ class Side:
         self.unreadable: dict[str, str] = {}
         self._files: dict[str, File | None] = {}
         self._meanings: dict[tuple[str, str], Meaning] = {}
+        self._stars: dict[tuple[str, str], str | None] = {}
         self.changed = {path: file for path in changed if (file := self.file(path)) is not None}
 
     def units(self) -> list[Unit]:
@@ -134,7 +135,11 @@ class Side:
             return Outside((name, path, repr(ast.get_docstring(file.tree, clean=False))))
         if name in OF_A_MODULE or (name in PLACED and name not in file.bound):
             return Outside((name, path))
-        if stars := file.imported.get("*"):
+        stars = file.imported.get("*")
+        if stars and name != "*" and (star := self._star(file, name)) is not None:
+            if star and name not in file.bound:
+                return self._meaning(star, name, depth + 1)
+        elif stars:
             # One of a module that the change has no part in brings the same names before and after.
             sources = [self._settled_source(path, node, name) for node, _ in stars]
             order = (*file.binding_in_order(name), *map(str, sources))
@@ -153,6 +158,52 @@ class Side:
             return self._alternatives(file, name)
         node, alias = found[0]
         return self._imported(path, node, alias, depth)
+
+    def _star(self, file: File, name: str) -> str | None:
+        """The module of the tree from which a star import of a file brings a name; empty if none does, None
+        if that can't be told.
+        """
+        key = (file.path, name)
+        if key not in self._stars:
+            self._stars[key] = None  # as long as modules import each other
+            self._stars[key] = self._find_star(file, name)
+        return self._stars[key]
+
+    def _find_star(self, file: File, name: str) -> str | None:
+        bringing = dict[str, None]()
+        for node, _ in file.imported["*"]:
+            where = self.source_of(file.path, node) if isinstance(node, ast.ImportFrom) else None
+            found = self.tree.module(where) if where is not None else None
+            brings = self._brings(found, name) if found is not None else None
+            if brings is None:
+                return None
+            if brings and found is not None:
+                bringing[found] = None
+        # Of several, or beside another statement that binds the name, the order decides.
+        return None if len(bringing) + (name in file.bound) > 1 else next(iter(bringing), "")
+
+    def _brings(self, path: str, name: str) -> bool | None:
+        """Does a star import of a module of the tree bring a name? None if that can't be told."""
+        file = self.file(path)
+        if file is None or name in file.rebound or self.is_bound_by_text(path, name):
+            return None
+        if file.listed is None and "__all__" in file.bound:
+            return None
+        if file.listed is None and name.startswith("_"):
+            return False
+        inside = path.removesuffix("__init__.py") + name
+        if path.endswith("__init__.py") and self.tree.module_at(inside):
+            return None
+        if file.listed is not None and name not in file.listed:
+            return False
+        if name in file.typed:
+            return None
+        if name in file.bound:
+            return True
+        if "*" not in file.imported:
+            return False if file.listed is None else None
+        star = self._star(file, name)
+        return None if star is None else bool(star)
 
     def _for_types(self, file: File, name: str, depth: int) -> Unit | Outside | Unknown:
         found = file.imported.get(name, ())
@@ -211,7 +262,10 @@ class Side:
         inner = self.file(found)
         if inner is None:
             return Unknown(f"{found} can't be read")
-        if alias.name in inner.bound:
+        if found == path and inner.binders.get(alias.name) == [node]:
+            # A package that imports a module of its own.
+            return self.module(below(where, alias.name), attribute_of=found)
+        if alias.name in inner.bound or ("*" in inner.imported and self._star(inner, alias.name)):
             return self._meaning(found, alias.name, depth + 1)
         return self.module(below(where, alias.name), attribute_of=found)
 
@@ -224,8 +278,10 @@ class Side:
         for node, alias in file.imported.get(name, ()):
             where = self.source_of(path, node) if isinstance(node, ast.ImportFrom) else None
             inner = self.tree.module(where) if where is not None else None
-            if inner is not None:
+            if inner is not None and inner != path:
                 found += self.cells(inner, alias.name, depth + 1)
+        if name not in file.bound and "*" in file.imported and (star := self._star(file, name)):
+            found += self.cells(star, name, depth + 1)
         return found
 
     def is_rebound(self, path: str, name: str) -> bool:
@@ -254,7 +310,10 @@ class Side:
             return True
         # Whoever imports a module of a package binds its name there.
         inside = path.removesuffix("__init__.py") + name
-        return bool(binders and path.endswith("__init__.py") and self.tree.module_at(inside))
+        if not binders or not path.endswith("__init__.py") or not self.tree.module_at(inside):
+            return False
+        files = (f"{inside}.py", f"{inside}/__init__.py")
+        return self.meaning(path, name) not in [Outside(("module", found)) for found in files]
 
     @cached_property
     def _reloads(self) -> bool:

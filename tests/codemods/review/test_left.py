@@ -496,7 +496,6 @@ CASES: dict[str, tuple[Files, Files]] = {
         {"a.py": "def f():\n    class C:\n        y = 1\n    return C\n"},
     ),
     "a file that does not parse": ({"a.py": "x = 1\n"}, {"a.py": "x = = 1\n"}),
-    "a setting": ({"a.toml": "x = 1\n"}, {"a.toml": "x = 2\n"}),
     "binary content in a Python file": ({"a.py": "x = 1\n"}, {"a.py": "x = 1\0\n"}),
 }
 
