@@ -7,8 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.check.declared import check_declared
+from golden.check.declared import check_declared, check_matched, check_same_tree
 from golden.compare import Comparison, Identical, NotComparable, compare
+from golden.compare.learn import repeats
 from golden.compare.tolerance import unused
 from golden.reach.reached import Reached, read_reached
 from golden.record import Run, record_run
@@ -51,9 +52,12 @@ def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify:
         traces.append(
             record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
         )
+    check_same_tree(run.name, traces)
     check_used(traces[0])
     check_declared(run, traces[0])
-    return AbResult(traces[0], traces[1], compare(traces[0], traces[1]))
+    check_matched(traces[0])
+    left, found = repeats(traces[0], traces[1])
+    return AbResult(left, traces[1], found)
 
 
 def check_used(trace: Trace) -> None:
@@ -97,22 +101,24 @@ def ab(
         try:
             _raise_first(base, head, recordings)
             left, again, right = (recording.result() for recording in recordings)
+            check_same_tree(base.run.name, (left, again, right) if base.root == head.root else (left, again))
             check_used(left)
             check_declared(base.run, left)
-            itself = compare(left, again)
+            check_matched(left, right)
+            left, itself = repeats(left, again)
         finally:
             for recording in recordings:
                 recording.cancel()
     found: Comparison = compare(left, right)
-    repeats = isinstance(itself, Identical)
-    if not repeats:
+    repeated = isinstance(itself, Identical)
+    if not repeated:
         found = NotComparable(
             f"{base.label} differs from itself on a second run, so its difference to {head.label} "
             f"means nothing; see `golden doctor {base.run.name}`"
         )
     before, after = read_reached(left.folder), read_reached(right.folder)
     reached = (before, after) if before and after else None
-    return AbResult(left, right, found, reached, None if repeats else itself)
+    return AbResult(left, right, found, reached, None if repeated else itself)
 
 
 def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) -> None:

@@ -1,6 +1,8 @@
-"""Whether what a run file names of its events and envs is there."""
+"""Checks of a record against its run file and its tree."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from golden.record import Run
 from golden.trace.errors import UnusableInput
@@ -25,4 +27,23 @@ def check_declared(run: Run, trace: Trace) -> None:
     if env.module is not None and layouts and all(layout.env is None for layout in layouts):
         raise UnusableInput(
             f"run {run.name}: [env] module: no model of class {env.module} takes a step; {way_out}"
+        )
+
+
+def check_matched(*traces: Trace) -> None:
+    """Raise `UnusableInput` for a pattern of files that matches none which any of the traces wrote."""
+    first = traces[0].about
+    for pattern, there in first.no_files.items():
+        if all(pattern in trace.about.no_files for trace in traces):
+            raise UnusableInput(
+                f"run {first.run}: [outputs] files: {pattern} matches no file that the run wrote; {there}"
+            )
+
+
+def check_same_tree(run: str, traces: Sequence[Trace]) -> None:
+    """Raise `UnusableInput` if runs in one tree did not find it as the first one did."""
+    if len({trace.about.tree for trace in traces}) > 1:
+        raise UnusableInput(
+            f"run {run}: the tree changed between two runs of it; run the command again, and "
+            "edit when it has ended"
         )

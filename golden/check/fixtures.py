@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from golden.record import Run
 from golden.trace.errors import UnusableInput
 from golden.trace.gap import deciding, gap
+from golden.trace.place import Unstable
 from golden.trace.summary import Common, Summary
 
 FORMAT = 2
@@ -40,6 +41,8 @@ class Golden(_File):
 
     fingerprint: dict[str, str]
     also: list[dict[str, str]] = []
+    # What differed between two runs as it was recorded; the summary is without it.
+    unstable: list[Unstable] = []
     summary: Summary
 
     def covers(self, fingerprint: Mapping[str, str]) -> bool:
@@ -75,6 +78,8 @@ def dump(golden: Golden | CommonGolden) -> str:
         del table["summary"]["tolerated"]
     if isinstance(golden, Golden) and not golden.also:
         del table["also"]
+    if isinstance(golden, Golden) and not golden.unstable:
+        del table["unstable"]
     if isinstance(golden, Golden) and golden.summary.outputs is None:
         del table["summary"]["outputs"]
     for rows in (table["summary"].get("outputs") or {}).values() if isinstance(golden, Golden) else ():

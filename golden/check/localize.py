@@ -8,6 +8,7 @@ from pathlib import Path
 
 from golden.check.ab import AbResult, Notify, Side, quiet
 from golden.compare import Comparison, Different, compare
+from golden.compare.learn import with_unstable
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.operations import Located, locate, read_operations
 from golden.compare.outcome import (
@@ -61,6 +62,7 @@ def localize(
         )
         traces.append(trace)
     left, again, right = traces
+    left = with_unstable(left, found.left.about.unstable)
     operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
     return Localized(step, left, right, compare(left, right), operations, lines)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from golden.check.ab import Notify, check_used, doctor, quiet
-from golden.check.declared import check_declared
+from golden.check.declared import check_declared, check_matched
 from golden.check.fixtures import (
     FOLDER,
     CommonGolden,
@@ -37,9 +37,11 @@ from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.gap import gap
+from golden.trace.place import titles
 from golden.trace.reads import totals
 from golden.trace.summary import summarise, summarise_common
 from golden.trace.trace import KINDS, Trace
+from golden.trace.unstable import leave_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +179,12 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
         if not usable:
             check_definition(golden, path, run)
     lines = {site.place: site.title for process in trace.processes for site in totals(process)}
-    now, amount = summarise(trace), contents(trace)
+    amount = contents(trace)
     verdicts = {
         path: compare_summaries(
             golden.summary,
-            now,
-            compared=amount,
+            summarise(leave_out(trace, golden.unstable)),
+            compared=amount + Compared(unstable=titles(golden.unstable)),
             lines=lines,
             tolerances=run.tolerance,
             moments=[event.moment for event in trace.events],
@@ -190,6 +192,8 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
         for path, golden in usable.items()
     }
     for path, verdict in verdicts.items():
+        if isinstance(verdict, Identical):
+            check_matched(trace)
         if own or isinstance(verdict, Identical):
             return Judged(run.name, verdict, seconds, path.stem, elsewhere=not own)
     shared = common_path(root, run.name)
@@ -210,7 +214,7 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
 
 def contents(trace: Trace) -> Compared:
     """How much a trace holds."""
-    total = Compared(events=len(trace.events))
+    total = Compared(events=len(trace.events), unwatched=tuple(trace.about.unwatched))
     for process in trace.processes:
         total += compare_process(process, process).compared
     return total + compare_outputs(trace, trace)[1]
@@ -268,7 +272,8 @@ def refuse_under_ci() -> None:
 def golden_of(run: Run, trace: Trace) -> Golden:
     """The golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
     check_keepable(run)
-    summary = summarise(trace)
+    unstable = trace.about.unstable
+    summary = summarise(leave_out(trace, unstable))
     if len(summary.tolerated) > _TOLERATED_AT_MOST:
         raise UnusableInput(
             f"run {run.name}: {len(summary.tolerated):,} numbers have a tolerance, and a golden keeps "
@@ -278,6 +283,7 @@ def golden_of(run: Run, trace: Trace) -> Golden:
         run=run.name,
         definition=run.definition(),
         fingerprint=trace.about.fingerprint,
+        unstable=unstable,
         summary=summary,
     )
 
@@ -294,7 +300,8 @@ def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
         with contextlib.suppress(UnusableInput):
             known[path] = load_golden(path, run)
     for path, old in sorted(known.items(), key=lambda item: not item[1].covers(new)):
-        if old.summary == golden.summary and old.definition == golden.definition:
+        same = old.summary == golden.summary and old.unstable == golden.unstable
+        if same and old.definition == golden.definition:
             also = old.also if old.covers(new) else [*old.also, new]
             return path, old.model_copy(update={"also": also})
         if old.covers(new):

@@ -38,8 +38,10 @@ from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap
 from golden.trace.moments import Moment
+from golden.trace.place import titles
 from golden.trace.streams import Stream
 from golden.trace.trace import Process, Trace
+from golden.trace.unstable import leave_out
 
 
 def compare(left: Trace, right: Trace) -> Comparison:
@@ -63,8 +65,15 @@ def judge(
     ``align`` finds the changes of events.
     """
     right, names = renamed(left, right)
+    unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
+    left, right = leave_out(left, unstable), leave_out(right, unstable)
     right, tolerated = forgive(left, right)
-    compared = Compared(uncompared=names, events=min(len(left.events), len(right.events)))
+    compared = Compared(
+        uncompared=names,
+        events=min(len(left.events), len(right.events)),
+        unstable=titles(unstable),
+        unwatched=tuple(dict.fromkeys([*left.about.unwatched, *right.about.unwatched])),
+    )
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     moment_of: Callable[[Moment], Moment] | None = None

@@ -18,6 +18,8 @@ class Compared:
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
     the program's own generators; ``uncompared`` names what was not. ``places`` are those
     of ranks in a mesh of devices. ``unlike`` names tensors whose digests were made otherwise on each side.
+    ``unstable`` are places that differ between two runs of the base, ``unwatched`` files that the program
+    wrote where nothing looks, with what to do about it.
     """
 
     events: int = 0
@@ -33,6 +35,8 @@ class Compared:
     uncompared: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
     unlike: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
+    unwatched: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -49,6 +53,8 @@ class Compared:
             tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
             tuple(dict.fromkeys([*self.places, *other.places])),
             tuple(dict.fromkeys([*self.unlike, *other.unlike])),
+            tuple(dict.fromkeys([*self.unstable, *other.unstable])),
+            tuple(dict.fromkeys([*self.unwatched, *other.unwatched])),
         )
 
 

@@ -114,7 +114,8 @@ _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
 _NAMED = re.compile(rf"(?<![A-Za-z_])([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time.
-_BAR = re.compile(r"\d+%\|")
+_DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?")
+_ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
 _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
@@ -179,14 +180,14 @@ class Masks:
     def lines(self, text: str) -> Iterator[str]:
         """The lines of a text that can repeat; of what was drawn over, only what remained."""
         warned = False
-        for line in text.replace("\r\n", "\n").split("\n"):
-            drawn = [part for part in line.split("\r") if part.strip()]
-            shown = self.text(drawn[-1]).rstrip() if drawn else ""
+        for line in _screen(text.replace("\r\n", "\n")):
+            shown = self.text(line).rstrip() if line.strip() else ""
+            if "%|" in shown and "100%|" not in shown:
+                # How far it is drawn depends on time; what was printed behind it does not.
+                shown = _DRAWN_BAR.sub("", shown).rstrip()
             echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
             # What the run file masks as a whole may be there or not.
             if shown in ("", "<unstable>") or echoed or _UNBOUNDED_BAR.search(shown):
-                continue
-            if _BAR.search(shown) and "100%|" not in shown:
                 continue
             yield shown
 
@@ -207,6 +208,31 @@ class Masks:
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+
+
+def _screen(text: str) -> Iterator[str]:
+    """The lines as a terminal shows them in the end: a carriage return goes back to the start of its line."""
+    if "\r" not in text and "\x1b" not in text:
+        yield from text.split("\n")
+        return
+    lines, row, column = [""], 0, 0
+    for part in _ESCAPE.split(text):
+        if part == "\n":
+            row, column = row + 1, 0
+            if row == len(lines):
+                lines.append("")
+        elif part == "\r":
+            column = 0
+        elif part.startswith("\x1b["):
+            if part.endswith("A"):
+                row = max(0, row - int(part[2:-1] or 1))
+            elif part.endswith("K"):
+                lines[row] = lines[row][:column]
+        elif part:
+            before = lines[row]
+            lines[row] = before[:column].ljust(column) + part + before[column + len(part) :]
+            column += len(part)
+    yield from lines
 
 
 def _words(name: str) -> set[str]:

@@ -46,13 +46,14 @@ def read_outputs(
     found = []
     for name, path in (("stdout", stdout), ("stderr", stderr)):
         if path is not None:
-            rows = read_text(path.read_text(encoding="utf-8", errors="backslashreplace"), masks)
+            # A carriage return is no end of a line, which it would be read as.
+            rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), masks)
             if not ordered:
                 rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
             found.append(Output("text", name, rows))
     seen: Counter[str] = Counter()
     for given, path in sorted(files):
-        if path.suffix in _IGNORED_SUFFIXES or _IGNORED_FOLDERS.intersection(path.parts):
+        if is_passing(path):
             continue
         if "wandb" in path.parts and (path.parent.name == "logs" or path.name in _OF_THE_MACHINE):
             continue
@@ -65,6 +66,11 @@ def read_outputs(
         target = os.path.normpath(link.parent / link.readlink())
         found.append(Output("link", masks.path(given), ({"to": masks.path(target)},)))
     return found
+
+
+def is_passing(path: Path) -> bool:
+    """Whether a file is no result of a program: a lock, a socket, bytecode."""
+    return path.suffix in _IGNORED_SUFFIXES or not _IGNORED_FOLDERS.isdisjoint(path.parts)
 
 
 def _read(name: str, path: Path, masks: Masks) -> Output:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golden.check.ab import Notify
-from golden.compare import Identical, compare
+from golden.compare import Identical
+from golden.compare.learn import repeats
 from golden.power.trees import Trees
 from golden.reach.reached import Reached, read_reached
 from golden.record import Run, record_run
@@ -72,7 +73,7 @@ def references(
         try:
             for run, (first, second) in zip(runs, both, strict=True):
                 (trace, _), (repeated, seconds) = first.result(), second.result()
-                judged = compare(trace, repeated)
+                trace, judged = repeats(trace, repeated)
                 if not isinstance(judged, Identical):
                     why = describe(judged.first)[0] if hasattr(judged, "first") else ""
                     raise NothingComparable(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
-import time
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,15 +25,6 @@ _ABSENT = object()
 _LARGEST_MIB = 64
 _LEAVES_AT_MOST = 2_000
 _SHOWN = 120
-# Measured, not set; a whole number of that name is a count, or a size.
-_TIMED = re.compile(
-    r"time|elapsed|seconds|latency|duration|start|begin|clock|took|wall|fps|sps|speed|throughput|_(?:s|ms|us|ns)$",
-    re.IGNORECASE,
-)
-# Larger ones are addresses, or nanoseconds.
-_LARGEST = 1 << 40
-_CLOCKS = (time.time, time.perf_counter, time.monotonic)
-_SINCE_S = 7 * 86400.0
 
 
 class Attributes:
@@ -53,7 +42,8 @@ class Attributes:
     ) -> dict[str, str]:
         """Path and text of every attribute; ``unread`` takes the names of those that are too large.
 
-        Left out are texts that may name folders, numbers that tell the time, and objects of other kinds.
+        Left out are texts that may name folders, and objects of other kinds. Numbers that tell the time are
+        among them: they differ between two runs, which is how they are known.
         """
         found: dict[str, str] = {}
         for prefix, module in modules:
@@ -108,7 +98,7 @@ def _known(
     rows: dict[str, str] = {}
     for name in names:
         try:
-            kept = _kept(table[name], name)
+            kept = _kept(table[name])
             if kept is not None:
                 rows |= _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
         except Exception as error:
@@ -144,17 +134,13 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
-def _kept(value: Any, name: str, depth: int = 0) -> tuple[Any] | None:
+def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
     """What is compared of a value, alone in a tuple; None for nothing."""
     kind = type(value)
     if kind in _NAMES:
         return (str(value),)
-    if kind is bool or value is None or kind is complex:
+    if kind in (bool, int, float, complex) or value is None:
         return (value,)
-    if kind is int:
-        return (value,) if abs(value) < _LARGEST else None
-    if kind is float:
-        return None if _TIMED.search(name) or _is_now(value) else (value,)
     if kind is str:
         return None if "/" in value or "\\" in value else (value,)
     if isinstance(value, torch.Tensor):
@@ -167,16 +153,12 @@ def _kept(value: Any, name: str, depth: int = 0) -> tuple[Any] | None:
     if kind in (set, frozenset):
         value = sorted(value, key=repr)
     if kind in _BAGS:
-        items = [_kept(item, name, depth + 1) for item in value]
+        items = [_kept(item, depth + 1) for item in value]
         return None if None in items else ([item[0] for item in items if item is not None],)
     if isinstance(value, dict):
-        rows = {str(key): _kept(item, f"{name}.{key}", depth + 1) for key, item in value.items()}
+        rows = {str(key): _kept(item, depth + 1) for key, item in value.items()}
         return ({key: row[0] for key, row in rows.items() if row is not None},)
     return None
-
-
-def _is_now(value: float) -> bool:
-    return any(0 <= clock() - value < _SINCE_S for clock in _CLOCKS if value > 1e4)
 
 
 def shared(tables: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]]) -> str:

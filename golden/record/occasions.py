@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -19,9 +18,8 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
+from . import writes
 from .replace import put
-
-_WRITING = frozenset("wax+")
 
 
 def is_due(number: int, often: int = 3) -> bool:
@@ -41,13 +39,14 @@ class Occasions:
 
     def install(self) -> None:
         """Listen to files that are opened for writing, to torch.save, and to loaders that are iterated."""
-        # Reports what any way of opening a file in Python does, and leaves `open` as it is.
-        sys.addaudithook(self._on_audit)
+        writes.listeners.append(self._on_write)
         save, iterate = torch.save, DataLoader.__iter__
 
         @functools.wraps(save)
         def observed(*args: Any, **kwargs: Any) -> Any:
             self._on("torch.save")
+            # Most are written without Python.
+            writes.note(args[1] if len(args) > 1 else kwargs.get("f"))
             return save(*args, **kwargs)
 
         @functools.wraps(iterate)
@@ -59,14 +58,10 @@ class Occasions:
         put(torch, "save", observed)
         DataLoader.__iter__ = iterated  # type: ignore[method-assign]
 
-    def _on_audit(self, event: str, arguments: Any) -> None:
-        if event != "open":
-            return
-        path, mode, _ = arguments
-        if type(path) is str and mode and not _WRITING.isdisjoint(mode):
-            full = os.path.abspath(path)  # noqa: PTH100 - quicker, and every file that is written comes here
-            if full.startswith(self._folder):
-                self._on(f"file {full[len(self._folder) :]}")
+    def _on_write(self, path: str) -> None:
+        full = os.path.abspath(path)  # noqa: PTH100 - quicker, and every file that is written comes here
+        if full.startswith(self._folder):
+            self._on(f"file {full[len(self._folder) :]}")
 
     def _on(self, what: str) -> None:
         if self._inside or threading.current_thread() is not threading.main_thread():

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from golden.outputs import Masks, read_outputs
+from golden.outputs import Masks, is_passing, read_outputs
 from golden.record.run import Run
+from golden.trace.errors import UnusableInput
 from golden.trace.outputs import Output
+from golden.trace.paths import matching
 
 _Stamp = tuple[int, int]
+# Of libraries, which fill them once.
+_CACHES = frozenset({".cache", ".config", ".triton", "node_modules"})
 
 
 class Declared:
@@ -23,21 +29,83 @@ class Declared:
     def __init__(self, run: Run, root: Path) -> None:
         self._globs = run.outputs.files
         self._root = root
+        for pattern in (*self._globs, *([run.events.files] if run.events else ())):
+            if Path(pattern).is_absolute():
+                raise UnusableInput(
+                    f"run {run.name}: {pattern} is absolute; [outputs] files are relative to the repository, "
+                    "[events] files to {out}"
+                )
         self._before = dict(self._stamps())
+        # What the program is known to have written, whether that changed a file or not.
+        self.wrote: Set[Path] = frozenset()
 
     def written(self) -> Iterator[tuple[str, Path]]:
         """Those that were written since, under their names in the tree."""
-        for path, stamp in self._stamps():
-            if self._before.get(path) != stamp:
+        for path, stamp in dict(self._stamps()).items():
+            if self._before.get(path) != stamp or path in self.wrote:
                 yield path.relative_to(self._root).as_posix(), path
+
+    def unmatched(self) -> dict[str, str]:
+        """The patterns that match no written file, with the files that may have been meant."""
+        written = {path for _, path in self.written()}
+        inside = [path.relative_to(self._root) for path in self.wrote if path.is_relative_to(self._root)]
+        below = sorted(path.as_posix() for path in inside)
+        found = {}
+        for pattern in self._globs:
+            there = set(matching(self._root, pattern))
+            if there.isdisjoint(written):
+                found[pattern] = self._instead(pattern, sorted(there), below)
+        return found
+
+    def _instead(self, pattern: str, there: Sequence[Path], wrote: Sequence[str]) -> str:
+        if there:
+            return f"{there[0].relative_to(self._root).as_posix()} is there, and was not written"
+        near = difflib.get_close_matches(pattern, wrote, n=3, cutoff=0.0)
+        if near:
+            return f"it wrote {', '.join(near)}"
+        names = [path.relative_to(self._root).as_posix() for path in self._root.glob("*")]
+        near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.4)
+        return f"there is {', '.join(near)}" if near else "it wrote no file in the tree"
 
     def _stamps(self) -> Iterator[tuple[Path, _Stamp]]:
         for pattern in self._globs:
-            for path in self._root.glob(pattern):
+            for path in matching(self._root, pattern):
                 with contextlib.suppress(OSError):
-                    if path.is_file():
-                        stat = path.stat()
-                        yield path, (stat.st_mtime_ns, stat.st_size)
+                    stat = path.stat()
+                    yield path, (stat.st_mtime_ns, stat.st_size)
+
+
+def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> list[str]:
+    """Files that the program wrote and nothing compares, each with what to do about it."""
+    if "files" in run.observe.without:
+        return []
+    compared = {path for _, path in declared.written()}
+    events = set(matching(outputs, run.events.files)) if run.events else set()
+    left = sorted(
+        path
+        for path in declared.wrote - compared - events
+        if not path.is_relative_to(outputs)
+        and not path.is_relative_to("/dev")
+        and not is_passing(path)
+        and not any(part in _CACHES or part.startswith("torchinductor_") for part in path.parts)
+        and not _ignored(path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path), run)
+    )
+    inside: dict[str, list[Path]] = {}
+    for path in left:
+        if path.is_relative_to(root):
+            inside.setdefault(path.relative_to(root).parts[0], []).append(path.relative_to(root))
+    found = []
+    for top, paths in inside.items():
+        name = paths[0].as_posix() if len(paths) == 1 else f"{top}/**"
+        more = f" ({len(paths)} files)" if len(paths) > 1 else ""
+        found.append(f"{name}{more}; to compare, add to [outputs]: files = [{json.dumps(name)}]")
+    outside = sorted({path for path in left if not path.is_relative_to(root)})
+    if outside:
+        shown = ", ".join(map(str, outside[:3])) + (
+            f" and {len(outside) - 3} more" if len(outside) > 3 else ""
+        )
+        found.append(f"{shown}; to compare, let the program write to {{out}}")
+    return found
 
 
 def gather(
@@ -55,7 +123,7 @@ def gather(
     Patterns of unstable fields that matched are added to ``seen``.
     """
     without = run.observe.without
-    events = set(outputs.glob(run.events.files)) if run.events else set()
+    events = set(matching(outputs, run.events.files)) if run.events else set()
     files: list[tuple[str, Path]] = []
     links: list[tuple[str, Path]] = []
     if "files" not in without:

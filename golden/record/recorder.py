@@ -17,11 +17,15 @@ from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
 from golden.record.process import Watch, command_line, environment, execute
-from golden.record.produced import Declared, gather
+from golden.record.produced import Declared, gather, unwatched
 from golden.record.run import Run
+from golden.record.tree import Tree
+from golden.record.writes import FOLDER as WRITES
+from golden.record.writes import written
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
 from golden.trace.events import Event, read_events
 from golden.trace.outputs import write_outputs
+from golden.trace.paths import matching
 from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
 # With less room than this a record can't be closed, in bytes.
@@ -115,7 +119,7 @@ def _record(
         variables = environment(run, root=root, observe=observe)
         devices = visible_devices(_gpus()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
-        declared = Declared(run, root)
+        declared, tree = Declared(run, root), Tree(root)
         with locked_device(run.device, devices, shared=run.shares_device) as placed:
             begun = time.monotonic()
             execute(
@@ -128,6 +132,11 @@ def _record(
                 watch=watch,
             )
             seconds = time.monotonic() - begun
+        declared.wrote = written(folder)
+        digest = tree.check(run.name, declared.wrote)
+        shutil.rmtree(folder / WRITES, ignore_errors=True)
+        no_files = declared.unmatched()
+        beside = unwatched(run, root=root, outputs=outputs, declared=declared)
         _check_all_seen(run, folder)
         processes = _processes(folder)
         seen: set[str] = set()
@@ -160,6 +169,9 @@ def _record(
         event_files=event_files,
         without=[*run.observe.without, *(f"values of {name}" for name in run.observe.unstable_values)],
         unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
+        unwatched=beside,
+        no_files=no_files,
+        tree=digest,
     )
 
 
@@ -249,7 +261,7 @@ def _events(run: Run, outputs: Path, seen: set[str]) -> tuple[list[Event], dict[
     """All events in order, and the first one of each file."""
     if run.events is None:
         return [], {}
-    files = sorted(path for path in outputs.glob(run.events.files) if path.is_file())
+    files = sorted(set(matching(outputs, run.events.files)))
     events: list[Event] = []
     starts = {}
     for path in files:

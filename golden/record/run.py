@@ -73,7 +73,8 @@ class Outputs(_Table):
     """What of the things that a run prints and writes is compared.
 
     Attributes:
-        files: files beside those in {out}, as globs in the repository: those that the run wrote are compared.
+        files: files beside those in {out}, as globs in the repository, `runs/**` for all below `runs`: those
+            that the run wrote are compared.
         ignore: files that aren't compared, as patterns of their names.
         unstable: fields and columns, as patterns, that can't repeat. Those that are times or rates by their
             names are left out anyway.

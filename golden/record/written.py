@@ -11,6 +11,8 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+from ..trace.paths import matching
+
 _MAGIC = frozenset("*?[")
 # A program that opens its file for every event has no writer to find.
 _LOOK_EVERY = 16
@@ -73,7 +75,7 @@ class EventLines:
             if changed == self._listed_for:
                 return self._listed
         self._listed_for = changed if changed and time.time_ns() - changed > _TICK_NS else -1
-        self._listed = [str(path.relative_to(self._folder)) for path in self._folder.glob(self._glob)]
+        self._listed = [str(path.relative_to(self._folder)) for path in matching(self._folder, self._glob)]
         return self._listed
 
     def _file(self, name: str) -> _File:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport, Told
-from golden.report.text import WITHIN_TOLERANCE, amounts, describe, placed, tolerance_lines, verdict_word
+from golden.report.text import (
+    WITHIN_TOLERANCE,
+    amounts,
+    describe,
+    gaps,
+    placed,
+    tolerance_lines,
+    verdict_word,
+)
 from golden.trace.errors import ExitCode
 
 _WORDS = {
@@ -49,7 +57,11 @@ def verdict_line(run: str, found: Comparison) -> str:
     match found:
         case Identical(compared=compared, tolerated=tolerated):
             return "; ".join(
-                [f"{run}: {verdict_word(found)} ({amounts(compared)})", *tolerance_lines(tolerated)]
+                [
+                    f"{run}: {verdict_word(found)} ({amounts(compared)})",
+                    *tolerance_lines(tolerated),
+                    *gaps(compared),
+                ]
             )
         case NotComparable(reason=reason):
             return f"{run}: not comparable: {reason}"

@@ -20,7 +20,7 @@ from golden.report.plots import growth_svg
 from golden.report.reached import shown
 from golden.report.strips import Strip, event_strip, step_strip
 from golden.report.templates import template
-from golden.report.text import KIND_TITLES, describe, env_line, placed, size_text, tolerance_lines
+from golden.report.text import KIND_TITLES, describe, env_line, gaps, placed, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
 
@@ -75,6 +75,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "reason": found.reason if isinstance(found, NotComparable) else "",
         "compared": [] if isinstance(found, NotComparable) else _amounts(found),
         "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
+        "gaps": [] if isinstance(found, NotComparable) else gaps(found.compared),
         "first": first,
         "facts": facts(report.divergences[0]) if report.divergences else (),
         "closely": report.closely,

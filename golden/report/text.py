@@ -53,6 +53,7 @@ KIND_TITLES = {
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
+_UNSTABLE_SHOWN = 20
 _LINE = 4000
 # How many of them are shown, so that none of them hides the others.
 _SHARES: dict[type[Divergence], tuple[str, int]] = {
@@ -72,7 +73,7 @@ def render(comparison: Comparison, *, left: str = "left", right: str = "right") 
                 f"{verdict_word(comparison)}: {left} and {right}{not_kept(compared)}",
                 *tolerance_lines(comparison.tolerated),
             ]
-            lines.append(f"compared: {amounts(compared)}")
+            lines += [f"compared: {amounts(compared)}", *gaps(compared)]
         case NotComparable(reason=reason):
             lines = [f"not comparable: {reason}"]
             if comparison.found is not None:
@@ -135,6 +136,18 @@ def amounts(compared: Compared) -> str:
     return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
 
 
+def gaps(compared: Compared) -> list[str]:
+    """What was left out as unstable, and what the program wrote where nothing looks, a line each."""
+    lines = []
+    if compared.unstable:
+        shown = ", ".join(compared.unstable[:_UNSTABLE_SHOWN])
+        more = len(compared.unstable) - _UNSTABLE_SHOWN
+        rest = f", and {more} more" if more > 0 else ""
+        lines.append(f"not compared, differs between two runs of the base: {shown}{rest}")
+    lines += [f"not compared, written outside {{out}}: {each}" for each in compared.unwatched]
+    return [visible(line, _LINE) for line in lines]
+
+
 def not_kept(compared: Compared) -> str:
     """What of the end of the run was not compared, and why, to be read with the verdict."""
     if not compared.left_out:
@@ -179,8 +192,7 @@ def _different(found: Different) -> list[str]:
         lines.append(f"events: {many(found.event_changes, 'change')} ({shown}{more})")
     lines = placed(lines, found)
     lines += tolerance_lines(found.tolerated)
-    lines.append(f"compared: {amounts(found.compared)}")
-    return lines
+    return [*lines, f"compared: {amounts(found.compared)}", *gaps(found.compared)]
 
 
 def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[str]:

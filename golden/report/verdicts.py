@@ -11,7 +11,7 @@ from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.plain import visible
-from golden.report.text import amounts, not_kept, render, tolerance_lines, verdict_word
+from golden.report.text import amounts, gaps, not_kept, render, tolerance_lines, verdict_word
 
 
 def render_verdict(verdict: Verdict) -> str:
@@ -21,7 +21,7 @@ def render_verdict(verdict: Verdict) -> str:
             elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
             elsewhere += not_kept(found.compared)
             head = f"{run}: {verdict_word(found)} ({amounts(found.compared)}){elsewhere}"
-            return "\n".join([head, *tolerance_lines(found.tolerated)])
+            return "\n".join([head, *tolerance_lines(found.tolerated), *gaps(found.compared)])
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
@@ -40,7 +40,7 @@ def _agreement(verdict: Property, agreement: Agreement) -> str:
     match agreement.comparison:
         case Identical(compared=compared, tolerated=tolerated):
             head = f"{place}: holds for {agreement.right} ({amounts(compared)})"
-            return "\n".join([head, *tolerance_lines(tolerated)])
+            return "\n".join([head, *tolerance_lines(tolerated), *gaps(compared)])
         case NotComparable(reason=reason):
             return f"{place}: not comparable for {agreement.right}: {reason}"
         case Different():

@@ -16,6 +16,7 @@ from golden.trace.kinds import HOST, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
 from golden.trace.outputs import READING, Output, load_outputs
+from golden.trace.place import Unstable
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 6
@@ -47,6 +48,14 @@ class About(BaseModel):
     without: list[str] = []
     # Patterns of unstable fields that matched none of events and outputs.
     unmatched: list[str] = []
+    # What differs between two runs of the tree.
+    unstable: list[Unstable] = []
+    # Files that it wrote outside of {out} and that its run file does not name, with what to do about it.
+    unwatched: list[str] = []
+    # Patterns of files that matched none which it wrote, with what is there instead.
+    no_files: dict[str, str] = {}
+    # A digest of the tree that it ran in.
+    tree: str = ""
 
     @property
     def reading(self) -> int:

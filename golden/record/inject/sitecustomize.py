@@ -72,6 +72,8 @@ if "GOLDEN_OBSERVE" in os.environ:
 
     _spec = json.loads(os.environ["GOLDEN_OBSERVE"])
     random.seed(_spec["seed"])
+    if _spec.get("observe"):
+        _load("record.writes").start(_spec["out"])
     _after = _AfterTorch(_spec)
     sys.meta_path.insert(0, _after)
     if _spec.get("reach") is not None:

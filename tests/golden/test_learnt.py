@@ -1,0 +1,173 @@
+"""Places in which two runs of one tree differ are learnt and named; what training computes never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from golden.outputs import Masks
+from tests.golden.project import Project
+
+SCRIPT = """
+import json, os, sys, time
+from pathlib import Path
+import torch
+from torch import nn
+
+class Meter(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 1)
+        self.begun, self.ticks = time.perf_counter() % 7, time.time_ns()
+        self.setting = 3
+    def get_extra_state(self):
+        return {"started": time.time(), "rounds": 5}
+    def set_extra_state(self, state):
+        pass
+
+base = os.environ.get("SIDE") == "base"
+torch.manual_seed(0)
+model = Meter()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    optimizer.zero_grad()
+    model(torch.ones(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+    print(f"step {step} used {time.perf_counter_ns()} ticks")
+# CHANGE
+place = Path(sys.argv[1]) / f"run_{time.time_ns() // 1000 % 10**6:06d}"
+place.mkdir()
+score, note = 0.5, "fine"
+# SCORE
+(place / "scores.json").write_text(json.dumps({"score": score, "per": time.time() % 9, "note": note}))
+"""
+RUN = """
+command = ["python", "train.py", "{out}"]
+budget = 5
+timeout = 60
+environment = { SIDE = "head" }
+[variants.base]
+environment = { SIDE = "base" }
+"""
+
+
+def prepared(project: Project, marker: str = "CHANGE", code: str = "pass", run: str = RUN) -> Project:
+    project.script(SCRIPT)
+    project.edit(marker, code)
+    project.run_file(run)
+    return project
+
+
+def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
+    result = prepared(project).golden("ab", "train", "--root", project.root)
+    assert result.code == 0, result
+    line = next(line for line in result.out.splitlines() if line.startswith("not compared, differs"))
+    assert line.startswith("not compared, differs between two runs of the base: ")
+    for place in (
+        "attribute begun of Meter",
+        "attribute ticks of Meter",
+        "extra state extra_state.started of Meter",
+        "file name run_<differs>",
+        "field per of run_<differs>/scores.json",
+        "line step <number> used <differs> ticks of stdout",
+    ):
+        assert place in line, (place, line)
+    assert "setting" not in line
+    assert "rounds" not in line
+
+
+@pytest.mark.parametrize(
+    ("marker", "code", "said"),
+    [
+        ("CHANGE", "model.setting = 3 if base else 4", "attribute setting: 3 -> 4"),
+        ("SCORE", "score = 0.5 if base else 0.25", "field score: 0.5 -> 0.25"),
+        ("CHANGE", "print('used' if base else 'saved', 3, 'ticks')", '"used 3 ticks" -> "saved 3 ticks"'),
+    ],
+)
+def test_beside_what_is_learnt_a_change_is_a_difference(
+    project: Project, marker: str, code: str, said: str
+) -> None:
+    result = prepared(project, marker, code).golden("ab", "train", "--root", project.root)
+    assert result.code == 1, result
+    assert said in result.out
+    assert "not compared, differs between two runs of the base: " in result.out
+
+
+@pytest.mark.parametrize(
+    ("marker", "code"),
+    [
+        # Weights, a random state, a value that the host reads, another number of lines, another word.
+        ("CHANGE", "model.weight.data.fill_(time.time() % 1); optimizer.step()"),
+        ("CHANGE", "torch.rand(time.time_ns() // 1000 % 997)"),
+        ("CHANGE", "print(torch.tensor(time.time() % 9).item())"),
+        ("CHANGE", "[print('x') for _ in range(time.time_ns() // 1000 % 997)]"),
+        ("SCORE", "note = ''.join(chr(97 + int(c)) for c in str(time.time_ns()))"),
+    ],
+)
+def test_a_program_that_does_not_repeat_itself_is_told_so(project: Project, marker: str, code: str) -> None:
+    result = prepared(project, marker, code).golden("doctor", "train", "--root", project.root)
+    assert result.code == 1, result
+    assert "different: train run 1 and train run 2" in result.out
+
+
+def test_without_a_step_nothing_is_learnt(project: Project) -> None:
+    project.script("import time\nprint('accuracy', time.time_ns())\n")
+    project.run_file('command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n')
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert result.code == 1, result
+
+
+def test_a_golden_keeps_what_was_learnt(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "")
+    prepared(project)
+    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    result = project.golden("verify", "train", "--root", project.root)
+    assert result.code == 0, result
+    assert "not compared, differs between two runs of the base: " in result.out
+    assert "attribute begun of Meter" in result.out
+    prepared(project, "SCORE", "score = 0.25")
+    result = project.golden("verify", "train", "--root", project.root)
+    assert (result.code, "file run_<differs>/scores.json" in result.out) == (1, True), result
+
+
+BARS = {
+    "drawn often": "\r  0%|    | 0/4 [00:00<?, ?it/s]\r 50%|##  | 2/4 [00:01<00:01, 1.9it/s]"
+    "\r100%|####| 4/4 [00:02<00:00, 1.9it/s, loss=0.5]\n",
+    "drawn once": "\r100%|####| 4/4 [00:00<00:00, 99.1it/s, loss=0.5]\n",
+}
+
+
+def test_bars_that_differ_by_timing_are_no_difference() -> None:
+    often, once = (list(Masks({}).lines(text)) for text in BARS.values())
+    assert often == once == ["100%|####| 4/4 [<time>, loss=0.5]"]
+    assert list(Masks({}).lines(BARS["drawn once"].replace("0.5", "0.7"))) != once
+
+
+def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
+    wiped = "\r 50%|##  | 2/4 [00:00<00:00, 9.1it/s]\r" + " " * 60 + "\rdone\n"
+    assert list(Masks({}).lines(wiped)) == ["done"]
+    behind = "\r 50%|##  | 2/4 [00:00<00:00, 9.1it/s]epoch 3 has ended\n"
+    assert list(Masks({}).lines(behind)) == ["epoch 3 has ended"]
+    assert list(Masks({}).lines("loss 0.25\rloss 0.5\n")) == ["loss 0.55"]
+    assert list(Masks({}).lines("loss 0.25\r\x1b[Kloss 0.5\n")) == ["loss 0.5"]
+    nested = "outer\n\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]\x1b[A\router again\n\n"
+    assert list(Masks({}).lines(nested)) == ["outer again"]
+
+
+def test_a_program_with_a_bar_repeats(project: Project) -> None:
+    code = (
+        "bar = '\\r{:3d}%|#| {}/4 [00:00<00:00, 1it/s]'; first = 0 if base else 3\n"
+        "sys.stderr.write(''.join(bar.format(n * 25, n) for n in range(first, 5)))"
+    )
+    result = prepared(project, code=code).golden("ab", "train", "--root", project.root)
+    assert result.code == 0, result
+
+
+def test_lines_that_threads_print_in_any_order_are_compared_all_the_same(project: Project) -> None:
+    # The second run finds what the first one left, and prints in another order.
+    code = (
+        "again = Path('mark.txt').exists(); open('mark.txt', 'w').close()\n"
+        "print('\\n'.join(['saved', 'loss 0.5'] if again else ['loss 0.5', 'saved']))\n"
+        "print('end' if base else 'stop')"
+    )
+    result = prepared(project, code=code).golden("ab", "train", "--root", project.root)
+    assert (result.code, "stop" in result.out) == (1, True), result
+    assert "order of lines of stdout" in result.out
