@@ -16,10 +16,10 @@ from typing import Any
 
 from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
-from golden.trace.outputs import Output, leaves
+from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.place import Unstable
 from golden.trace.trace import Trace, write_about
-from golden.trace.unstable import field_pattern, pattern_of, rename, shape
+from golden.trace.unstable import field_pattern, in_words, leave_out, pattern_of, rename, shape
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
@@ -32,20 +32,14 @@ def repeats(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
     It is kept with the trace on disk, so that every later comparison leaves it out.
     """
     found = compare(left, again)
-    if not isinstance(found, Different):
-        return left, found
     learnt = learn(left, again)
     taught = with_unstable(left, learnt)
     without = compare(taught, again)
     # Where no step was compared, nothing says that only times and names differ.
     if not learnt or not isinstance(without, Identical) or not without.compared.steps:
-        return left, _first_unlearnt(found, without)
+        return left, without if isinstance(without, Different) else found
     write_about(taught.folder, taught.about)
     return taught, without
-
-
-def _first_unlearnt(found: Different, without: Comparison) -> Comparison:
-    return without if isinstance(without, Different) else found
 
 
 def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
@@ -57,7 +51,8 @@ def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
 def learn(left: Trace, again: Trace) -> list[Unstable]:
     """The places in which two runs of one tree differ and that may be learnt, each once."""
     found = [*_of_events(left, again), *_of_modules(left, again), *_of_outputs(left, again)]
-    return list(dict.fromkeys(found))
+    taught = with_unstable(left, found)
+    return list(dict.fromkeys([*found, *_orders(taught, with_unstable(again, found))]))
 
 
 def _of_events(left: Trace, again: Trace) -> Iterator[Unstable]:
@@ -101,11 +96,7 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
         if a.kind == "tensorboard":
             yield from _tags(a, b)
             continue
-        pairs = list(zip(a.rows, b.rows, strict=True))
-        if a.kind == "text" and (moved := _paired(a, b)) is not None:
-            yield Unstable(kind="order", where=a.name, name="of lines")
-            pairs = moved
-        for x, y in pairs:
+        for x, y in zip(a.rows, b.rows, strict=True):
             if x.keys() == y.keys() == {"line"}:
                 pattern = _pattern(x["line"], y["line"])
                 if pattern is not None:
@@ -115,15 +106,18 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
                     yield Unstable(kind="field", where=a.name, name=path)
 
 
-def _paired(a: Output, b: Output) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]] | None:
-    """Lines of one pattern, where both sides have the same patterns in another order."""
-    sides = [[shape(row["line"])[0] for row in side.rows] for side in (a, b)]
-    if sides[0] == sides[1] or sorted(sides[0]) != sorted(sides[1]):
-        return None
-    rest: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
-    for words, row in zip(sides[1], b.rows, strict=True):
-        rest[words].append(row)
-    return [(row, rest[words].pop(0)) for words, row in zip(sides[0], a.rows, strict=True)]
+def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
+    """What is printed in another order, as threads do, which may part a line from its end."""
+    sides = (leave_out(trace, trace.about.unstable) for trace in (left, again))
+    a, b = ({output.name: output for output in trace.outputs or ()} for trace in sides)
+    for name in STREAMS:
+        if (
+            name in a
+            and name in b
+            and a[name].rows != b[name].rows
+            and in_words(a[name]) == in_words(b[name])
+        ):
+            yield Unstable(kind="order", where=name, name="of words")
 
 
 def _tags(a: Output, b: Output) -> Iterator[Unstable]:

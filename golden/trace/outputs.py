@@ -11,6 +11,7 @@ from typing import Any
 FILE = "outputs.jsonl"
 # The rules by which output is masked and read: a golden of older ones may have other rows of the same output.
 READING = 3
+STREAMS = ("stdout", "stderr")
 _TREES = {"json", "checkpoint", "arrays", "pickle", "binary", "link"}
 
 

@@ -19,6 +19,7 @@ _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
 _SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _TOKEN = re.compile(rf"({_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
 _MARK = re.compile(rf"({NUMBER}|{DIFFERS})")
+_WORD = re.compile(r"[^\s\[\]()]+")
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -132,13 +133,21 @@ def _of_output(output: Output, named: Mapping[Kind, Mapping[str, set[str]]], *, 
         marked = _Patterns(lines)
         rows = tuple({"line": marked(row["line"])} if row.keys() == {"line"} else row for row in rows)
     processes = not ordered and output.name in ("stdout", "stderr")
-    if output.name in named["order"] or (lines and processes):
+    if lines and processes:
         rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
+    if output.name in named["order"]:
+        rows = in_words(replace(output, rows=rows))
     if tags:
         rows = tuple({**row, "value": DIFFERS} if row.get("tag") in tags else row for row in rows)
     if fields:
         rows = tuple(_marked(row, fields) for row in rows)
     return replace(output, rows=rows)
+
+
+def in_words(output: Output) -> tuple[Mapping[str, Any], ...]:
+    """The words of all lines in alphabetical order, a row each: the same however threads print them."""
+    found = (word for row in output.rows for word in _WORD.findall(str(row["line"])))
+    return tuple({"line": word} for word in sorted(found))
 
 
 def _marked(value: Any, paths: set[str], path: str = "") -> Any:
