@@ -9,14 +9,12 @@ from itertools import chain
 
 from codemods.decide.refusals import Refusal, Refusals, first, refuse, rule
 from codemods.decide.rules import dynamic, frames, moving
-from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper, is_generator, own_nodes
 from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Lifting
 from codemods.facts.loops import LoopFlow, Parts, private_names
-from codemods.facts.surroundings import Surroundings
 
 rule(
     "loop-function",
@@ -149,8 +147,8 @@ rule(
 )
 rule(
     "loop-module",
-    "The loop uses something that differs from module to module: __name__, globals(), warnings.warn, a star "
-    "import, a name that is bound nowhere in the file, or where a function was made.",
+    "The loop uses something that differs from module to module: __name__, globals(), a star import, a name "
+    "that is bound nowhere in the file, or where a function was made.",
     "get the value before the loop",
     """
  #% loop
@@ -176,6 +174,13 @@ rule(
 +            warm.clear()
          print(i)
 """,
+)
+
+rule(
+    "loop-waits",
+    "Another helper or definition of the plan is refused. The loop comes after them all, so it is not tried.",
+    "mend what is refused as its own row says, or take it out of the plan",
+    "",
 )
 
 # What tells how deep the stack is.
@@ -204,14 +209,12 @@ class LoopDecision:
         return (*self.variables, *self.passed)
 
 
-def decide_loop(
-    parts: Parts, seams: frozenset[str], reserved: frozenset[str], around: Surroundings | None = None
-) -> LoopDecision | Refusal:
+def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -> LoopDecision | Refusal:
     """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
-    them. ``around`` says what the rest of the project shows of log records.
+    them.
     """
     passed, imported = _travelling(parts, seams, reserved)
-    placed = chain(_statements(parts), _module_names(parts), _frames(parts, around))
+    placed = chain(_statements(parts), _module_names(parts), _frames(parts))
     alike = chain(placed, _dynamic(parts, passed, seams), _cells(parts), _bindings(parts))
     refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)))
     if refusal is not None:
@@ -281,17 +284,14 @@ def _module_names(parts: Parts) -> Refusals:
                 yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
 
 
-def _frames(parts: Parts, around: Surroundings | None) -> Refusals:
-    """Nothing counts frames, nor tells of a call in the loop where it stands."""
+def _frames(parts: Parts) -> Refusals:
+    """Nothing counts frames."""
     tree = parts.analysis.tree
     for name in _COUNTS:
         line = tree.attributes.get(name)
         line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
         if line is not None:
             yield refuse("loop-frame", line, f"{name} is used here")
-    yield from levels_given(tree, "the loop", parts.loop)
-    if around is not None:
-        yield from logged(around, tree, "the loop", nodes.walk(parts.loop), "log function", "log file")
 
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:

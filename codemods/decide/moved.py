@@ -11,11 +11,11 @@ from codemods.decide.definitions import Definition, executed_in, known_calls
 from codemods.decide.naming import is_hook
 from codemods.decide.own_names import asked_by_itself, not_seen_by_itself
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.attribution import levels_given, logged
 from codemods.facts import nodes
 from codemods.facts.annotations import Reads, quoted_in
 from codemods.facts.globals import globals_of
 from codemods.facts.lifting import Analysis
+from codemods.facts.marks import SAYS
 from codemods.facts.nodes import called
 from codemods.facts.replaced import place_replacing
 from codemods.facts.repository import setting_files
@@ -61,7 +61,7 @@ def moved_alike(
         yield refuse("namespace-seen", node, str(look))
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
-    place = around.marked("annotations") if lazily else None
+    place = around.marked("annotations", [name]) if lazily else None
     if place is not None:
         stays = known.look_up(lazily[0]).origin == "own"
         which = "stays in the source" if stays else "another file can't import alike"
@@ -88,18 +88,17 @@ def moved_alike(
         if hooked is not None:
             what = f"{hooked} may run code when {name} is made of it"
             yield refuse("definition-evaluated", part, what)
-    if isinstance(node, ast.ClassDef) and node.bases and (place := around.marked("derived")) is not None:
-        yield refuse("definition-evaluated", node, f"{place}, and {name} derives from one")
+    if isinstance(node, ast.ClassDef) and node.bases and (place := around.asks_for_derived()) is not None:
+        what = f"{place} {SAYS['derived']}, and {name} derives from one"
+        yield refuse("definition-evaluated", node, what)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
         if isinstance(n, (*_FUNCTIONS, ast.ClassDef))
     )
-    place = around.marked("module") or (around.marked("doctest") if examples else None)
+    place = around.marked("module", [name]) or (around.marked("doctest", [name]) if examples else None)
     if place is not None:
         yield refuse("module-asked", node, place)
-    yield from levels_given(analysis.tree, name, node)
-    yield from logged(around, analysis.tree, name, nodes.walk(node), "log file")
 
 
 def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -119,7 +118,6 @@ def _renamed_alike(around: Surroundings, analysis: Analysis, definition: Definit
                 )
                 yield refuse("mangled", part if isinstance(part, (ast.expr, ast.stmt)) else node, what)
                 return
-    yield from logged(around, analysis.tree, name, nodes.walk(node), "log function")
 
 
 def _private(node: ast.AST) -> str | None:
@@ -201,7 +199,7 @@ def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) ->
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
     that were written before, by settings, by loaders of tests and plugins.
     """
-    if around.look() is not None or around.marked("pickles"):
+    if around.look() is not None or around.marked("pickles", None):
         return names
     asked = asked_by_itself(tree, names).union(
         name for name in names if around.may_ask(name) or is_hook(name)

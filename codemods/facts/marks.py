@@ -1,6 +1,6 @@
 """Words by which a file shows that it looks at something that a move or a lift changes.
 
-A file may look at what another one made, so these are searched in texts and bind nobody: a word is enough.
+A word is enough: these are searched in texts. Of other files only those count that take by name what changes.
 Import hooks of `beartype`, `jaxtyping` and `typeguard`, which evaluate annotations, are told alike.
 """
 
@@ -12,15 +12,13 @@ from typing import Literal
 
 from codemods.facts.words import words
 
-Mark = Literal["annotations", "derived", "doctest", "log file", "log function", "module", "pickles", "stated"]
+Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "stated"]
 
 # What each mark is, in words, after the file that has it.
 SAYS: dict[Mark, str] = {
     "annotations": "may evaluate annotations",
     "derived": "asks classes for what derives from them",
     "doctest": "runs doctests",
-    "log file": "shows the module or file that a log record comes from",
-    "log function": "shows the function that a log record comes from",
     "module": "asks what is defined for its module",
     "pickles": "loads pickles, which name modules",
     "stated": "reads annotations",
@@ -32,18 +30,6 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
     ),
     "derived": re.compile(rb"\b__subclasses__\b"),
     "doctest": re.compile(rb"\bdoctest\b"),
-    "log file": re.compile(
-        # What a filter, handler or formatter calls the record, it may ask for its module.
-        r"%\((?:F)\)|\brecord\.(?:F)\b"
-        r"|def\s+(?:emit|filter|format|handle)\s*\((?:self\s*,\s*)?(\w+)[^)]*\)[\s\S]{0,999}?\b\1\.(?:F)\b"
-        r"|addFilter\(\s*lambda\s+(\w+)\s*:[^\n]*\b\2\.(?:F)\b"
-        r"|\{(?:F)[^}\n]*\}[^\n]*\{(?:M)\b|\{(?:M)[^}\n]*\}[^\n]*\{(?:F)\b".replace(
-            "F", "filename|module|pathname"
-        )
-        .replace("M", "asctime|levelname|message|msg")
-        .encode()
-    ),
-    "log function": re.compile(rb"\bfuncName\b"),
     "stated": re.compile(rb"\b(__annotations__|get_annotations|get_type_hints|signature)\b"),
     "module": re.compile(rb"\b__module__\b|\bgetmodule\b|\bgetsourcefile\b"),
     "pickles": re.compile(
@@ -55,12 +41,9 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
 _WORDS: dict[Mark, tuple[bytes, ...]] = {
     "derived": (b"__subclasses__",),
     "doctest": (b"doctest",),
-    "log file": (b"filename", b"module", b"pathname"),
-    "log function": (b"funcName",),
     "module": (b"__module__", b"getmodule", b"getsourcefile"),
     "stated": (b"annotations", b"get_type_hints", b"signature"),
 }
-ANYWHERE: tuple[Mark, ...] = ("derived", "log file", "log function", "stated")
 
 
 def has_mark(data: bytes, mark: Mark) -> bool:

@@ -16,7 +16,6 @@ from codemods.facts import nodes
 from codemods.facts.frames import is_only_set
 from codemods.facts.helpers import Helper
 from codemods.facts.nodes import called_name, is_accessor
-from codemods.facts.origins import Names
 from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.words import words
 
@@ -154,18 +153,6 @@ def _asked(tree: ScopeTree) -> dict[str, list[tuple[int, bool]]]:
         if isinstance(node, ast.Attribute) and node.attr in wanted and not is_only_set(tree, node):
             found.setdefault(node.attr, []).append((node.lineno, _is_class(tree, node.value)))
     return found
-
-
-def is_class(node: ast.expr, scope: Names) -> bool:
-    """Whether an expression of another file is surely a class: ``type(x)``, ``x.__class__``."""
-    match node:
-        case ast.Attribute(attr="__class__"):
-            return True
-        case ast.Call(ast.Name("type"), [given], []):
-            top = scope.top()
-            bound = scope.owner("type") is not None or "type" in top.declared or bool(top.stars)
-            return not (bound or isinstance(given, ast.Starred))
-    return False
 
 
 def _is_class(tree: ScopeTree, node: ast.expr) -> bool:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
 from codemods.facts.exports import UNKNOWN, Exports
-from codemods.facts.marks import ANYWHERE, SAYS, Mark, has_mark, installs_checker, settings_install_checker
+from codemods.facts.marks import SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.facts.namespaces import asks_itself
 from codemods.facts.nodes import called_name, head_of, texts_of
 from codemods.facts.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
-from codemods.facts.qualnames import Made, is_class
 from codemods.facts.repository import (
     File,
     ModuleName,
@@ -49,7 +48,7 @@ _FOLLOWED = frozenset([ast.Assign, ast.Attribute, ast.Call])
 _TOLD = frozenset(
     [
         *(ast.Attribute, ast.Call, ast.Compare, ast.Constant, ast.Delete, ast.ImportFrom, ast.Subscript),
-        *(ast.AugAssign, ast.MatchClass, ast.comprehension, ast.keyword),
+        *(ast.comprehension, ast.keyword),
     ]
 )
 # By these, or by an import of itself, a file gets at its own namespace or text.
@@ -90,7 +89,7 @@ class _Seen:
     looks: list[Look] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
     public: bool = False
-    asks: list[tuple[Look, str, bool]] = field(default_factory=list)
+    marks: frozenset[Mark] = frozenset()
     reloads: bool = False
     harmless: set[ast.AST] = field(default_factory=set)
 
@@ -120,7 +119,7 @@ class Surroundings:
         self._checked = installs_checker(source.text.encode("utf-8", "replace"))
         self._exports = Exports([root, root / "src", import_base(path)])
         self._known: dict[object, object] = {}
-        self._marks: dict[Mark, str] = {}
+        self._derived: str | None = None
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """A fact about the project, worked out when first asked for."""
@@ -139,24 +138,19 @@ class Surroundings:
                 continue
             near = tail in data or (inside is not None and inside in path.parents)
             near = near or (self.path.parent.name.encode() in data and loads_any(data))
-            self._mark(path, data, ANYWHERE)
+            if self._derived is None and has_mark(data, "derived"):
+                self._derived = shown_path(path, self.root)
             if near:
                 file = file_or_none(path, data, self.root)
                 if file is not None:
                     found.append(_look_at(file, self.module, self.path.name))
-                    if found[-1].asked or found[-1].escapes:
-                        self._mark(path, data, SAYS)
+                    found[-1].marks = frozenset(mark for mark in SAYS if has_mark(data, mark))
                     continue
                 # What can't be parsed runs nowhere; its words are counted all the same.
                 words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
                 shown = shown_path(path, self.root)
                 found.append(_Seen(shown, self.module, words=words, texts=words, imports_any=True))
         return found
-
-    def _mark(self, path: Path, data: bytes, marks: Iterable[Mark]) -> None:
-        for mark in marks:
-            if mark not in self._marks and has_mark(data, mark):
-                self._marks[mark] = shown_path(path, self.root)
 
     @cached_property
     def _own(self) -> _Seen:
@@ -232,12 +226,6 @@ class Surroundings:
         looks = [look for seen in self._looking for look in seen.looks]
         return next((look for look in looks if not look.by_name), next(iter(looks), None))
 
-    def asks_names(self, made: frozenset[Made], *, moves: bool) -> Look | None:
-        """A place of another file that asks what the module made for its qualified name, or new module."""
-        classes = made - {"function", "generator"}
-        asks = (ask for seen in self._others for ask in seen.asks if moves or ask[1] == "__qualname__")
-        return next((look for look, _, of_class in asks if (classes if of_class else made)), None)
-
     def may_ask(self, name: str) -> bool:
         """Whether a file takes names that only a run tells, or from modules that only a run tells, and may
         mean this one: a public name, or one that it spells.
@@ -266,15 +254,26 @@ class Surroundings:
         _ = self._others
         return self._checked or settings_install_checker(self.root)
 
-    def marked(self, mark: Mark) -> str | None:
+    def marked(self, mark: Mark, names: Collection[str] | None) -> str | None:
         """A file that shows by its words that it looks at something, and what that is in words, or None.
 
-        Formats of a log may be set anywhere; of the rest, files are asked that take names from the module.
+        Besides the module itself, these are files that take one of some names (None: any), or all, from it.
         """
-        _ = self._others
         if has_mark(self.source.text.encode("utf-8", "replace"), mark):
             return f"{self.source.path} {SAYS[mark]}"
-        return f"{self._marks[mark]} {SAYS[mark]}" if mark in self._marks else None
+        takes = (
+            seen
+            for seen in self._others
+            if mark in seen.marks
+            and (seen.escapes or (seen.asked if names is None else seen.asked.intersection(names)))
+        )
+        return next((f"{seen.path} {SAYS[mark]}" for seen in takes), None)
+
+    def asks_for_derived(self) -> str | None:
+        """A file, of the whole project, that asks classes for what derives from them, or None."""
+        _ = self._others
+        own = has_mark(self.source.text.encode("utf-8", "replace"), "derived")
+        return self.source.path if own else self._derived
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
         """The line of a star import after a line that may bring a name; without one, that may bring any."""
@@ -322,11 +321,6 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                 if not isinstance(node.ctx, ast.Load):
                     stores.add(node.attr)
                 _attribute(node, scope, seen)
-            case ast.AugAssign(target=ast.Attribute(attr=name)):
-                _asks(seen, node.lineno, name)
-            case ast.MatchClass(kwd_attrs=names):
-                for name in names:
-                    _asks(seen, node.lineno, name)
             case ast.Subscript(slice=ast.Constant()):
                 seen.harmless.add(node.value)
             case ast.Compare(left=ast.Constant(), comparators=[space]):
@@ -345,7 +339,6 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
             case ast.Constant(value=str() as text) if not own:
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
-                _asks(seen, node.lineno, text)
                 seen.words.update(re.findall(r"\w+", text))
                 seen.texts.update(words_in(text))
                 reads_file = reads_file or (node if text.endswith(file) else None)
@@ -375,20 +368,12 @@ def _attribute(node: ast.Attribute, scope: Names, seen: _Seen) -> None:
         seen.look(node, "looks at the globals of a function")
     elif node.attr in _OF_FUNCTION and within and not own:
         seen.look(node, f"looks at {node.attr} of {within}")
-    elif within is None and isinstance(node.ctx, ast.Load):
-        _asks(seen, node.lineno, node.attr, partial(is_class, node.value, scope))
     of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
     near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not of_self
     if within == "":
         seen.asked.add(node.attr)
     elif base is None and near:
         seen.names.add(node.attr)
-
-
-def _asks(seen: _Seen, line: int, name: str, of_class: Callable[[], bool] = lambda: False) -> None:
-    """Add that another file asks something, surely a class perhaps, for its qualified name or module."""
-    if name in ("__qualname__", "__module__") and not seen.own:
-        seen.asks.append((Look(seen.path, line, f"asks for {name}"), name, of_class()))
 
 
 def _followed(node: ast.AST) -> Iterator[ast.AST]:

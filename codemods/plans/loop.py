@@ -68,6 +68,18 @@ def compose_loop(
     return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(request.seams)
 
 
+def waiting_loop(analysis: Analysis, function: str, loop: Loop, refused: str) -> LoopMade:
+    """The loop of a plan in which something else, called ``refused``, is refused.
+
+    Raises:
+        TargetError: if the plan asks for something that can't be made.
+    """
+    line = _parts(analysis, function, loop, lambda number: number).loop.lineno
+    return LoopMade(
+        line, refuse("loop-waits", line, f"{refused} is refused, and the loop comes after it"), (), {}
+    )
+
+
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
     scopes = analysis.tree.functions(function)
     if len(scopes) != 1:
@@ -104,7 +116,7 @@ class _Writer:
         """Decide, write, prove."""
         self._check_names()
         line = self.parts.loop.lineno
-        decision = decide_loop(self.parts, seams, self._reserved(), self.site.surroundings)
+        decision = decide_loop(self.parts, seams, self._reserved())
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)

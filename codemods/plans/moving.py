@@ -178,7 +178,7 @@ class Mover:
                 section.update(self.lookup.known.imports(name, package))
                 if known.origin != "own":
                     continue
-                evaluated = self.site.surroundings.marked("annotations") is not None
+                evaluated = self.site.surroundings.marked("annotations", [definition.name]) is not None
                 at_run_time = name in definition.reads or evaluated
                 section = target.imports.runtime if at_run_time else target.imports.typing
                 if name in self.definitions:
@@ -216,12 +216,15 @@ class Mover:
         flags = {"annotations"}.intersection
         if target.start is None or flags(target.start.future_flags) == flags(self.source.future_flags):
             return
-        stated = any(
-            getattr(node, "annotation", None) or getattr(node, "returns", None)
+        stated = [
+            definition.name
             for definition in target.definitions
-            for node in ast.walk(definition.node)
-        )
-        place = self.site.surroundings.marked("stated") if stated else None
+            if any(
+                getattr(node, "annotation", None) or getattr(node, "returns", None)
+                for node in ast.walk(definition.node)
+            )
+        ]
+        place = self.site.surroundings.marked("stated", stated) if stated else None
         if place is not None:
             what = "only one of it and the source has `from __future__ import annotations`"
             raise TargetError(f"{self.layout.shown(target.path)}: {what}, and {place}")

@@ -26,7 +26,7 @@ from codemods.plans.chain import (
     seams_of,
 )
 from codemods.plans.compose import compose
-from codemods.plans.loop import compose_loop
+from codemods.plans.loop import LoopMade, compose_loop, waiting_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.moving import move_definitions
 from codemods.plans.prepared import lift_rewritten
@@ -233,7 +233,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         tell_stars(analysis.tree, site.surroundings)
         moved = move_definitions(loaded, moves, analysis, site, kept)
         if moved.refused:
-            return Report(moved.rows, ())
+            return Report(_with_loop(moved.rows, loaded, source), ())
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
@@ -251,7 +251,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     rows = (*moved.rows, *_rows(analysis, request, scope if request.wanted else [], composed))
     report = Report(rows, _changes(site), tuple(seams))
     if report.refused:
-        return report
+        return replace(report, helpers=_with_loop(rows, loaded, source))
     try:
         if plan.loop is not None:
             rows = (*rows, _loop_row(plan, plan.loop, source, request))
@@ -275,16 +275,34 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
     line = line_before(source, left)
     composed = compose_loop(left, target, plan.function, loop, request, line)
     _put(request.site, left, composed.files)
+    row = _row_of_loop(plan.function, loop, source, composed, line)
+    return row if composed.refusal else replace(row, target=layout.shown(target), call_sites=1)
+
+
+def _with_loop(rows: tuple[HelperReport, ...], loaded: Loaded, source: Source) -> tuple[HelperReport, ...]:
+    """The rows of a plan of which something is refused, with one for its loop, which is not tried."""
+    function, loop = loaded.plan.function, loaded.plan.loop
+    if function is None or loop is None:
+        return rows
+    refused = next(row.name for row in rows if row.refusal is not None)
+    try:
+        waiting = waiting_loop(Analysis(source), function, loop, refused)
+    except TargetError as error:
+        raise loaded.error(error, "loop") from None
+    return (*rows, _row_of_loop(function, loop, source, waiting, lambda number: number))
+
+
+def _row_of_loop(
+    function: str, loop: Loop, source: Source, made: LoopMade, line: Callable[[int], int]
+) -> HelperReport:
     return HelperReport(
         name=loop.class_,
-        qualname=f"{plan.function} (loop)",
+        qualname=f"{function} (loop)",
         path=source.path,
-        line=line(composed.line),
-        status="refused" if composed.refusal else "lifted",
-        refusal=composed.refusal and composed.refusal.with_lines(line),
-        captures=composed.fields,
-        target=None if composed.refusal else layout.shown(target),
-        call_sites=0 if composed.refusal else 1,
+        line=line(made.line),
+        status="refused" if made.refusal else "lifted",
+        refusal=made.refusal and made.refusal.with_lines(line),
+        captures=made.fields,
     )
 
 

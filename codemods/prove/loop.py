@@ -190,13 +190,18 @@ def _kinds(decision: LoopDecision, made: Made, function: FunctionNode, method: a
     inner = symtable.symtable(made.target.text, made.target.path, "exec")
     moved = _table(inner, method.name, method.lineno)
     own = {made.class_name, *made.groups}
-    for symbol in new.get_symbols():
-        if symbol.get_name() not in own:
-            _same_kind(_symbol(old, symbol.get_name()), symbol, frozenset())
     passed = frozenset(decision.passed)
+    # Globals that only comprehensions and functions in the loop read: the function itself does not know them.
+    nested = passed.difference(old.get_identifiers())
+    for symbol in new.get_symbols():
+        name = symbol.get_name()
+        if name in nested and not symbol.is_global():
+            raise NotProven(f"{name} is no global of what is left")
+        if name not in own | nested:
+            _same_kind(_symbol(old, name), symbol, frozenset())
     for symbol in moved.get_symbols():
         name = symbol.get_name()
-        if name != method.args.args[0].arg:
+        if name != method.args.args[0].arg and name not in nested:
             _same_kind(_symbol(old, name), symbol, passed)
     first, last = parts.loop.lineno, parts.last
     children = old.get_children()

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from codemods.decide.refusals import Refusals
 from codemods.decide.rules import (
     annotated,
-    attribution,
     binding,
     calls,
     captures,
@@ -51,7 +50,6 @@ CHECKS: tuple[Check, ...] = (
     moving.place_for_function,
     moving.globals_travel,
     moving.passed_globals_settled,
-    attribution.not_attributed,
     calls.not_counted,
     namespace.not_cleaned_up,
     layout.text_is_plain,

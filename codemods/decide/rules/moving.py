@@ -13,7 +13,7 @@ from codemods.facts import nodes
 from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
-from codemods.facts.scopes import Binder, ScopeTree, dotted
+from codemods.facts.scopes import Binder, ScopeTree
 from codemods.facts.source import all_blocks
 
 rule(
@@ -109,22 +109,6 @@ rule(
 """,
 )
 rule(
-    "module-attribution",
-    "What moves calls warnings.warn, or a function of the file that warns or logs at a stack level: that is "
-    "filtered and shown by the module and line of the call.",
-    "warn in the outer function, or without a stack level",
-    """
- #% to
- import warnings
- def outer():
-     def h():
--        warnings.warn('careful')
--    h()
-+        return 'careful'
-+    warnings.warn(h())
-""",
-)
-rule(
     "seam-deferred",
     "A seam (a global that tests replace) is read after the helper's call has returned; passed at the call "
     "it would be read too early.",
@@ -180,8 +164,8 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusals:
 
 def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST) -> Refusals:
     """Why a node would do something else in another module, by the globals that it reads and binds."""
-    tree, found = known.tree, nodes.walk(node)
-    inside, scope = set(found), tree.by_node.get(node)
+    tree, inside = known.tree, set(nodes.walk(node))
+    scope = tree.by_node.get(node)
     for written, binder in tree.once("globals written", lambda: list(_written(tree))):
         if binder.node in inside:
             yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
@@ -197,9 +181,6 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
                 yield refuse("star-import", line, *_from_star(read))
             case "unknown" | "typing":
                 yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
-    for part in found:
-        if isinstance(part, ast.Call) and dotted(tree, tree.scope_of(part), part.func) == "warnings.warn":
-            yield refuse("module-attribution", part, f"{name} calls warnings.warn")
 
 
 def _from_star(name: str) -> tuple[str, str | None]:

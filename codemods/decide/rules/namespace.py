@@ -6,11 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.attribution import logged
 from codemods.decide.rules.redefined import defined_alike
-from codemods.facts import nodes
 from codemods.facts.annotations import quoted_in
-from codemods.facts.helpers import Helper, own_nodes
+from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.qualnames import made_by
 from codemods.facts.scopes import ScopeTree
@@ -60,18 +58,10 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     line = around.late_star(0 if moves else helper.top.lineno)
     if line is not None:
         yield refuse("late-star", line, "this star import may bring any names")
-    made = made_by(tree, helper)
-    asks = around.asks_names(made if moves else made - {"called class"}, moves=moves)
-    if asks is not None:
-        what = f"{helper.name} makes what is called after it, and {asks}"
-        yield refuse("frame-introspection", helper.node, what)
-    named = around.marked("pickles") if moves and "called class" in made else None
+    named = around.marked("pickles", ()) if moves and "called class" in made_by(tree, helper) else None
     if named is not None:
         what = f"{helper.name} makes a class that is told its module, and {named}"
         yield refuse("frame-introspection", helper.node, what)
-    yield from logged(around, tree, helper.name, own_nodes(helper.node.body), "log function")
-    if moves:
-        yield from logged(around, tree, helper.name, nodes.walk(helper.node), "log file")
     yield from defined_alike(around, tree, helper)
     if moves:
         yield from _annotated_inside(around, tree, helper)
@@ -87,7 +77,7 @@ def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> 
         stated += [(tree.by_node[node], name, node.lineno) for name in quoted_in(tree, node)]
     for scope, name, line in stated:
         own = tree.owner(scope, name) is tree.module and scope.inside(helper.scope)
-        place = around.marked("annotations") if own else None
+        place = around.marked("annotations", ()) if own else None
         if place is not None and not tree.is_builtin(scope, name):
             yield refuse("needs-source", line, f"an annotation in {helper.name} names {name}, and {place}")
 

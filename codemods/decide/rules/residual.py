@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.attribution import levels_in
 from codemods.facts import nodes
 from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.nodes import all_arguments, called
-from codemods.facts.scopes import dotted
+from codemods.facts.scopes import ScopeTree, dotted
 from codemods.facts.words import words
 
 _STACK_ATTRIBUTES = words("""
@@ -90,13 +89,23 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
         line = tree.attributes.get(found, helper.node.lineno)
         yield refuse("residual-frame", line, f"{found} sees how deep the stack is")
     for node in nodes.walk(tree.source.tree):
-        for level in levels_in(tree, node):
+        for level in _levels(tree, node):
             if not (isinstance(level, ast.Constant) and level.value == 1):
                 yield refuse("residual-frame", node, "a stack level is given here")
     if helper in _called_from(lifting, helper):
         yield refuse(
             "residual-frame", helper.node, f"{name} leads back to itself: every level takes two frames"
         )
+
+
+def _levels(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
+    """The stack levels that a node gives, if it is a call."""
+    if not isinstance(node, ast.Call):
+        return []
+    levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
+    if dotted(tree, tree.module, node.func) == "warnings.warn":
+        levels += node.args[2:3]
+    return levels
 
 
 def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:

@@ -354,6 +354,35 @@ def train(n):
     value = 'after'
     return out, value
 """,
+    "the_log_and_warnings_name_the_method": """
+import logging
+import warnings
+log = logging.getLogger(__name__)
+STYLE = '%(funcName)s %(module)s'
+def note(i):
+    warnings.warn(f'step {i}', RuntimeWarning, stacklevel=2)
+def train(n):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        for i in range(n):
+            log.debug('%d', i)
+            warnings.warn('slow')
+            note(i)
+    return n
+""",
+    "functions_of_the_file_in_comprehensions": """
+def make(i):
+    return i * 3
+def keep(i):
+    return i != 6
+def train(n):
+    total = 0
+    for step in range(n):
+        rows = [make(i) for i in range(3) if keep(make(i))]
+        more = {make(i): sum(make(j) for j in range(i)) for i in range(step)}
+        total += sum(rows) + sum(more.values()) + max(map(lambda i: make(i + step), rows))
+    return total
+""",
     "tail_is_unreachable": """
 def train(n):
     for i in range(n):
@@ -364,16 +393,6 @@ def train(n):
 }
 
 REFUSED = {
-    "the_log_shows_functions": (
-        "log-origin",
-        "import logging\nFORMAT = '%(funcName)s %(message)s'\n"
-        "def train(n):\n    for i in range(n):\n        logging.info('%d', i)\n",
-    ),
-    "a_function_warns_for_its_caller": (
-        "module-attribution",
-        "import warnings\ndef old(i):\n    warnings.warn('old', stacklevel=2)\n"
-        "def train(n):\n    for i in range(n):\n        old(i)\n",
-    ),
     "entries_of_a_traceback": (
         "frame-introspection",
         "import traceback\ndef names(tb):\n    return [f.name for f in traceback.extract_tb(tb)]\n"
@@ -474,10 +493,6 @@ REFUSED = {
         "from os.path import *\ndef train(n):\n    for i in range(n):\n        print(join('a', 'b'))\n",
     ),
     "unknown_name": ("loop-module", "def train(n):\n    for i in range(n):\n        print(injected)\n"),
-    "warning": (
-        "loop-module",
-        "import warnings\ndef train(n):\n    for i in range(n):\n        warnings.warn('x')\n",
-    ),
     "globals_call": (
         "loop-module",
         "k = 1\ndef train(n):\n    for i in range(n):\n        print(globals()['k'])\n",

@@ -320,3 +320,72 @@ def test_line_ends_encodings_and_the_text_around_survive(
     assert written.startswith(head.split("\n")[0] + newline)
     assert written.endswith(tail.replace("\n", newline))
     assert newline == "\n" or "\n" not in written.replace(newline, "")
+
+
+WAITING = """\
+def train(n):
+    def keep(x):
+        return x
+
+    def size(x):
+        return x + n
+
+    kept = [keep]
+    total = 0
+    for step in range(n):
+        total += size(step)
+    return total, kept[0](1)
+"""
+WAITING_PLAN = """\
+version = 1
+source = "program.py"
+function = "train"
+
+[[move]]
+to = "helpers.py"
+names = ["keep", "size"]
+
+[loop]
+class = "Trainer"
+to = "looped.py"
+"""
+
+
+def test_a_loop_whose_plan_has_a_refused_helper_is_a_row_of_its_own(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    write(tmp_path, WAITING, WAITING_PLAN)
+    ran = extract("--plan", tmp_path / "plan.toml", "--write", "--output-format", "json")
+    rows = {row["name"]: (row["status"], row["code"], row["line"]) for row in ran.json["helpers"]}
+    assert rows["keep"] == ("refused", "value-use", 2)
+    assert rows["size"] == ("lifted", None, 5)
+    assert rows["Trainer"] == ("refused", "loop-waits", 10)
+    assert ran.code == 1
+    assert "keep is refused" in ran.json["helpers"][-1]["reason"]
+    assert not (tmp_path / "looped.py").exists()
+
+
+def test_the_row_of_a_loop_that_waits_is_printed(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    write(tmp_path, WAITING, WAITING_PLAN)
+    ran = extract("--plan", tmp_path / "plan.toml")
+    assert "program.py:10: loop-waits: train (loop): keep is refused, and the loop comes after it" in ran.out
+
+
+def test_a_loop_that_is_not_there_is_told_though_a_helper_is_refused(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    write(tmp_path, WAITING, WAITING_PLAN + "at = 3\n")
+    ran = extract("--plan", tmp_path / "plan.toml")
+    assert ran.code == 2
+    assert "at = 3, but train has 1 statements with a loop" in ran.err
+
+
+def test_a_loop_waits_for_a_definition_that_is_refused(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+    head = "class Options:\n    n = 2\n\n\nhome = Options.__module__\n\n\n"
+    plan = WAITING_PLAN.replace('"keep", "size"', '"Options"')
+    write(tmp_path, head + WAITING, plan)
+    ran = extract("--plan", tmp_path / "plan.toml", "--output-format", "json")
+    rows = {row["name"]: (row["code"], row["line"]) for row in ran.json["helpers"]}
+    assert rows == {"Options": ("module-asked", 1), "Trainer": ("loop-waits", 17)}
