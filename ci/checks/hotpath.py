@@ -60,6 +60,6 @@ def _place(finding: Finding) -> Place:
 
 
 def _stale(entry: Entry, count: int, wanted: HotPath) -> Place:
-    key = entry.key
-    message = f"{count} of {key.code} {key.text} in {key.loop} is gone; take it out with --update-baseline"
-    return Place(message, wanted.baseline or "", entry.line)
+    return Place(
+        f"{count} of {entry} is gone; take it out with --update-baseline", wanted.baseline or "", entry.line
+    )

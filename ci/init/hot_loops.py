@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from codemods.hotpath.baseline import NAME, Baseline, render_baseline, update_baseline
+from codemods.hotpath.baseline import NAME, Baseline, render_baseline
 from codemods.hotpath.check import check
+from codemods.hotpath.compare import update_baseline
 from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Report
 

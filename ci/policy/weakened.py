@@ -22,6 +22,7 @@ from golden.record.run import RUNS_FOLDER
 from golden.trace.errors import GoldenError
 
 _PROJECT = "pyproject.toml"
+_IDENTITY = ("code", "text", "function", "heat")
 
 
 def weakened(base: Path, head: Path, config: GateConfig) -> list[Weakening] | None:
@@ -114,15 +115,16 @@ def _baseline(base: Path, head: Path, before: GateConfig, after: GateConfig) -> 
     if name is None or now is None:
         return
     added = _entries(head / now) - _entries(base / name)
-    for (code, text, loop, _), count in sorted(added.items()):
-        yield Weakening("hotpath.baseline", f"accepts {count} more of {code} {text} in `{loop}`", now)
+    for (code, text, function, heat), count in sorted(added.items()):
+        where = f"in {function or 'a module'}, per {heat}"
+        yield Weakening("hotpath.baseline", f"accepts {count} more of {code} {text} {where}", now)
 
 
 def _entries(path: Path) -> Counter[tuple[str, str, str, str]]:
     found: Counter[tuple[str, str, str, str]] = Counter()
     for entry in (_toml(path) or {}).get("finding", ()):
-        code, text, loop, calls = (str(entry.get(part, "")) for part in ("code", "text", "loop", "calls"))
-        found[code, text, loop, calls] += int(entry.get("count", 1))
+        code, text, function, heat = (str(entry.get(part, "")) for part in _IDENTITY)
+        found[code, text, function, heat] += int(entry.get("count", 1))
     return found
 
 

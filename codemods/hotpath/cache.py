@@ -84,6 +84,8 @@ def _encode(report: Report) -> dict[str, Any]:
         "unfollowed": [[_place(place), text, why] for place, text, why in report.unfollowed],
         "hidden": report.hidden,
         "tests": report.tests,
+        "contents": report.contents,
+        "bodies": [[*name, lines] for name, lines in report.bodies.items()],
     }
 
 
@@ -121,6 +123,8 @@ def _decode(data: dict[str, Any]) -> Report:
         unfollowed=tuple((Place(*place), text, why) for place, text, why in data["unfollowed"]),
         hidden=tuple((heat, number) for heat, number in data["hidden"]),
         tests=data["tests"],
+        contents=data["contents"],
+        bodies={(path, name): tuple(lines) for path, name, lines in data["bodies"]},
     )
 
 

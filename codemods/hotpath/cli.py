@@ -267,7 +267,8 @@ def _read_baseline(given: Path | None, config: Config, project: Path) -> Baselin
 
 
 def _update(report: Report, path: Path, reason: str | None, owner: str | None) -> int:
-    from codemods.hotpath.baseline import Baseline, read_baseline, render_baseline, update_baseline
+    from codemods.hotpath.baseline import Baseline, read_baseline, render_baseline
+    from codemods.hotpath.compare import update_baseline
     from codemods.hotpath.text import one_line
 
     before = read_baseline(path) if path.exists() else Baseline((), str(path))
@@ -285,7 +286,7 @@ def _update(report: Report, path: Path, reason: str | None, owner: str | None) -
     for finding in update.added:
         click.echo(f"added: {one_line(finding)}")
     for entry, count in update.pruned:
-        click.echo(f"pruned: {count} of {entry.key.code} `{entry.key.text}` in `{entry.key.loop}`")
+        click.echo(f"pruned: {count} of {entry}")
     click.echo(f"{path}: {len(update.added)} added, {sum(n for _, n in update.pruned)} pruned")
     return Exit.CLEAN
 

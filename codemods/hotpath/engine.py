@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
 from codemods.hotpath.effects import Effects, Gathered
 from codemods.hotpath.heat import Heats
+from codemods.hotpath.identity import body
 from codemods.hotpath.interpreter import Interpreter
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Function, Module
@@ -73,7 +75,23 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         unfollowed=tuple(sorted(_unfollowed(run))),
         hidden=tuple(Counter(heat for *_, heat in cooler).most_common()),
         tests=sum(module.is_test for module in modules),
+        contents={file.path: hashlib.blake2b(file.data, digest_size=8).hexdigest() for file in files},
+        bodies=_bodies(run, kept),
     )
+
+
+def _bodies(run: _Run, findings: Sequence[Finding]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """What is called in functions that hold a finding or a hot loop; nothing of the others."""
+    holders = {(finding.place.path, finding.function) for finding in findings}
+    holders |= {(loop.place.path, loop.function) for loop in run.it.loops}
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for place in run.functions():
+        module = place if isinstance(place, Module) else place.module
+        name = module.path, "" if isinstance(place, Module) else place.qualname
+        statements = place.body if isinstance(place, Module) else getattr(place.node, "body", ())
+        held = name in holders and isinstance(statements, list)
+        found[name] = body(statements) if held else ()
+    return found
 
 
 def _unfollowed(run: _Run) -> Iterator[tuple[Place, str, str]]:
@@ -134,6 +152,13 @@ class _Run:
             for place in [place for place, effects in passes.items() if effects in stale]:
                 del passes[place]
                 self.wrong.pop(place, None)
+
+    def functions(self) -> Iterator[Function | Module]:
+        """All modules and functions, and what is defined inside those that were gone through."""
+        for module in self.modules:
+            yield module
+            yield from module.all_functions()
+        yield from self.it.nested.values()
 
     def _enter(self, place: Function | Module) -> Effects:
         effects = Effects()

@@ -29,10 +29,10 @@ def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, s
 
 
 def fingerprints(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None, str]]:
-    """The same with a fingerprint that stays when code is moved; the second of one key has a 2, and so on."""
+    """The same with a fingerprint that stays when code is moved; equal ones are counted."""
     seen: Counter[str] = Counter()
     for finding, state, reason, owner in sorted(states(comparison), key=lambda item: item[0].order):
-        digest = finding.key.digest()
+        digest = finding.operation.digest()
         seen[digest] += 1
         yield finding, state, reason, owner, f"{digest}:{seen[digest]}"
 
@@ -55,14 +55,13 @@ def render_json(comparison: Comparison) -> str:
         "less_hot": dict(report.hidden),
         "against": comparison.against,
         "findings": [_finding(*item) for item in fingerprints(comparison)],
-        "gone": [_finding(finding, "gone", None, None, finding.key.digest()) for finding in comparison.gone],
+        "gone": [
+            _finding(finding, "gone", None, None, finding.operation.digest()) for finding in comparison.gone
+        ],
         "stale": [
             {
                 "line": entry.line,
-                "code": entry.key.code,
-                "text": entry.key.text,
-                "loop": entry.key.loop,
-                "calls": list(entry.key.calls),
+                **entry.operation._asdict(),
                 "count": count,
                 "reason": entry.reason,
                 "owner": entry.owner,
@@ -118,7 +117,7 @@ def render_github(comparison: Comparison) -> Iterator[str]:
             f"::{_data(body)}"
         )
     for entry, _ in comparison.stale:
-        body = f"stale baseline entry: {entry.key.code} `{entry.key.text}`; run with --update-baseline"
+        body = f"stale baseline entry: {entry}; run with --update-baseline"
         path = _property(comparison.against or "")
         yield f"::error title=HP902 stale-baseline,file={path},line={entry.line}::{_data(body)}"
 
@@ -138,7 +137,7 @@ def render_junit(comparison: Comparison) -> str:
         name = f"{finding.code} {finding.place.path}:{finding.place.line}"
         cases.append(_failure(finding.place.path, name, finding.code, finding.message, one_line(finding)))
     for entry, _ in comparison.stale:
-        message = f"stale baseline entry: {entry.key.code} {entry.key.text}"
+        message = f"stale baseline entry: {entry}"
         name = f"HP902 {comparison.against}:{entry.line}"
         cases.append(_failure(comparison.against or "", name, "HP902", message, message))
     failures = len(cases)

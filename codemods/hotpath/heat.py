@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from codemods.hotpath.loops import LoopRules
+from codemods.hotpath.loops import LoopRules, runs_once
 from codemods.hotpath.modules import Class, Function, Module
 from codemods.hotpath.places import Places
 from codemods.hotpath.program import Program
@@ -70,7 +70,7 @@ class _Loop:
         works: something in it, other loops aside, trains or steps.
         busy: there is a loop in it that does.
         takes: it has no end of its own, and takes the next batch of an iterator itself.
-        env: it is over environments, so a part of what is around it.
+        env: it is over environments, or left in its first round, so a part of what is around it.
         gives: what it goes through gives batches.
     """
 
@@ -346,8 +346,12 @@ class _Walk:
             self.node(part, at)
 
     def enter(self, node: LoopNode, at: int) -> int:
-        """Note a loop, and give its index; environments' loops are a part of what is around them."""
-        if isinstance(node, (ast.For, ast.AsyncFor)) and self.rules.over_envs(node.target, node.iter):
+        """Note a loop, and give its index; environments' loops are a part of what is around them.
+
+        So is what is left in its first round.
+        """
+        over_envs = isinstance(node, (ast.For, ast.AsyncFor)) and self.rules.over_envs(node.target, node.iter)
+        if over_envs or runs_once(node):
             self.scan.loops.append(_Loop(node, at, False, env=True))
             return at
         found = _Loop(node, at, self.named(node))

@@ -78,6 +78,7 @@ class Interpreter:
         heats: of loops, environments' left aside.
         cold: functions that a comment says are.
         loops: hot ones that were gone through.
+        nested: functions inside functions that were met, by their definition.
     """
 
     def __init__(self, program: Program, rules: LoopRules, config: Config, tables: Tables) -> None:
@@ -103,7 +104,7 @@ class Interpreter:
         self._running: set[tuple[object, ...]] = set()
         self._globals: dict[tuple[object, ...], tuple[Kind, Effects]] = {}
         self._parameters: dict[Function, Parameters] = {}
-        self._nested: dict[ast.AST, Function] = {}
+        self.nested: dict[ast.AST, Function] = {}
         self._annotated: dict[tuple[ast.expr, Class | None], Kind] = {}
         self._initialised: set[Class] = set()
         self.asides: list[Effects] = []
@@ -333,13 +334,13 @@ class Interpreter:
 
     def function(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Function:
         """The function of a definition inside another one."""
-        found = self._nested.get(node)
+        found = self.nested.get(node)
         if found is None:
             name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
             around = frame.qualname
             qualname = f"{around}.{name}" if around else name
             names = () if isinstance(node, ast.Lambda) else decorators(node)
-            found = self._nested[node] = Function(frame.module, qualname, node, None, names)
+            found = self.nested[node] = Function(frame.module, qualname, node, None, names)
         return found
 
     def global_kind(self, module: Module, name: str) -> Kind:

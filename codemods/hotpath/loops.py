@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from codemods.device.waits import is_fence
 from codemods.hotpath.config import Config
+from codemods.hotpath.tree import children
 
 _WRAPPERS = frozenset(
     {
@@ -230,6 +231,35 @@ def only_fences(statements: list[ast.stmt]) -> bool:
             case _:
                 return False
     return waits
+
+
+def runs_once(node: ast.AST) -> bool:
+    """Whether a loop's first round is its last: its body leaves it, and no ``continue`` skips that."""
+    return (
+        isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+        and _leaves(node.body[-1])
+        and not any(map(_continues, node.body))
+    )
+
+
+def _leaves(node: ast.stmt) -> bool:
+    match node:
+        case ast.Return() | ast.Break() | ast.Raise():
+            return True
+        case ast.If(body=[*_, first], orelse=[*_, second]):
+            return _leaves(first) and _leaves(second)
+        case ast.With(body=[*_, last]):
+            return _leaves(last)
+    return False
+
+
+def _continues(node: ast.AST) -> bool:
+    """Whether a ``continue`` in a statement is one of the loop around it."""
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        return any(map(_continues, node.orelse))
+    return isinstance(node, ast.Continue) or any(
+        _continues(part) for part in children(node) if not isinstance(part, ast.expr)
+    )
 
 
 def asks_for_device(test: ast.expr) -> bool:

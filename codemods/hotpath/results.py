@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from codemods.hotpath.codes import CODES
+from codemods.hotpath.identity import form
 
 State = Literal["new", "unchanged", "allowed"]
 Heat = Literal["env", "step", "every-n", "epoch", "once"]
@@ -49,18 +51,26 @@ class Step(NamedTuple):
     function: str
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What a finding is recognised by after code has moved: no path and no line."""
+class Operation(NamedTuple):
+    """What a finding is recognised by: an operation, the function that holds it, and how hot it is.
+
+    How the loop is written is no part of it, nor are the names of variables (`form`).
+    """
 
     code: str
     text: str
-    loop: str
-    calls: tuple[str, ...]
+    path: str
+    function: str
+    heat: Heat | None
+
+    @property
+    def form(self) -> str:
+        """The operation in normal form."""
+        return form(self.text)
 
     def digest(self) -> str:
-        """The same as sixteen hexadecimal digits."""
-        parts = "\0".join((self.code, self.text, self.loop, *self.calls))
+        """Sixteen hexadecimal digits that stay when the function moves to another file."""
+        parts = "\0".join((self.code, self.form, self.function))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
@@ -94,10 +104,15 @@ class Finding:
         return "every-n" if self.rare and self.loop.heat == "step" else self.loop.heat
 
     @property
-    def key(self) -> Key:
+    def operation(self) -> Operation:
         """What it is recognised by."""
-        loop = "" if self.loop is None else self.loop.header
-        return Key(self.code, self.text, loop, tuple(_last(step.function) for step in self.steps))
+        return Operation(self.code, self.text, self.place.path, self.function, self.heat)
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that it goes through, from the loop to the operation."""
+        loop = () if self.loop is None else (self.loop.place,)
+        return {place.path for place in (self.place, *loop, *(step.place for step in self.steps))}
 
     @property
     def message(self) -> str:
@@ -113,10 +128,6 @@ class Finding:
         """Sorts findings by where they are."""
         loop = () if self.loop is None else (self.loop.place,)
         return (self.place, self.code, *loop, tuple(step.place for step in self.steps))
-
-
-def _last(qualname: str) -> str:
-    return qualname.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,8 @@ class Report:
         unfollowed: those that were not, with their text, and why.
         hidden: places that are less hot than what is asked for, by how hot they are.
         tests: files of tests, in which only loops over environments count.
+        contents: digests of the files, by path.
+        bodies: functions by path and name, a module by none; calls in those that hold a finding or loop.
     """
 
     findings: tuple[Finding, ...]
@@ -158,3 +171,5 @@ class Report:
     unfollowed: tuple[tuple[Place, str, str], ...] = ()
     hidden: tuple[tuple[Heat, int], ...] = ()
     tests: int = 0
+    contents: Mapping[str, str] = field(default_factory=dict)
+    bodies: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)

@@ -24,7 +24,7 @@ def render_sarif(comparison: Comparison) -> str:
         for finding, state, reason, owner, fingerprint in fingerprints(comparison)
     ]
     results += [
-        _result(finding, "absent", None, None, f"{finding.key.digest()}:0", True)
+        _result(finding, "absent", None, None, f"{finding.operation.digest()}:0", True)
         for finding in comparison.gone
     ]
     results += [_stale(comparison, index) for index in range(len(comparison.stale))]
@@ -66,7 +66,7 @@ def _result(
         "level": "error",
         "message": {"text": f"{finding.message}: {finding.text}"},
         "locations": [_location(finding.place)],
-        "partialFingerprints": {"hotpath/v1": fingerprint},
+        "partialFingerprints": {"hotpath/v2": fingerprint},
     }
     if finding.loop is not None:
         result["codeFlows"] = [{"threadFlows": [{"locations": list(_flow(finding))}]}]
@@ -99,9 +99,9 @@ def _stale(comparison: Comparison, index: int) -> dict[str, Any]:
         "ruleId": "HP902",
         "ruleIndex": list(CODES).index("HP902"),
         "level": "error",
-        "message": {"text": f"stale baseline entry ({count}): {entry.key.code} {entry.key.text}"},
+        "message": {"text": f"stale baseline entry ({count}): {entry}"},
         "locations": [_location(Place(path, entry.line, 1, entry.line, 1))],
-        "partialFingerprints": {"hotpath/v1": f"stale-{entry.key.digest()}:1"},
+        "partialFingerprints": {"hotpath/v2": f"stale-{entry.operation.digest()}:1"},
         "baselineState": "new",
     }
 

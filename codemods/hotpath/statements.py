@@ -28,7 +28,7 @@ from codemods.hotpath.kinds import (
     put,
     seq,
 )
-from codemods.hotpath.loops import header, only_fences
+from codemods.hotpath.loops import header, only_fences, runs_once
 from codemods.hotpath.modules import Class, imported
 from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.results import Heat, Loop
@@ -295,8 +295,8 @@ def _if(it: Interpreter, frame: Frame, node: ast.If) -> bool:
     frame.quiet = quiet or without is False
     second = it.run_block(frame, node.orelse)
     frame.quiet = quiet
-    # `if step % 100: continue`: what follows runs every so many rounds.
-    frame.rare = rare or (often is False and not first)
+    # `if step % 100: continue`, `if not should_log(step): return`: what follows runs every so many rounds.
+    frame.rare = rare or (often is False and not first) or (often is True and not second)
     if first and second:
         if said.asks and not node.orelse:
             fenced = idle
@@ -391,8 +391,8 @@ LoopNode = ast.For | ast.AsyncFor | ast.While | ast.comprehension | ast.Call
 
 
 def loop(it: Interpreter, frame: Frame, node: LoopNode, per_env: bool) -> AbstractContextManager[None]:
-    """Be in a loop, if it is a hot one."""
-    heat = it.heat_of(frame, node, per_env)
+    """Be in a loop, if it is a hot one; one that is left in its first round is none."""
+    heat = None if runs_once(node) else it.heat_of(frame, node, per_env)
     return _COLD if heat is None else _hot(it, frame, node, heat)
 
 

@@ -77,11 +77,10 @@ def render_concise(comparison: Comparison) -> Iterator[str]:
 
 def _stale(comparison: Comparison) -> Iterator[str]:
     for entry, count in comparison.stale:
-        way_to = " -> ".join((f"`{entry.key.loop}`", *entry.key.calls))
         left = f"{count} of {entry.count} match nothing" if count < entry.count else "matches nothing"
         yield (
-            f"{comparison.against}:{entry.line}:1: HP902 stale baseline entry: {entry.key.code} "
-            f"`{entry.key.text}`, {way_to}: {left}; run with --update-baseline"
+            f"{comparison.against}:{entry.line}:1: HP902 stale baseline entry: {entry}: {left}; "
+            "run with --update-baseline"
         )
 
 

@@ -24,7 +24,7 @@ def strict(stranger: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = Path(shutil.copytree(stranger, tmp_path_factory.mktemp("strict") / "repository"))
     with (root / "pyproject.toml").open("a") as file:
         file.write('\n[tool.codemods.hotpath]\nloop-variables = ["env"]\nignore = ["HP010"]\n')
-    (root / "hotpath-baseline.toml").write_text("version = 1\n")
+    (root / "hotpath-baseline.toml").write_text("version = 2\n")
     change(
         root, "pyproject.toml", 'paths = ["app"]\n', 'paths = ["app"]\nbaseline = "hotpath-baseline.toml"\n'
     )
@@ -78,9 +78,15 @@ def remove_a_golden(root: Path) -> None:
     (root / "golden/fixtures/fit/common.json").unlink()
 
 
-FINDING = (
-    '[[finding]]\ncode = "HP001"\ntext = "x.item()"\nloop = "for env in envs"\nreason = "r"\nowner = "o"\n'
-)
+FINDING = """[[finding]]
+code = "HP001"
+text = "x.item()"
+path = "a.py"
+function = "f"
+heat = "env"
+reason = "r"
+owner = "o"
+"""
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ ENTRY = """
 [[finding]]
 code = "HP001"
 text = "losses[env.index].item()"
-loop = "for env in envs"
+path = "train.py"
+function = "train"
+heat = "env"
 reason = "debugging aid, off in production"
 owner = "team-rl"
 """
@@ -24,7 +26,7 @@ owner = "team-rl"
 
 def baseline(project: Project, text: str) -> str:
     path = project.root / "hotpath-baseline.toml"
-    path.write_text(f"version = 1\n{text}")
+    path.write_text(f"version = 2\n{text}")
     return str(path)
 
 
@@ -74,7 +76,9 @@ def test_update_adds_only_with_reason_and_owner(project: Project, capsys: Captur
     assert entry == {
         "code": "HP001",
         "text": "losses[env.index].item()",
-        "loop": "for env in envs",
+        "path": "train.py",
+        "function": "train",
+        "heat": "env",
         "reason": "known",
         "owner": "team-rl",
     }
@@ -98,7 +102,7 @@ def test_update_prunes_and_keeps_reasons_over_a_move(project: Project, capsys: C
     assert project.run("--baseline", path, "--update-baseline") == 0
     assert "pruned: 1 of HP002 `gone.cpu()`" in capsys.readouterr().out
     (entry,) = tomllib.loads((project.root / "hotpath-baseline.toml").read_text())["finding"]
-    assert entry["calls"] == ["show"]
+    assert entry["function"] == "show"
     assert entry["reason"] == "debugging aid, off in production"
 
 
@@ -128,7 +132,8 @@ def test_update_is_stable_and_names_no_line(project: Project) -> None:
         (ENTRY.replace('owner = "team-rl"', ""), ":3: owner must be there"),
         (ENTRY.replace("HP001", "HP999"), ":3: no such code HP999"),
         (ENTRY + "count = 0\n", ":3: count must be a number, 1 or more"),
-        (ENTRY + "calls = [1]\n", ":3: calls must be a list of strings"),
+        (ENTRY.replace('"train"', "1"), ":3: function must be a string"),
+        (ENTRY.replace('"env"', '"hour"'), ":3: no such heat hour; known are env, step"),
         ("finding = [{}]\n", ":1: findings must be [[finding]] tables"),
     ],
 )
@@ -143,9 +148,19 @@ def test_unusable(project: Project, text: str, message: str, capsys: Capture) ->
 def test_wrong_version(project: Project, capsys: Capture) -> None:
     project.write(train=TRAIN)
     path = project.root / "b.toml"
-    path.write_text("version = 2\n")
+    path.write_text("version = 3\n")
     assert project.run("--baseline", str(path)) == 2
-    assert ":1: version must be 1" in capsys.readouterr().err
+    assert ":1: version must be 2" in capsys.readouterr().err
+
+
+def test_a_baseline_of_an_earlier_version_says_how_to_renew_it(project: Project, capsys: Capture) -> None:
+    project.write(train=TRAIN)
+    path = project.root / "b.toml"
+    path.write_text("version = 1\n")
+    assert project.run("--baseline", str(path)) == 2
+    err = capsys.readouterr().err
+    assert "delete the file and make it anew with --update-baseline --reason TEXT --owner NAME" in err
+    assert err.count("\n") == 1
 
 
 def test_missing(project: Project, capsys: Capture) -> None:

@@ -81,6 +81,6 @@ def test_stale_entry(project: Project, capsys: Capture) -> None:
 
 def test_fingerprints_of_equal_findings_differ(project: Project, capsys: Capture) -> None:
     project.write(train="def run(envs, x):\n    for env in envs:\n        x.item()\n        x.item()\n")
-    first, second = (result["partialFingerprints"]["hotpath/v1"] for result in sarif(project, capsys))
+    first, second = (result["partialFingerprints"]["hotpath/v2"] for result in sarif(project, capsys))
     assert first.partition(":")[0] == second.partition(":")[0]
     assert first != second
