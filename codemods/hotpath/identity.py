@@ -46,8 +46,14 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def body(statements: Iterable[ast.AST]) -> tuple[str, ...]:
-    """The normal forms of statements that call something; functions and classes inside left aside."""
-    return tuple(line for line in map(form, _lines(statements)) if "(" in line)
+    """The normal forms of statements that call something; functions and classes inside left aside.
+
+    What is nested too deeply has none; it is reported as such.
+    """
+    try:
+        return tuple(line for line in map(form, _lines(statements)) if "(" in line)
+    except RecursionError:
+        return ()
 
 
 def _lines(statements: Iterable[ast.AST]) -> Iterator[str]:
