@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: set-up demo test lint matrix clean
+.PHONY: set-up demo test lint matrix real clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml src/pyproject.toml constraints.txt
@@ -30,6 +30,10 @@ test: lint
 # Both commands in an environment for each Python and torch that users have; fetches gigabytes, keeps them.
 matrix: $(STAMP)
 	@$(BIN)/python -m ci.matrix $(ONLY)
+
+# The static half on real programs, compared with benchmarks/real; needs the archives, and the registry once.
+real: $(STAMP)
+	@$(BIN)/python benchmarks/real.py $(REAL)
 
 clean:
 	rm -rf .venv build out

@@ -1,0 +1,43 @@
+"""Every code for which a helper is refused, not only the one that is reported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+
+def all_codes(path: Path) -> dict[str, list[str]]:
+    """The codes of each helper of a file, each rule asked alone.
+
+    Rules that look at other files are left out, and a rule that fails because one before it would refuse.
+    """
+    from codemods.decide import decision
+    from codemods.decide.refusals import first
+    from codemods.facts.lifting import Analysis, Lifting
+    from codemods.facts.source import read_source, room_for_nesting
+
+    found: dict[str, list[str]] = {}
+    with room_for_nesting():
+        analysis = Analysis(read_source(path))
+        lifting = Lifting(analysis, set(analysis.helpers), {})
+        names = numbered([helper.qualname for helper in analysis.helpers])
+        for name, helper in zip(names, analysis.helpers, strict=True):
+            codes = found[name] = []
+            for check in decision.CHECKS:
+                try:
+                    refusal = first(check(lifting, helper))
+                except (AssertionError, AttributeError, KeyError, IndexError, TypeError, ValueError):
+                    continue
+                if refusal is not None and refusal.code not in codes:
+                    codes.append(refusal.code)
+    return found
+
+
+def numbered(names: list[str]) -> list[str]:
+    """The names, the second and later ones of the same told apart by a number."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return found
