@@ -74,10 +74,10 @@ def _of_modules(left: Trace, again: Trace) -> Iterator[Unstable]:
                 if b is None or b is a:
                     continue
                 texts, other = a.attributes or {}, b.attributes or {}
-                for path in texts.keys() & other.keys():
+                for path in sorted(texts.keys() & other.keys()):
                     if _may_be_learnt(texts[path], other[path]):
                         yield Unstable(kind="attribute", where=a.group, name=path)
-                for path in a.extra.keys() & b.extra.keys():
+                for path in sorted(a.extra.keys() & b.extra.keys()):
                     if _may_be_learnt(a.extra[path], b.extra[path]):
                         yield Unstable(kind="extra state", where=a.group, name=field_pattern(path))
 
@@ -91,7 +91,12 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
     others = {output.name: output for output in rename(again.outputs, patterns)}
     for a in rename(left.outputs, patterns):
         b = others.get(a.name)
-        if b is None or a.kind != b.kind or a.rows == b.rows or len(a.rows) != len(b.rows):
+        if b is None or a.kind != b.kind or a.rows == b.rows:
+            continue
+        if a.name in STREAMS:
+            yield from (Unstable(kind="line", where=a.name, name=pattern) for pattern in _printed(a, b))
+            continue
+        if len(a.rows) != len(b.rows):
             continue
         if a.kind == "tensorboard":
             yield from _tags(a, b)
@@ -104,6 +109,18 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
             else:
                 for path in _differing(x, y):
                     yield Unstable(kind="field", where=a.name, name=path)
+
+
+def _printed(a: Output, b: Output) -> Iterator[str]:
+    """Patterns of lines whose numbers differ, each line beside that of its pattern wherever it stands."""
+    rest: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row in b.rows:
+        rest[shape(row["line"])[0]].append(row["line"])
+    for row in a.rows:
+        mine = rest[shape(row["line"])[0]]
+        pattern = _pattern(row["line"], mine.pop(0)) if mine else None
+        if pattern is not None:
+            yield pattern
 
 
 def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
@@ -149,7 +166,7 @@ def _names(left: Sequence[Output], again: Sequence[Output]) -> Iterator[str]:
 def _differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
     """The paths of leaves that differ, of two trees of one form."""
     a, b = dict(leaves(left)), dict(leaves(right))
-    for path in a.keys() & b.keys():
+    for path in sorted(a.keys() & b.keys()):
         if _may_be_learnt(a[path], b[path]):
             yield field_pattern(path)
 
