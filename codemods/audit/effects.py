@@ -9,7 +9,7 @@ from typing import Literal
 
 from codemods.facts.nodes import children, root_of
 from codemods.facts.scopes import Scope, ScopeTree
-from codemods.facts.words import words
+from codemods.program.words import words
 
 Via = Literal["attribute", "element", "method", "del", "rebinding"]
 Of = Literal["capture", "parameter", "global"]

@@ -18,7 +18,7 @@ from codemods.facts.imports import with_packages
 from codemods.facts.origins import imported
 from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, all_blocks, read_source, statements_in
-from codemods.facts.words import words
+from codemods.program.words import words
 
 HEAVY = words("""
     cv2 datasets diffusers gymnasium jax jaxlib keras lightning matplotlib numba numpy pandas PIL plotly

@@ -13,7 +13,7 @@ from codemods.facts.imports import with_packages
 from codemods.facts.nodes import called_name
 from codemods.facts.origins import Names, imported, resolve, single, walk
 from codemods.facts.repository import File, ModuleName, file_or_none, mentioning, python_files, shown_path
-from codemods.facts.words import words
+from codemods.program.words import words
 
 Kind = Literal["call", "value", "import", "source", "method"]
 

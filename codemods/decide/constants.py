@@ -7,7 +7,7 @@ import re
 
 from codemods.decide.rules.definition import is_constant
 from codemods.facts.scopes import ScopeTree, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 # Calls that give the same number each time for a number that is not negative, and do nothing else.
 _NUMBERS = words("""

@@ -19,7 +19,7 @@ from codemods.facts.helpers import own_nodes
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import called, first_line, is_accessor
 from codemods.facts.scopes import ScopeTree, Use, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 # Calls at the time of definition that only describe what is defined.

@@ -6,13 +6,10 @@ import ast
 import sys
 from collections.abc import Collection, Iterator
 
-from codemods.decide.constants import is_asked, is_value
-from codemods.decide.rules.definition import is_constant
+from codemods.facts.effects import effects_of
 from codemods.facts.globals import ImportNode
-from codemods.facts.nodes import all_arguments, all_defaults
-from codemods.facts.quiet import QUIET
-from codemods.facts.scopes import ScopeTree, dotted
-from codemods.facts.source import all_blocks
+from codemods.facts.scopes import ScopeTree
+from codemods.program.effects import Effect
 
 _CATCH = ("BaseException", "Exception", "NameError")
 # By these a program changes where modules are looked for.
@@ -25,7 +22,7 @@ def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
     """
     start = _place(tree, moved)
     between = [s for s in tree.source.tree.body if start < s.lineno < node.lineno and s not in moved]
-    return all(_is_still(tree, statement) for statement in between)
+    return effects_of(tree).most(between) < Effect.RUNS
 
 
 def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collection[ast.stmt]) -> bool:
@@ -45,7 +42,10 @@ def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collec
         if own and any(_names(statement, _PATHS) for statement in before):
             return False
         between = [s for s in body if node.lineno < s.lineno <= start]
-        if isinstance(node, ast.ImportFrom) and not all(_only_loads(tree, s) for s in between):
+        effects = effects_of(tree)
+        if isinstance(node, ast.ImportFrom) and any(
+            effects.of(s, imports=False) is Effect.RUNS for s in between
+        ):
             return False
     return True
 
@@ -83,50 +83,3 @@ def _names(statement: ast.stmt, names: Collection[str]) -> bool:
     """Whether a statement has one of some names, or an attribute of that name."""
     found = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}
     return not found.isdisjoint(names)
-
-
-def _only_loads(tree: ScopeTree, statement: ast.stmt) -> bool:
-    """Whether a statement only imports, or defines something, under whatever condition that does nothing."""
-    match statement:
-        case ast.Import() | ast.ImportFrom() | ast.Raise(exc=ast.Name() | None, cause=None):
-            return True
-        case ast.If(test=test) if not _is_plain(tree, test):
-            return False
-        case ast.If() | ast.Try():
-            return all(_only_loads(tree, inner) for block in all_blocks(statement) for inner in block)
-    return _is_still(tree, statement)
-
-
-def _is_still(tree: ScopeTree, statement: ast.stmt) -> bool:
-    """Whether a statement surely only defines or binds something."""
-    match statement:
-        case ast.Pass() | ast.Expr(ast.Constant()):
-            return True
-        case ast.Assign(targets, value):
-            return all(isinstance(target, ast.Name) for target in targets) and _is_plain(tree, value)
-        case ast.AnnAssign(ast.Name(), annotation, value):
-            return all(_is_plain(tree, part) for part in (annotation, value) if part is not None)
-        case ast.FunctionDef(decorator_list=[]) | ast.AsyncFunctionDef(decorator_list=[]):
-            arguments = (each.annotation for each in all_arguments(statement.args))
-            parts = (*all_defaults(statement.args), *arguments, statement.returns)
-            typed = bool(getattr(statement, "type_params", ()))
-            return not typed and all(_is_plain(tree, part) for part in parts if part is not None)
-        case ast.ClassDef(bases=[], keywords=[], decorator_list=[]):
-            return all(_is_still(tree, inner) for inner in statement.body)
-    return False
-
-
-def _is_plain(tree: ScopeTree, node: ast.expr) -> bool:
-    """Whether evaluating an expression surely runs no code that is not known."""
-    match node:
-        case ast.Constant() | ast.Name():
-            return True
-        case ast.Attribute():
-            top = (dotted(tree, tree.scope_of(node), node) or "").partition(".")[0]
-            return top in QUIET or top in ("numpy", "torch")
-        case ast.Tuple(parts) | ast.List(parts):
-            return all(_is_plain(tree, part) for part in parts)
-        case ast.Dict(keys, values):
-            known = all(key is not None and is_constant(key) for key in keys)
-            return known and all(_is_plain(tree, part) for part in values)
-    return is_value(tree, node) or is_asked(tree, node)

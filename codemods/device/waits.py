@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from codemods.facts.nodes import called_name
-from codemods.facts.words import words
+from codemods.program.words import words
 
 READS = {
     "item": "one element to the host",

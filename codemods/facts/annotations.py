@@ -17,7 +17,7 @@ from codemods.facts.nodes import all_arguments, called, first_of
 from codemods.facts.repository import folder_package
 from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.source import expression_in
-from codemods.facts.words import words
+from codemods.program.words import words
 
 _GENERICS = frozenset(["dict", "frozenset", "list", "set", "tuple", "type"])
 # Functions of `typing` whose arguments type checkers read as types: at which places, and by which names.

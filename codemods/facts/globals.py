@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from codemods.facts.effects import effects_of
 from codemods.facts.helpers import Helper
 from codemods.facts.imports import Import, imports_of
 from codemods.facts.lifting import Analysis
 from codemods.facts.nodes import all_defaults
 from codemods.facts.scopes import Scope
 from codemods.facts.seams import ANY_NAME
-from codemods.facts.source import all_blocks
+from codemods.program.effects import Effect
 
 Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
 ImportNode = ast.Import | ast.ImportFrom
@@ -166,7 +167,7 @@ class Globals:
         body = self.analysis.source.tree.body
         before = [s for s in body if s.lineno < root_line]
         plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
-        active = [i for i in range(plain[-1] if plain else 0) if not _is_inert(before[i])]
+        active = [i for i in range(plain[-1] if plain else 0) if self._acts(before[i])]
         if any(_replaces_modules(before[i]) for i in active):
             return False
         for node in known.imports:
@@ -179,30 +180,13 @@ class Globals:
                 return False
         return True
 
+    def _acts(self, statement: ast.stmt) -> bool:
+        return effects_of(self.tree).of(statement, imports=False) is Effect.RUNS
+
 
 def _replaces_modules(statement: ast.stmt) -> bool:
     """Whether a statement may put another module in the place of one that is loaded."""
     return any(isinstance(node, ast.Attribute) and node.attr == "modules" for node in ast.walk(statement))
-
-
-def _is_inert(statement: ast.stmt) -> bool:
-    """Whether a statement among a file's imports changes nothing outside the file."""
-    if isinstance(statement, ast.If) and any(isinstance(n, ast.Call) for n in ast.walk(statement.test)):
-        return False
-    if isinstance(statement, (ast.If, ast.Try)):
-        return all(_is_inert(inner) for block in all_blocks(statement) for inner in block)
-    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)):
-        return True
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        evaluated = [*statement.decorator_list, *all_defaults(statement.args)]
-        return not any(isinstance(n, ast.Call) for item in evaluated for n in ast.walk(item))
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        plain = all(isinstance(target, ast.Name) for target in targets)
-        return plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement))
-    if isinstance(statement, (ast.Expr, ast.ClassDef)):
-        return not any(isinstance(n, (ast.Call, ast.Assign, ast.AugAssign)) for n in ast.walk(statement))
-    return False
 
 
 def globals_of(analysis: Analysis) -> Globals:

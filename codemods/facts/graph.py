@@ -15,7 +15,7 @@ from codemods.facts.imports import bound_name
 from codemods.facts.nodes import Visitor, all_arguments, all_defaults, children
 from codemods.facts.scopes import Scope, ScopeTree, dotted
 from codemods.facts.walk import ComprehensionNode
-from codemods.facts.words import words
+from codemods.program.words import words
 
 # Context managers that never swallow what their block raises.
 _QUIET = words("""

@@ -17,10 +17,10 @@ from codemods.facts.globals import is_type_checking
 from codemods.facts.imports import with_packages
 from codemods.facts.nodes import all_defaults, called, first_of, is_accessor, root_of
 from codemods.facts.origins import imported
-from codemods.facts.quiet import QUIET, calls_back, is_plain, makes
 from codemods.facts.repository import module_files, package_of
 from codemods.facts.source import SourceError, all_blocks, decode_source
-from codemods.facts.words import words
+from codemods.program.makers import QUIET, calls_back, is_plain, makes
+from codemods.program.words import words
 
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
 _CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")

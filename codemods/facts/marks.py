@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from codemods.facts.words import words
+from codemods.program.words import words
 
 Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "stated"]
 

@@ -13,7 +13,7 @@ from codemods.facts import nodes
 from codemods.facts.imports import imported_path
 from codemods.facts.nodes import called_name, head_of
 from codemods.facts.scopes import ScopeTree, Use, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 # Builtins that take elements, here names of modules; and those that look at a value, not into it.
 _ELEMENTS = words("""

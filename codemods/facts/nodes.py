@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeGuard
 
 from codemods.facts.imports import bound_name
-from codemods.facts.words import words
+from codemods.program.words import words
 
 _ENDS = frozenset([ast.Name, ast.Constant])
 # Fields that hold no node but a name, a number or a context; lists that may hold something else, too.

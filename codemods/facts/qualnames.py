@@ -17,7 +17,7 @@ from codemods.facts.frames import is_only_set
 from codemods.facts.helpers import Helper
 from codemods.facts.nodes import called_name, is_accessor
 from codemods.facts.scopes import Scope, ScopeTree, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 Made = Literal["class", "function", "generator", "called class"]
 

@@ -25,7 +25,7 @@ from codemods.facts.repository import (
 from codemods.facts.scopes import ScopeTree
 from codemods.facts.source import SourceError, read_source
 from codemods.facts.walk import read_scopes
-from codemods.facts.words import words
+from codemods.program.words import words
 
 ANY_NAME = "*"
 """The name of a seam whose patched name the program text doesn't tell."""

@@ -30,7 +30,7 @@ from codemods.facts.repository import (
 )
 from codemods.facts.source import Source, statements_in
 from codemods.facts.texts import loads_any, words_in
-from codemods.facts.words import words
+from codemods.program.words import words
 
 T = TypeVar("T")
 

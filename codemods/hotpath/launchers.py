@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codemods.facts.words import words
 from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.kinds import (
     HOST,
@@ -18,6 +17,7 @@ from codemods.hotpath.kinds import (
 )
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import LAUNCHER
+from codemods.program.words import words
 
 _CLASSES = ("Accelerator", "Fabric")
 _PREPARES = words("""

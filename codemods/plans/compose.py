@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from codemods.decide.annotate.annotations import Annotation, Annotations
 from codemods.decide.classes import Met, find_imports
 from codemods.decide.decision import Decision, decide
 from codemods.decide.naming import FileNames, Names
-from codemods.decide.refusals import Refusal, refuse, refused_by
+from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.decide.rules.namespace import seen_from_outside
 from codemods.facts.globals import globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Analysis, Need
-from codemods.plans.met import names_met
+from codemods.plans.met import names_met, not_loaded_alike
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
 from codemods.prove.code import NotProven, reread
@@ -29,9 +29,13 @@ from codemods.rewrite.program import TextNotPreserved
 def compose(analysis: Analysis, request: Request) -> Outcome:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
 
-    def seen(helper: Helper) -> Iterable[Refusal]:
-        moves = helper in request.targets
-        return seen_from_outside(request.site.surroundings, analysis.tree, helper, moves=moves)
+    def seen(helper: Helper) -> Refusals:
+        around, target = request.site.surroundings, request.targets.get(helper)
+        if target is not None:
+            other = around.once(("loaded", target), lambda: not_loaded_alike(request.site, target))
+            if other is not None:
+                yield refuse(other[0], helper.node, other[1])
+        yield from seen_from_outside(around, analysis.tree, helper, moves=target is not None)
 
     refused = refused_by(request.wanted, seen)
     while True:

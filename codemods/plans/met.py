@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from codemods.decide.classes import Met
+from codemods.facts.effects import effects_of
+from codemods.facts.git import Git
 from codemods.facts.imports import Import
 from codemods.facts.loading import Find, Loading
 from codemods.facts.nodes import called_name
@@ -29,6 +32,7 @@ from codemods.facts.surroundings import Surroundings
 from codemods.facts.walk import read_scopes
 from codemods.plans.references import spreads
 from codemods.plans.site import Site
+from codemods.program.effects import Effect
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = re.compile(rb"\b(iter_modules|walk_packages)\s*\(\s*(?:path\s*=\s*)?(?:([\w.]*?)\.?(__path__))?")
@@ -37,6 +41,9 @@ _LISTS = (
     re.compile(rb"\b__(file|path)__\b"),
     re.compile(rb"\.py['\"]"),
 )
+_BY_PATH = re.compile(rb"\b(spec_from_file_location|SourceFileLoader|load_source|run_path)\b")
+_MODULES = re.compile(rb"\bpy[_-]modules\b")
+_SETTINGS = ("pyproject.toml", "setup.cfg", "setup.py")
 _DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
 
 
@@ -112,6 +119,48 @@ def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
                     yield node.lineno
 
 
+def not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
+    """The code and the reason for which a target is not loaded as the source is; None if it is."""
+    module, around = site.layout.dotted(path), site.surroundings
+    if site.layout.frozen or module is None or path in site.overlay.made:
+        return None
+    if (why := loaded_otherwise(path, module, around)) is not None:
+        return "loaded-otherwise", why
+    if not site.overlay.exists(path) and (why := loaded_on_the_way(path, around)) is not None:
+        return "import-effects", why
+    return None
+
+
+def loaded_otherwise(path: Path, module: str, surroundings: Surroundings) -> str | None:
+    """Why a new file may be missing, or not be found, where the source is loaded; None if it is there too."""
+    root, source = surroundings.root, surroundings.path
+    if _is_ignored(path, source):
+        return f"git ignores {shown_path(path, root)}"
+    listed = re.compile(rb"\b%b\b" % re.escape(source.stem.encode()))
+    for name in _SETTINGS if "." not in module else ():
+        data = (root / name).read_bytes() if (root / name).is_file() else b""
+        if _MODULES.search(data) and listed.search(data) and path.stem.encode() not in data:
+            return f"{name} lists its modules, {source.stem} and not {path.stem}"
+    for file, data in surroundings.files():
+        if source.name.encode() in data and _BY_PATH.search(data):
+            return f"{shown_path(file, root)} loads {source.name} by its path"
+    return None
+
+
+def _is_ignored(path: Path, source: Path) -> bool:
+    """Whether git ignores a file, and not the one beside it that it is made of."""
+    folder = next((each for each in path.parents if (each / ".git").exists()), None)
+    if folder is None:
+        return False
+    given = b"\0".join(map(os.fsencode, (path, source)))
+    try:
+        told = Git(folder, "").run("check-ignore", "--stdin", "-z", given=given)
+    except SourceError:
+        # Git fails where it ignores neither.
+        return False
+    return told.split(b"\0")[:-1] == [os.fsencode(path)]
+
+
 def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
     """A package that loading a target would load as well, and that does something then."""
     package = package_of(surroundings.path, surroundings.module.name)
@@ -130,20 +179,15 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
         known = folder in surroundings.path.parents or any(
             other == name or other.startswith(f"{name}.") for other in there
         )
-        if not known and not _quiet(read_source(initial).tree):
+        if not known and _does_something(initial):
             return f"{shown_path(initial, surroundings.root)} would be loaded for it, which does something"
     return None
 
 
-def _quiet(tree: ast.Module) -> bool:
-    """Whether loading a module makes constants, functions and classes at most."""
-    return all(
-        isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Pass))
-        or (isinstance(s, ast.ImportFrom) and s.module == "__future__")
-        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-        or (isinstance(s, ast.Assign) and not any(isinstance(n, ast.Call) for n in ast.walk(s.value)))
-        for s in tree.body
-    )
+def _does_something(path: Path) -> bool:
+    """Whether loading a package's own file may do more than bind names."""
+    tree = read_scopes(read_source(path))
+    return effects_of(tree).most(tree.source.tree.body) is not Effect.NONE
 
 
 def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[str | None, Surroundings]:

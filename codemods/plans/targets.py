@@ -26,7 +26,6 @@ from codemods.facts.source import Source, statements_in
 from codemods.facts.surroundings import Surroundings
 from codemods.plans.met import (
     known_names,
-    loaded_on_the_way,
     met_by_imports,
     met_by_loading,
     met_by_names,
@@ -34,6 +33,7 @@ from codemods.plans.met import (
     met_by_patches,
     met_in_file,
     name_met,
+    not_loaded_alike,
 )
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
@@ -117,9 +117,11 @@ def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence
     """A file with nothing added yet; ``made`` are modules of the project that need not be there yet.
 
     Raises:
-        TargetError: if what is left of the source can't import it.
+        TargetError: if what is left of the source can't import it, or it is not loaded as the source is.
     """
     module, layout = module_of(site.layout, path), site.layout
+    if (other := not_loaded_alike(site, path)) is not None:
+        raise TargetError(f"{layout.shown(path)}: {other[1]}; choose another file")
     manner = layout.manner(source, path)
     section = ImportSection(
         layout.folders, source.future_flags, manner=manner, made=made, planned=site.planned
@@ -210,7 +212,7 @@ def met_by_target(target: Target) -> Surroundings | None:
         loading = Loading(target.site.find)
         why = why or met_by_loading(target.start, module, target.site.home, surroundings, loading)
     elif not layout.frozen:
-        why = met_by_new_file(path, module, surroundings) or loaded_on_the_way(path, surroundings)
+        why = met_by_new_file(path, module, surroundings)
     if why is not None:
         raise TargetError(f"{layout.shown(path)}: {why}")
     return there

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from codemods.facts.nodes import walk
-from codemods.facts.quiet import (
+from codemods.program.makers import (
     KEEPING,
     LASTING,
     calls_back,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from codemods.facts.annotations import stated_by
 from codemods.facts.nodes import first_of, walk
-from codemods.facts.words import words
+from codemods.program.words import words
 from codemods.review.acts import Acting
 from codemods.review.content import Function
 from codemods.review.file import File

@@ -6,7 +6,7 @@ None of the classes has type parameters; calling one gives an object of it.
 from __future__ import annotations
 
 from codemods.decide.annotate.types import BOOL, FLOAT, INT, STR, Type, builtin
-from codemods.facts.words import words
+from codemods.program.words import words
 
 CLASSES = words("""
     argparse.ArgumentParser argparse.Namespace configparser.ConfigParser datetime.date datetime.datetime

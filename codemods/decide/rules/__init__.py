@@ -11,6 +11,7 @@ from collections.abc import Callable
 from codemods.decide.refusals import Refusals
 from codemods.decide.rules import (
     annotated,
+    assumptions,
     binding,
     calls,
     captures,
@@ -50,9 +51,9 @@ CHECKS: tuple[Check, ...] = (
     moving.place_for_function,
     moving.globals_travel,
     moving.passed_globals_settled,
-    calls.not_counted,
     namespace.not_cleaned_up,
     layout.text_is_plain,
+    assumptions.lifetimes_unseen,
 )
 
 # What else is asked of a helper of which a residual stays.

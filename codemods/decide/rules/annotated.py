@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from codemods.decide.refusals import Refusals, refuse, rule
-from codemods.decide.rules.definition import STATELESS_DECORATORS, bound_early, is_constant
+from codemods.decide.rules.definition import bound_early, is_constant
 from codemods.decide.rules.redefined import changes_later, evaluated_annotations
 from codemods.facts.annotations import Meanings, stated_by
+from codemods.facts.effects import effects_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.nodes import all_defaults
-from codemods.facts.scopes import FunctionNode, ScopeTree, dotted
+from codemods.facts.scopes import FunctionNode, ScopeTree
+from codemods.program.effects import Effect
 
 rule(
     "annotation-evaluated",
@@ -34,9 +36,6 @@ rule(
 +    return h(None)
 """,
 )
-
-# Decorators of methods that run nothing of the program's when they are applied.
-_DESCRIPTORS = {"builtins.classmethod", "builtins.property", "builtins.staticmethod"} | STATELESS_DECORATORS
 
 
 def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
@@ -120,7 +119,7 @@ def _stated(tree: ScopeTree, statement: ast.AST, *, begun: bool) -> Iterator[ast
     elif isinstance(statement, ast.ClassDef):
         plain = Meanings(tree, tree.module, lambda name: True, ()).plain
         for inner in statement.body if not begun or plain(statement) else ():
-            if begun and not _is_quiet(tree, inner):
+            if begun and effects_of(tree, annotations=False).in_class(inner) is Effect.RUNS:
                 return
             for annotation in stated_by(inner) if not isinstance(inner, ast.AnnAssign) else ():
                 # Of methods those count whose names the class does not bind itself.
@@ -131,16 +130,3 @@ def _stated(tree: ScopeTree, statement: ast.AST, *, begun: bool) -> Iterator[ast
 
 def _plain_defaults(node: FunctionNode) -> bool:
     return all(map(is_constant, all_defaults(node.args)))
-
-
-def _is_quiet(tree: ScopeTree, statement: ast.stmt) -> bool:
-    """Whether a statement of a class body runs nothing but its annotations."""
-    match statement:
-        case ast.Pass() | ast.Expr(ast.Constant()):
-            return True
-        case ast.Assign(targets, value):
-            return all(isinstance(target, ast.Name) for target in targets) and is_constant(value)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            known = [dotted(tree, tree.module, decorator) for decorator in statement.decorator_list]
-            return all(path in _DESCRIPTORS for path in known) and _plain_defaults(statement)
-    return False

@@ -1,4 +1,4 @@
-"""Calls must be able to carry new keyword arguments, and nobody may see that they hold what these are."""
+"""Calls must be able to carry new keyword arguments."""
 
 from __future__ import annotations
 
@@ -33,34 +33,3 @@ def keywords_free(lifting: Lifting, helper: Helper) -> Refusals:
             if keyword.arg is None or keyword.arg in names:
                 what = "**kwargs" if keyword.arg is None else f"a keyword {keyword.arg}"
                 yield refuse("kwargs-at-call", use.node, f"{helper.name} is called with {what} here")
-
-
-_COUNTS = ("getrefcount", "get_objects", "get_referents")
-
-rule(
-    "references-counted",
-    "The file counts references, or lists them: a call holds what it is passed, one reference more.",
-    "keep what counts references in another file",
-    """
--import sys
-+import weakref
-+class C:
-+    pass
- def outer():
--    n = object()
-+    n = C()
-     def h():
--        return sys.getrefcount(n)
-+        return weakref.ref(n)() is n
-     return h()
-""",
-)
-
-
-def not_counted(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nobody counts references to what the helper is passed."""
-    tree = lifting.tree
-    for name in _COUNTS if lifting.needs[helper] else ():
-        if name in tree.attributes or name in tree.bound_names:
-            line = tree.attributes.get(name, helper.node.lineno)
-            yield refuse("references-counted", line, f"{name} is used here")

@@ -10,7 +10,7 @@ from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
 from codemods.facts.nodes import all_defaults, called, first_of
 from codemods.facts.scopes import dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = words("""

@@ -20,7 +20,7 @@ from codemods.facts.namespaces import (
     sees_given_only,
 )
 from codemods.facts.scopes import Scope, ScopeTree, Use, dotted, mangle
-from codemods.facts.words import words
+from codemods.program.words import words
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

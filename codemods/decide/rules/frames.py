@@ -32,7 +32,7 @@ from codemods.facts.imports import imported_path
 from codemods.facts.lifting import Analysis, Lifting
 from codemods.facts.qualnames import asks_by_name, is_handed, line_asking, made_by
 from codemods.facts.scopes import Scope, ScopeTree, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 Shows = Callable[[Lifting, Helper], bool]
 """Whether a look sees what the lift of a helper changes."""

@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from codemods.decide.refusals import Refusals, refuse, rule
 from codemods.facts import nodes
+from codemods.facts.effects import effects_of
 from codemods.facts.globals import Globals, globals_of
 from codemods.facts.helpers import Helper
 from codemods.facts.lifting import Lifting
+from codemods.facts.nodes import first_line
 from codemods.facts.scopes import Binder, ScopeTree
 from codemods.facts.source import all_blocks
+from codemods.program.effects import Effect
 
 rule(
     "outer-in-loop",
@@ -212,7 +215,7 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
         if found.rebound is not None:
             yield refuse("global-rebound", found.rebound, f"{need[0]} may be rebound here at any time")
         bound = flow.knows(root) and flow.bound_at(root, need[0])
-        if not bound and not (flow.bound_at_end(need[0]) and _quiet_load(lifting, root)):
+        if not bound and not (flow.bound_at_end(need[0]) and _uncalled_until_bound(lifting, root, need[0])):
             yield refuse(
                 "maybe-unbound", helper.node, f"the global {need[0]} may be unbound where it is passed"
             )
@@ -225,19 +228,13 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
                 )
 
 
-def _quiet_load(lifting: Lifting, root: ast.AST) -> bool:
-    """Whether nothing that is executed while the module is loaded, after the function, could call it."""
-    later = False
-    for statement in lifting.tree.source.tree.body:
-        if later and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if is_main_block(statement) and statement is lifting.tree.source.tree.body[-1]:
-                continue
-            if any(isinstance(node, (ast.Call, ast.Import, ast.ImportFrom)) for node in ast.walk(statement)):
-                return False
-        elif later and any(isinstance(n, ast.Call) for d in statement.decorator_list for n in ast.walk(d)):  # type: ignore[attr-defined]
-            return False
-        later = later or statement is root
-    return later
+def _uncalled_until_bound(lifting: Lifting, root: ast.AST, name: str) -> bool:
+    """Whether nothing that loading the module runs, until a global is bound, may call a function above."""
+    tree = lifting.tree
+    last = max(binder.line for binder in tree.binders[tree.module, name])
+    start = root.end_lineno or 0  # type: ignore[attr-defined]
+    between = [statement for statement in tree.source.tree.body if start < first_line(statement) <= last]
+    return effects_of(tree).most(between) < Effect.RUNS
 
 
 def is_main_block(statement: ast.stmt) -> bool:

@@ -10,7 +10,7 @@ from codemods.facts.helpers import Helper, own_nodes
 from codemods.facts.lifting import Lifting
 from codemods.facts.nodes import all_arguments, called
 from codemods.facts.scopes import ScopeTree, dotted
-from codemods.facts.words import words
+from codemods.program.words import words
 
 _STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom

@@ -31,7 +31,11 @@ def arguments(program: str, folder: Path) -> list[str]:
         plan = f'version = 1\nsource = "program.py"\n[[move]]\nto = "lifted.py"\nnames = [{names}]\n'
         (folder / "plan.toml").write_text(plan + '[seams]\ntests = ["."]\n')
         return ["--plan", str(folder / "plan.toml")]
-    to = ["--to", str(folder / "lifted.py")] if "#% to\n" in program else []
+    for name, text in re.findall(r"(?m)^#% file (\S+) (.+)\n", program):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
+    target = re.search(r"(?m)^#% to(?: (\S+))?\n", program)
+    to = ["--to", str(folder / (target[1] or "lifted.py"))] if target else []
     modes = re.findall(r"(?m)^#% (residual|captures|box) (\w+)\n", program)
     return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 

@@ -6,9 +6,10 @@ What is not listed may act: it may change something, read what others change, or
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 
-from codemods.facts.words import words
+from codemods.program.words import words
 
 # Modules of the standard library that do something that is seen when they are loaded.
 LOUD = frozenset(
@@ -16,6 +17,7 @@ LOUD = frozenset(
 )
 QUIET = sys.stdlib_module_names - LOUD
 _PLAIN = QUIET | {"torch", "typing_extensions"}
+_KNOWN = _PLAIN | {"numpy"} | frozenset(dir(builtins))
 # Modules whose functions and classes make values, and those of their names that do more.
 _MAKERS: dict[str, frozenset[str]] = {
     "abc": frozenset(),
@@ -47,6 +49,12 @@ _BUILT = words("""
     bool bytes classmethod dict enumerate float frozenset int len list max min object property range round
     set sorted staticmethod str sum super tuple type zip bytes.fromhex dict.fromkeys float.fromhex
     int.from_bytes str.maketrans
+""")
+# What else may be called, or decorate, without anything of the program being run.
+HARMLESS = words("""
+    logging.getLogger numpy.sqrt os.cpu_count os.path.join posixpath.join torch.compiler.disable
+    torch.cuda.device_count torch.cuda.is_available torch.device torch.enable_grad torch.inference_mode
+    torch.no_grad
 """)
 # Those of them whose answer holds nothing that can be changed, if what they are given does not.
 LASTING = words("""
@@ -86,3 +94,8 @@ def is_constant_of(name: str) -> bool:
 def is_plain(name: str) -> bool:
     """May a class of this dotted name be a base, and nothing more is done than to make the class?"""
     return name.partition(".")[0] in _PLAIN
+
+
+def is_known(name: str) -> bool:
+    """Is a dotted name one of a module, or a builtin, that has nothing of the program?"""
+    return name.partition(".")[0] in _KNOWN

@@ -1,0 +1,188 @@
+"""What running a statement may do: nothing but bind names, raise or read names, or run code of others.
+
+Code of others is whatever the program defines or its packages bring: functions, special methods, descriptors,
+decorators, hooks of classes, imported modules. Builtins and a few modules of the standard library are known.
+What an object does when the last reference to it goes is no part of this.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning
+
+__all__ = ["Definition", "Effect", "Effects", "Meaning"]
+
+_HOOKS = frozenset(["__class_getitem__", "__init_subclass__", "__mro_entries__", "__set_name__"])
+_DEEPEST = 20
+
+
+class Effects:
+    """Answers for statements of one file.
+
+    With ``lazy``, annotations are not evaluated (the file has the future import).
+    """
+
+    def __init__(self, meaning: Meaning, *, lazy: bool = False) -> None:
+        self._values = Expressions(meaning)
+        self._lazy = lazy
+
+    def of(self, statement: ast.stmt, *, imports: bool = True) -> Effect:
+        """The most that running a statement of a module may do; without ``imports``, besides importing."""
+        return _Body(self._values, self._lazy, imports=imports).of(statement)
+
+    def most(self, body: Iterable[ast.stmt]) -> Effect:
+        """The most that running some statements of a module may do."""
+        return max(map(self.of, body), default=Effect.NONE)
+
+    def in_class(self, statement: ast.stmt) -> Effect:
+        """The most that running a statement of a class's body may do, and binding its names to the class."""
+        return _Body(self._values, self._lazy, in_class=True).of(statement)
+
+
+class _Body:
+    """Statements that run one after another: a module's, or a class's, whose values are told their names."""
+
+    def __init__(
+        self, values: Expressions, lazy: bool, *, in_class: bool = False, imports: bool = True
+    ) -> None:
+        self._values = values
+        self._lazy = lazy
+        self._importing = Effect.RUNS if imports else Effect.NONE
+        self._in_class = in_class
+        self._properties: set[str] = set()
+
+    def of(self, node: ast.stmt) -> Effect:
+        values = self._values
+        match node:
+            case ast.Pass() | ast.Global() | ast.Break() | ast.Continue():
+                return Effect.NONE
+            case ast.ImportFrom(module="__future__"):
+                return Effect.NONE
+            case ast.Import() | ast.ImportFrom() if not self._in_class:
+                return self._importing
+            case ast.Expr(value):
+                return values.effect(value)
+            case ast.Assign(targets, value):
+                return max(self._bound(target, value) for target in targets)
+            case ast.AnnAssign(target, annotation, value):
+                bound = self._bound(target, value) if value is not None else Effect.NONE
+                plain = isinstance(target, ast.Name)
+                return max(bound, self._annotation(annotation)) if plain else Effect.RUNS
+            case ast.Delete(targets):
+                return Effect.RAISES if all(isinstance(t, ast.Name) for t in targets) else Effect.RUNS
+            case ast.Assert(test, message):
+                return max(Effect.RAISES, values.truth(test), values.effect(message))
+            case ast.Raise(raised, cause):
+                return max(values.raised(raised), values.raised(cause))
+            case ast.If(test, body, orelse):
+                return max(values.truth(test), self._block([*body, *orelse]))
+            case ast.For(target, iterated, body, orelse) if isinstance(target, ast.Name):
+                effect, kind = values.of(iterated)
+                known = kind <= Kind.MADE
+                return max(Effect.RAISES, effect, self._block([*body, *orelse])) if known else Effect.RUNS
+            case ast.Try(body, handlers, orelse, final):
+                caught = [each.type for each in handlers if each.type is not None]
+                inner = [*body, *orelse, *final, *(s for each in handlers for s in each.body)]
+                return self._block(inner) if all(map(values.is_type, caught)) else Effect.RUNS
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._function(node)
+            case ast.ClassDef():
+                return self._class(node)
+        return Effect.NONE if type(node).__name__ == "TypeAlias" else Effect.RUNS
+
+    def _block(self, body: Iterable[ast.stmt]) -> Effect:
+        return max(map(self.of, body), default=Effect.NONE)
+
+    def _annotation(self, node: ast.expr | None) -> Effect:
+        return Effect.NONE if self._lazy else self._values.effect(node)
+
+    def _bound(self, target: ast.expr, value: ast.expr) -> Effect:
+        """The most that evaluating a value and binding it may do."""
+        effect, kind = self._values.of(value)
+        match target:
+            case ast.Name(name):
+                if self._in_class and kind is Kind.UNKNOWN:
+                    return Effect.RUNS
+                special = self._in_class and name.startswith("__")
+                return max(effect, Effect.RAISES) if special else effect
+            case ast.Tuple(parts) | ast.List(parts) if all(isinstance(part, ast.Name) for part in parts):
+                known = kind <= (Kind.MADE if self._in_class else Kind.HELD)
+                return max(effect, Effect.RAISES) if known else Effect.RUNS
+        return Effect.RUNS
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Effect:
+        values, given = self._values, node.args
+        stated = [
+            *given.posonlyargs,
+            *given.args,
+            *given.kwonlyargs,
+            *filter(None, (given.vararg, given.kwarg)),
+        ]
+        found = [values.effect(each) for each in (*given.defaults, *given.kw_defaults)]
+        found += [self._annotation(each) for each in (node.returns, *(each.annotation for each in stated))]
+        found += map(self._decorator, node.decorator_list)
+        if [values.known(each) for each in node.decorator_list] == ["property"]:
+            self._properties.add(node.name)
+        return max(found, default=Effect.NONE)
+
+    def _decorator(self, node: ast.expr) -> Effect:
+        match node:
+            case ast.Attribute(ast.Name(name), "deleter" | "getter" | "setter") if name in self._properties:
+                return Effect.RAISES
+        return self._values.decorates(node)
+
+    def _class(self, node: ast.ClassDef) -> Effect:
+        if getattr(node, "type_params", ()):
+            return Effect.RUNS
+        bound = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        bound |= {inner.name for inner in node.body if isinstance(inner, Definition)}
+        inner = _Body(self._values.within(bound), self._lazy, in_class=True)
+        found = [inner.of(statement) for statement in node.body]
+        found += [self._values.decorates(each) for each in node.decorator_list]
+        if not all(_is_plain_base(self._values, base, 0) for base in _bases(node)) or _has_hooks(node, ()):
+            return Effect.RUNS
+        for keyword in node.keywords:
+            if keyword.arg != "metaclass":
+                known = keyword.arg is not None and self._values.of(keyword.value)[1] <= Kind.MADE
+                found.append(Effect.RAISES if known else Effect.RUNS)
+        if _bases(node):
+            found.append(Effect.RAISES)
+            if any(_makes_objects(self._values, base, 0) for base in _bases(node)) and _defines_special(node):
+                return Effect.RUNS
+        return max(found, default=Effect.NONE)
+
+
+def _bases(node: ast.ClassDef) -> list[ast.expr]:
+    """The bases of a class, and its metaclass."""
+    return [*node.bases, *(keyword.value for keyword in node.keywords if keyword.arg == "metaclass")]
+
+
+def _has_hooks(node: ast.ClassDef, hooks: Iterable[str]) -> bool:
+    return any(isinstance(inner, Definition) and inner.name in hooks for inner in node.body)
+
+
+def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
+    """Whether making a class of this base, or metaclass, runs nothing of the program."""
+    if isinstance(base, ast.Subscript):
+        return values.is_type(base.slice) and _is_plain_base(values, base.value, depth)
+    found = values.meaning(base)
+    if isinstance(found, ast.ClassDef):
+        plain = not found.decorator_list and not _has_hooks(found, _HOOKS) and depth < _DEEPEST
+        return plain and all(_is_plain_base(values, each, depth + 1) for each in _bases(found))
+    return bool(values.known(base))
+
+
+def _makes_objects(values: Expressions, base: ast.expr, depth: int) -> bool:
+    """Whether a class of this base makes objects of itself, as an enumeration does of its members."""
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    found = values.meaning(base)
+    if isinstance(found, ast.ClassDef) and depth < _DEEPEST:
+        return any(_makes_objects(values, each, depth + 1) for each in _bases(found))
+    return isinstance(found, str) and found.startswith("enum.")
+
+
+def _defines_special(node: ast.ClassDef) -> bool:
+    return any(isinstance(inner, Definition) and inner.name.startswith("_") for inner in node.body)
