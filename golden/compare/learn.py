@@ -9,7 +9,7 @@ differ, or another number of lines, files or events comes out, the program does 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from golden.compare.outcome import Comparison, Different, Identical
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.place import Unstable
 from golden.trace.trace import Trace, write_about
-from golden.trace.unstable import field_pattern, in_words, leave_out, pattern_of, rename, shape
+from golden.trace.unstable import field_pattern, in_words, leave_out, pattern_of, rename, shape, words_of
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
@@ -112,13 +112,20 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
 
 
 def _printed(a: Output, b: Output) -> Iterator[str]:
-    """Patterns of lines whose numbers differ, each line beside that of its pattern wherever it stands."""
-    rest: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for row in b.rows:
-        rest[shape(row["line"])[0]].append(row["line"])
-    for row in a.rows:
-        mine = rest[shape(row["line"])[0]]
-        pattern = _pattern(row["line"], mine.pop(0)) if mine else None
+    """Patterns of lines whose numbers differ.
+
+    Where lines stand in another order, only those that hold a word which the other side lacks are looked at.
+    """
+    mine, other = ([str(row["line"]) for row in side.rows] for side in (a, b))
+    if [shape(line)[0] for line in mine] != [shape(line)[0] for line in other]:
+        words, same = (Counter(row["line"] for row in in_words(side)) for side in (a, b))
+        mine = [line for line in mine if not words_of(line).isdisjoint(words - same)]
+        other = [line for line in other if not words_of(line).isdisjoint(same - words)]
+        mine, other = (sorted(side, key=lambda line: shape(line)[0]) for side in (mine, other))
+        if [shape(line)[0] for line in mine] != [shape(line)[0] for line in other]:
+            return
+    for x, y in zip(mine, other, strict=True):
+        pattern = _pattern(x, y)
         if pattern is not None:
             yield pattern
 

@@ -144,6 +144,11 @@ def _of_output(output: Output, named: Mapping[Kind, Mapping[str, set[str]]], *, 
     return replace(output, rows=rows)
 
 
+def words_of(line: str) -> set[str]:
+    """The words of a line, in which brackets are no part of a word."""
+    return set(_WORD.findall(line))
+
+
 def in_words(output: Output) -> tuple[Mapping[str, Any], ...]:
     """The words of all lines in alphabetical order, a row each: the same however threads print them."""
     found = (word for row in output.rows for word in _WORD.findall(str(row["line"])))
