@@ -176,9 +176,9 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
 
 def costs_alone(files: Iterator[Path]) -> None:
     """Print how many helpers are lifted, and how many more would be without each rule."""
-    from codemods.decide import decision
-    from codemods.facts.lifting import Analysis
-    from codemods.facts.source import SourceError, read_source, room_for_nesting
+    from codemods.program.lifting import Analysis
+    from codemods.program.source import SourceError, read_source, room_for_nesting
+    from codemods.rewrites.lift import decision
 
     rules = decision.CHECKS
     helpers, lifted = 0, 0

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from codemods.facts import SourceError, read_tools
+from codemods.program import SourceError, read_tools
 from golden.trace.unknown_keys import first_problem
 
 

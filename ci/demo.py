@@ -16,8 +16,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from ci.swap import SEED_GRADIENTS, NotPlanted, Swap, plant
-from codemods.facts import SourceError
 from codemods.plans import PlanError, RequestError, TargetError, WriteError, derive_tree, load_plan
+from codemods.program import SourceError
 from golden.compare import Comparison, Different, Identical, compare
 from golden.record import find_run, record_run
 from golden.report import render

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codemods.decide.annotate import STYLES, Style
-from codemods.facts.project import read_tools
-from codemods.facts.repository import unreadable_files
-from codemods.facts.source import read_source, room_for_nesting
 from codemods.output import explain_code, put, run_command
+from codemods.program.project import read_tools
+from codemods.program.repository import unreadable_files
+from codemods.program.source import read_source, room_for_nesting
+from codemods.values import STYLES, Style
 
 if TYPE_CHECKING:
     from codemods.plans.report import Report
@@ -171,10 +171,10 @@ class _Asked:
 
 def _carried_out(asked: _Asked) -> Report:
     """What is asked for, done in memory; with ``--derive``, in another folder."""
-    from codemods.facts.lifting import Analysis
     from codemods.plans.derive import derive_tree
     from codemods.plans.run import extract_source, run_plan
     from codemods.plans.write import settle
+    from codemods.program.lifting import Analysis
 
     with room_for_nesting():
         for settled in settle(asked.places()):

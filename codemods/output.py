@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.facts.source import Unusable, no_collection
+from codemods.program.source import Unusable, no_collection
 
 if TYPE_CHECKING:
-    from codemods.decide.refusals import Rule
+    from codemods.rewrites.refusals import Rule
 
 
 class OutputError(click.ClickException):
@@ -49,19 +49,14 @@ def printable(text: str) -> str:
 
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
-    import codemods.decide.box
-    import codemods.decide.context
-    import codemods.decide.definitions
-    import codemods.decide.loop
-    import codemods.decide.moved  # noqa: F401  (all register codes)
-    from codemods.decide.refusals import RULES
+    from codemods.rewrites.refusals import RULES
 
     return RULES
 
 
 def explain_code(code: str) -> None:
     """Print what a refusal code means."""
-    from codemods.decide.refusals import explain
+    from codemods.rewrites.refusals import explain
 
     known = known_rules()
     text = explain(code)

@@ -8,8 +8,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from codemods.facts.seams import ANY_NAME
-from codemods.facts.source import split_lines
+from codemods.program.patches import ANY_NAME
+from codemods.program.source import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

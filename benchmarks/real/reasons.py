@@ -11,10 +11,10 @@ def all_codes(path: Path) -> dict[str, list[str]]:
 
     Rules that look at other files are left out, and a rule that fails because one before it would refuse.
     """
-    from codemods.decide import decision
-    from codemods.decide.refusals import first
-    from codemods.facts.lifting import Analysis, Lifting
-    from codemods.facts.source import read_source, room_for_nesting
+    from codemods.program.lifting import Analysis, Lifting
+    from codemods.program.source import read_source, room_for_nesting
+    from codemods.rewrites.lift import decision
+    from codemods.rewrites.refusals import first
 
     found: dict[str, list[str]] = {}
     with room_for_nesting():

@@ -13,7 +13,7 @@ from ci.checks.compared import change, compared
 from ci.checks.pages import page
 from ci.config import Evidence
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.facts import SourceError
+from codemods.program import SourceError
 from codemods.review.accept import Item, accept, items
 from codemods.review.markdown import as_markdown
 from codemods.review.render import proven

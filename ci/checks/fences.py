@@ -8,7 +8,7 @@ from pathlib import Path
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from codemods.device import Region, RegionChange, compare_regions, regions_of
-from codemods.facts import SourceError, python_files, read_source, shown_path
+from codemods.program import SourceError, python_files, read_source, shown_path
 
 
 def fences(context: Context, paths: Iterable[str]) -> Verdict:

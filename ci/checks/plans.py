@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.facts import SourceError
 from codemods.plans import Carried, Drifted, HelperReport, PlanError, Refused, check_plan, run_afresh
+from codemods.program import SourceError
 
 
 def plan(context: Context, path: Path) -> Verdict:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.facts import SourceError
 from codemods.hotpath.check import check
 from codemods.hotpath.config import read_config
 from codemods.hotpath.crosscheck import Site, crosscheck
+from codemods.program import SourceError
 from golden.record import find_run
 from golden.trace.reads import by_site
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ci.checks.check import Context
 from ci.config import Seams
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.facts import (
+from codemods.program import (
     SeamReaders,
     SourceError,
     mentioning,

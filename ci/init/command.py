@@ -22,10 +22,10 @@ from ci.init.progress import still
 from ci.init.propose import Facts, Proposal, gate_table, not_yet, read_facts, run_file, source_paths
 from ci.init.sightings import Sightings
 from ci.init.trial import Tried, try_run
-from codemods.facts import SourceError, python_files
 from codemods.hotpath.results import Report
 from codemods.hotpath.text import looked_at
 from codemods.plans import WriteError, write_all
+from codemods.program import SourceError, python_files
 from golden.check.fixtures import FOLDER
 from golden.record.run import RUNS_FOLDER
 

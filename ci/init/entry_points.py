@@ -12,7 +12,7 @@ from ci.init import hydra
 from ci.init.marks import marks, starts
 from ci.init.options import Option, read_options, sub_commands, without_start
 from ci.init.values import is_long
-from codemods.facts import (
+from codemods.program import (
     SourceError,
     absolute,
     module_name,

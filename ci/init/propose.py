@@ -11,7 +11,7 @@ from typing import Literal
 from ci.init.entry_points import EntryPoint
 from ci.init.sightings import Sightings
 from ci.init.values import SEED, Arguments, choose
-from codemods.facts import read_tools
+from codemods.program import read_tools
 from golden.record import Run
 
 _SEED = 1

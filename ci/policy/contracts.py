@@ -9,7 +9,7 @@ from typing import Any
 
 from ci.policy.compare import Weakening, compare
 from ci.policy.rules import LINTER
-from codemods.facts import SourceError, read_tools
+from codemods.program import SourceError, read_tools
 
 _PROJECT = "pyproject.toml"
 _NAME = "importlinter"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ci.git import git
 from ci.policy.compare import Weakening
-from codemods.facts import python_files, shown_path
 from codemods.hotpath.pragmas import find_pragmas
+from codemods.program import python_files, shown_path
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 

@@ -14,8 +14,8 @@ from ci.policy.compare import Weakening, compare
 from ci.policy.contracts import contracts
 from ci.policy.rules import GATE, HOTPATH, RUN
 from ci.policy.source import pragmas, unread
-from codemods.facts import SourceError, read_tools
 from codemods.hotpath.config import read_config
+from codemods.program import SourceError, read_tools
 from golden.check.fixtures import FOLDER
 from golden.record import Run, load_run
 from golden.record.run import RUNS_FOLDER

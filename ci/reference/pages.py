@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 
-import codemods.facts
+import codemods.program
 from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.tables import keys, summary, table
@@ -141,9 +141,9 @@ def statuses() -> str:
 
 def python() -> str:
     """What other programs may call."""
-    facts = codemods.facts
+    facts = codemods.program
     about = inspect.getdoc(inspect.getmodule(facts.captures_of)) or ""
-    parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.facts`\n", about + "\n"]
+    parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.program`\n", about + "\n"]
     for function in (facts.captures_of, facts.liveness_of, facts.seams_of):
         signature = str(inspect.signature(function)).replace("'", "")
         meaning = _text(inspect.getdoc(function) or "")

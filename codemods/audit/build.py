@@ -14,21 +14,21 @@ from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, so
 from codemods.audit.proposals import propose_state
 from codemods.audit.references import Usage, find_usage
 from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
-from codemods.decide.decision import Decision, decide
-from codemods.decide.refusals import Refusal, refused_by
-from codemods.decide.rules.namespace import seen_from_outside
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
-from codemods.facts.globals import globals_of
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
-from codemods.facts.nodes import first_line
-from codemods.facts.project import read_tools
-from codemods.facts.repository import module_name, package_of, project_root, python_files, shown_path
-from codemods.facts.scopes import FunctionNode, Scope
-from codemods.facts.seams import ANY_NAME, Seam, find_seams, reading_functions
-from codemods.facts.source import SourceError, read_source
-from codemods.facts.surroundings import Surroundings
+from codemods.program.globals import globals_of
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.nodes import first_line
+from codemods.program.patches import ANY_NAME, Seam, find_seams, reading_functions
+from codemods.program.project import read_tools
+from codemods.program.repository import module_name, package_of, project_root, python_files, shown_path
+from codemods.program.scopes import FunctionNode, Scope
+from codemods.program.source import SourceError, read_source
+from codemods.program.surroundings import Surroundings
+from codemods.rewrites.lift.decision import Decision, decide
+from codemods.rewrites.refusals import Refusal, refused_by
+from codemods.rewrites.rules.namespace import seen_from_outside
 
 _NAMED = 20
 

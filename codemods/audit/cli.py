@@ -10,8 +10,8 @@ import click
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_statistics, render_text
-from codemods.facts.source import room_for_nesting
 from codemods.output import explain_code, put, run_command
+from codemods.program.source import room_for_nesting
 
 
 def main(argv: Sequence[str] | None = None) -> int:

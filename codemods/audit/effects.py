@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.facts.nodes import children, root_of
-from codemods.facts.scopes import Scope, ScopeTree
+from codemods.program.nodes import children, root_of
+from codemods.program.scopes import Scope, ScopeTree
 from codemods.program.words import words
 
 Via = Literal["attribute", "element", "method", "del", "rebinding"]

@@ -19,15 +19,15 @@ from codemods.audit.report import (
     Place,
     Refused,
 )
-from codemods.decide.decision import Decision
-from codemods.facts.events import NotUnderstood
-from codemods.facts.globals import globals_of
-from codemods.facts.helpers import Helper, is_generator
-from codemods.facts.imports import imported_path
-from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.nodes import all_arguments, defaults_of
-from codemods.facts.scopes import Binder, Scope, Use
-from codemods.facts.source import own_statements
+from codemods.program.events import NotUnderstood
+from codemods.program.globals import globals_of
+from codemods.program.helpers import Helper, is_generator
+from codemods.program.imports import imported_path
+from codemods.program.lifting import Analysis, Lifting
+from codemods.program.nodes import all_arguments, defaults_of
+from codemods.program.scopes import Binder, Scope, Use
+from codemods.program.source import own_statements
+from codemods.rewrites.lift.decision import Decision
 
 _BOUND: dict[type[ast.AST], Bound] = {
     ast.arg: "parameter",

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.globals import is_type_checking
-from codemods.facts.imports import with_packages
-from codemods.facts.origins import imported
-from codemods.facts.repository import module_files, package_of
-from codemods.facts.source import SourceError, all_blocks, read_source, statements_in
+from codemods.program.globals import is_type_checking
+from codemods.program.imports import with_packages
+from codemods.program.origins import imported
+from codemods.program.repository import module_files, package_of
+from codemods.program.source import SourceError, all_blocks, read_source, statements_in
 from codemods.program.words import words
 
 HEAVY = words("""

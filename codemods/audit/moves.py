@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.audit.report import DefinitionKind, DefinitionReport, Movable, Refused
-from codemods.decide.definitions import Definition, Definitions
-from codemods.decide.refusals import Refusal
-from codemods.decide.rules.moving import is_main_block
-from codemods.facts.lifting import Analysis
-from codemods.facts.nodes import first_line
-from codemods.facts.repository import import_base
-from codemods.facts.source import Unusable
-from codemods.facts.stars import tell_stars
-from codemods.facts.surroundings import Surroundings
 from codemods.plans.moving import Mover
 from codemods.plans.run import run_plan
 from codemods.plans.site import Layout, Overlay, Site
+from codemods.program.lifting import Analysis
+from codemods.program.nodes import first_line
+from codemods.program.repository import import_base
+from codemods.program.source import Unusable
+from codemods.program.stars import tell_stars
+from codemods.program.surroundings import Surroundings
+from codemods.rewrites.move.definitions import Definition, Definitions
+from codemods.rewrites.refusals import Refusal
+from codemods.rewrites.rules.moving import is_main_block
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from codemods.audit.report import Group, LoopState
-from codemods.decide.context import collect
-from codemods.decide.decision import Decision
-from codemods.decide.loop import field_of
-from codemods.facts.events import NotUnderstood
-from codemods.facts.helpers import Helper, is_generator
-from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.loops import LoopError, LoopFlow, Parts, loop_statement
-from codemods.facts.scopes import Scope
+from codemods.program.events import NotUnderstood
+from codemods.program.helpers import Helper, is_generator
+from codemods.program.lifting import Analysis, Lifting
+from codemods.program.loops import LoopError, LoopFlow, Parts, loop_statement
+from codemods.program.scopes import Scope
+from codemods.rewrites.lift.decision import Decision
+from codemods.rewrites.loop.rules import field_of
+from codemods.rewrites.objects.context import collect
 
 # A class with more fields than this is one that no test builds.
 MOST_FIELDS = 15

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.facts.imports import with_packages
-from codemods.facts.nodes import called_name
-from codemods.facts.origins import Names, imported, resolve, single, walk
-from codemods.facts.repository import File, ModuleName, file_or_none, mentioning, python_files, shown_path
+from codemods.program.imports import with_packages
+from codemods.program.nodes import called_name
+from codemods.program.origins import Names, imported, resolve, single, walk
+from codemods.program.repository import File, ModuleName, file_or_none, mentioning, python_files, shown_path
 from codemods.program.words import words
 
 Kind = Literal["call", "value", "import", "source", "method"]

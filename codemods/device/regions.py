@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Literal
 
 from codemods.device.syncs import SyncCall, find_syncs
-from codemods.facts.source import Source
+from codemods.program.source import Source
 
 StepKind = Literal["fence", "batch", "read"]
 

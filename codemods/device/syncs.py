@@ -9,8 +9,8 @@ import ast
 from dataclasses import dataclass
 
 from codemods.device.waits import JOINS, READS, is_fence, sync_method
-from codemods.facts.nodes import called_name, children
-from codemods.facts.source import all_blocks
+from codemods.program.nodes import called_name, children
+from codemods.program.source import all_blocks
 
 # Loops and clauses of comprehensions, outermost first.
 _Loops = tuple[ast.AST, ...]

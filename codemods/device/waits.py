@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.facts.nodes import called_name
+from codemods.program.nodes import called_name
 from codemods.program.words import words
 
 READS = {

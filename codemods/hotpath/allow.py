@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from codemods.facts.source import SourceError, read_source
 from codemods.hotpath.pragmas import with_pragma
 from codemods.hotpath.results import Finding
+from codemods.program.source import SourceError, read_source
 
 
 def add_pragmas(findings: Iterable[Finding], project: Path, reason: str) -> list[tuple[str, int]]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.results import HEATS, Operation
+from codemods.program.source import SourceError
 
 NAME = "hotpath-baseline.toml"
 _HEAD = """\

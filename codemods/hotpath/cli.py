@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codemods.facts.source import SourceError, no_collection
 from codemods.hotpath.codes import CODES
 from codemods.output import put
+from codemods.program.source import SourceError, no_collection
 
 if TYPE_CHECKING:
     from codemods.hotpath.baseline import Baseline

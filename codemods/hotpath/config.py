@@ -8,10 +8,10 @@ import fnmatch
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.project import read_tools
-from codemods.facts.source import SourceError
 from codemods.hotpath.codes import CODES, DEFAULT_OFF
 from codemods.hotpath.results import HEATS
+from codemods.program.project import read_tools
+from codemods.program.source import SourceError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

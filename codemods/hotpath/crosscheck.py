@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.facts.source import SourceError
 from codemods.hotpath.results import Report
+from codemods.program.source import SourceError
 
 Verdict = Literal["reported", "allowed", "missed", "outside"]
 

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from codemods.facts.source import SourceError, no_collection, room_for_nesting
 from codemods.hotpath.calls import TABLES
 from codemods.hotpath.config import Config
 from codemods.hotpath.effects import Effects, Gathered
@@ -22,6 +21,7 @@ from codemods.hotpath.pragmas import Pragma, apply_pragmas, find_pragmas, marks
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Finding, Place, Report
 from codemods.hotpath.trees import File
+from codemods.program.source import SourceError, no_collection, room_for_nesting
 
 _ROUNDS = 3
 _MOST_LEVELS = 2

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from codemods.facts.source import SourceError, decode_source
 from codemods.hotpath.uses import Uses
+from codemods.program.source import SourceError, decode_source
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.facts.git import Git, Objects
-from codemods.facts.repository import project_root, python_files, unreadable_files
-from codemods.facts.source import SourceError
+from codemods.program.git import Git, Objects
+from codemods.program.repository import project_root, python_files, unreadable_files
+from codemods.program.source import SourceError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from codemods.facts.repository import module_name
-from codemods.facts.seams import Seam, find_seams
 from codemods.plans.model import Move, Plan, PlanError, line_of, load_plan
 from codemods.plans.site import Layout
+from codemods.program.patches import Seam, find_seams
+from codemods.program.repository import module_name
 
 
 class Loaded(NamedTuple):

@@ -7,23 +7,23 @@ from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Annotation, Annotations
-from codemods.decide.classes import Met, find_imports
-from codemods.decide.decision import Decision, decide
-from codemods.decide.naming import FileNames, Names
-from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
-from codemods.decide.rules.namespace import seen_from_outside
-from codemods.facts.globals import globals_of
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis, Need
+from codemods.equal.code import NotProven, reread
+from codemods.equal.lift import prove_all
 from codemods.plans.met import names_met, not_loaded_alike
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
-from codemods.prove.code import NotProven, reread
-from codemods.prove.lift import prove_all
-from codemods.rewrite.imports import imports_on_top
-from codemods.rewrite.lift import Lift
-from codemods.rewrite.program import TextNotPreserved
+from codemods.program.globals import globals_of
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis, Need
+from codemods.rewrites.lift.decision import Decision, decide
+from codemods.rewrites.lift.transform import Lift
+from codemods.rewrites.naming import FileNames, Names
+from codemods.rewrites.objects.classes import Met, find_imports
+from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.rewrites.rules.namespace import seen_from_outside
+from codemods.rewrites.text.file import TextNotPreserved
+from codemods.rewrites.text.imports import imports_on_top
+from codemods.values.annotations import Annotation, Annotations
 
 
 def compose(analysis: Analysis, request: Request) -> Outcome:

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codemods.facts.git import Git
-from codemods.facts.repository import files_below
-from codemods.facts.source import SourceError
 from codemods.plans.chain import files_made, last_plans, plans_before
 from codemods.plans.model import PlanError
 from codemods.plans.report import FileChange, HelperReport, Report
 from codemods.plans.run import root_of, run_plan
 from codemods.plans.write import WriteError, write_all
+from codemods.program.git import Git
+from codemods.program.repository import files_below
+from codemods.program.source import SourceError
 
 
 def run_afresh(path: Path, root: Path | None) -> Report:

@@ -9,26 +9,26 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Annotation, Annotations
-from codemods.decide.loop import LoopDecision, decide_loop, field_of
-from codemods.decide.refusals import Refusal, refuse
-from codemods.facts import nodes
-from codemods.facts.annotations import annotation_names, quoted_in, stated_by
-from codemods.facts.globals import globals_of
-from codemods.facts.imports import Import
-from codemods.facts.lifting import Analysis
-from codemods.facts.loops import LoopError, Parts, loop_statement
-from codemods.facts.source import Source
+from codemods.equal.code import NotProven, reread
+from codemods.equal.loop import Made, prove_loop
 from codemods.plans.model import Loop
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Site
 from codemods.plans.targets import Target, not_hidden, target_at
-from codemods.prove.code import NotProven, reread
-from codemods.prove.loop import Made, prove_loop
-from codemods.rewrite.append import TargetError, docstring_text
-from codemods.rewrite.layout import annotation_text
-from codemods.rewrite.loop import Loop as Taken
-from codemods.rewrite.program import TextNotPreserved
+from codemods.program import nodes
+from codemods.program.annotations import annotation_names, quoted_in, stated_by
+from codemods.program.globals import globals_of
+from codemods.program.imports import Import
+from codemods.program.lifting import Analysis
+from codemods.program.loops import LoopError, Parts, loop_statement
+from codemods.program.source import Source
+from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of
+from codemods.rewrites.loop.transform import Loop as Taken
+from codemods.rewrites.refusals import Refusal, refuse
+from codemods.rewrites.text.append import TargetError, docstring_text
+from codemods.rewrites.text.file import TextNotPreserved
+from codemods.rewrites.text.layout import annotation_text
+from codemods.values.annotations import Annotation, Annotations
 
 _INDENT = "    "
 _DATACLASS = Import("dataclasses", "dataclass")

@@ -9,15 +9,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from codemods.decide.classes import Met
-from codemods.facts.effects import effects_of
-from codemods.facts.git import Git
-from codemods.facts.imports import Import
-from codemods.facts.loading import Find, Loading
-from codemods.facts.nodes import called_name
-from codemods.facts.origins import absolute, imported
-from codemods.facts.replaced import may_replace
-from codemods.facts.repository import (
+from codemods.plans.references import spreads
+from codemods.plans.site import Site
+from codemods.program.effects import Effect
+from codemods.program.file_effects import effects_of
+from codemods.program.git import Git
+from codemods.program.imports import Import
+from codemods.program.loading import Find, Loading
+from codemods.program.nodes import called_name
+from codemods.program.origins import absolute, imported
+from codemods.program.patches import ANY_NAME, Replacing
+from codemods.program.replaced import may_replace
+from codemods.program.repository import (
     File,
     ModuleName,
     file_or_none,
@@ -26,13 +29,10 @@ from codemods.facts.repository import (
     packages_around,
     shown_path,
 )
-from codemods.facts.seams import ANY_NAME, Replacing
-from codemods.facts.source import Source, SourceError, decode_source, read_source
-from codemods.facts.surroundings import Surroundings
-from codemods.facts.walk import read_scopes
-from codemods.plans.references import spreads
-from codemods.plans.site import Site
-from codemods.program.effects import Effect
+from codemods.program.source import Source, SourceError, decode_source, read_source
+from codemods.program.surroundings import Surroundings
+from codemods.program.walk import read_scopes
+from codemods.rewrites.objects.classes import Met
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = re.compile(rb"\b(iter_modules|walk_packages)\s*\(\s*(?:path\s*=\s*)?(?:([\w.]*?)\.?(__path__))?")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from codemods.decide.annotate import Style
-from codemods.facts.source import Unusable
+from codemods.program.source import Unusable
+from codemods.values import Style
 
 Captures = Literal["params", "context"]
 

@@ -8,13 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from codemods.decide.definitions import Definition, Definitions, within
-from codemods.decide.moved import moved_alike, only_checked, still_asked
-from codemods.decide.refusals import Refusal, first
-from codemods.facts.annotations import quoted_in
-from codemods.facts.imports import Import
-from codemods.facts.lifting import Analysis
-from codemods.facts.source import Source
+from codemods.equal.code import reread
+from codemods.equal.move import Made, prove_moved
 from codemods.plans.chain import Loaded, docstrings_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere, spreads
@@ -22,11 +17,16 @@ from codemods.plans.report import HelperReport
 from codemods.plans.request import project_of
 from codemods.plans.site import Overlay, Site
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
-from codemods.prove.code import reread
-from codemods.prove.move import Made, prove_moved
-from codemods.rewrite.append import TargetError
-from codemods.rewrite.imports import imports_among
-from codemods.rewrite.move import Moved as Taken
+from codemods.program.annotations import quoted_in
+from codemods.program.imports import Import
+from codemods.program.lifting import Analysis
+from codemods.program.source import Source
+from codemods.rewrites.move.definitions import Definition, Definitions, within
+from codemods.rewrites.move.transform import Moved as Taken
+from codemods.rewrites.move.visible import moved_alike, only_checked, still_asked
+from codemods.rewrites.refusals import Refusal, first
+from codemods.rewrites.text.append import TargetError
+from codemods.rewrites.text.imports import imports_among
 
 
 @dataclass(eq=False)

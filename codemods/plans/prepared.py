@@ -7,15 +7,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from codemods.decide.refusals import Refusal
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
-from codemods.facts.nodes import first_line
-from codemods.facts.source import SourceError, parse_source
+from codemods.equal.code import FUNCTIONS, NotProven
 from codemods.plans.compose import refusals_for
 from codemods.plans.request import Lift, Outcome, Request
-from codemods.prove.code import FUNCTIONS, NotProven
-from codemods.rewrite.program import Program, TextNotPreserved
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.nodes import first_line
+from codemods.program.source import SourceError, parse_source
+from codemods.rewrites.refusals import Refusal
+from codemods.rewrites.text.file import Program, TextNotPreserved
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,19 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codemods.facts.imports import bound_name, imported_module
-from codemods.facts.lifting import Analysis
-from codemods.facts.loading import Find, Loading
-from codemods.facts.origins import absolute, resolve, walk
-from codemods.facts.replaced import place_replacing
-from codemods.facts.repository import folder_package, module_name, python_files
-from codemods.facts.scopes import Scope, dotted
-from codemods.facts.source import Source, SourceError, decode_source, own_statements
-from codemods.facts.texts import all_words, words_in
 from codemods.plans.site import Site
-from codemods.rewrite.follow import Followed, follow
-from codemods.rewrite.move import renamed_uses
-from codemods.rewrite.program import TextNotPreserved
+from codemods.program.imports import bound_name, imported_module
+from codemods.program.lifting import Analysis
+from codemods.program.loading import Find, Loading
+from codemods.program.origins import absolute, resolve, walk
+from codemods.program.replaced import place_replacing
+from codemods.program.repository import folder_package, module_name, python_files
+from codemods.program.scopes import Scope, dotted
+from codemods.program.source import Source, SourceError, decode_source, own_statements
+from codemods.program.texts import all_words, words_in
+from codemods.rewrites.move.follow import Followed, follow
+from codemods.rewrites.move.transform import renamed_uses
+from codemods.rewrites.text.file import TextNotPreserved
 
 # Only files that have this are parsed.
 _STAR = re.compile(rb"import[\s\\]*\*")

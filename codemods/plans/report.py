@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.decide.refusals import Refusal
-from codemods.facts.seams import Seam
+from codemods.program.patches import Seam
+from codemods.rewrites.refusals import Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.decide.annotate import Style
-from codemods.decide.annotate.annotations import Annotations
-from codemods.decide.annotate.project import Module, Project
-from codemods.decide.annotate.stated import Stated
-from codemods.decide.refusals import Refusal
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
-from codemods.facts.repository import dotted_name, import_base
 from codemods.plans.site import Site
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.repository import dotted_name, import_base
+from codemods.rewrites.refusals import Refusal
+from codemods.values import Style
+from codemods.values.annotations import Annotations
+from codemods.values.project import Module, Project
+from codemods.values.stated import Stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

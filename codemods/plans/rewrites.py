@@ -8,26 +8,26 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from codemods.decide.box import find_boxes
-from codemods.decide.classes import Kept, Met, class_names, find_imports
-from codemods.decide.context import collect, late
-from codemods.decide.decision import decide
-from codemods.decide.naming import FileNames
-from codemods.decide.refusals import Refusal, Refusals, refuse, refused_by
-from codemods.decide.rules import RESIDUAL_CHECKS
-from codemods.decide.rules.frames import nothing_looks
-from codemods.facts.helpers import Helper, entry_reads
-from codemods.facts.lifting import Analysis, Lifting
-from codemods.facts.source import parse_source
+from codemods.equal.code import NotProven
+from codemods.equal.objects import prove_objects
+from codemods.equal.residual import prove_split
 from codemods.plans.met import names_met
 from codemods.plans.prepared import Found, Prepared, Rewritten, prepare
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.site import Layout
-from codemods.prove.code import NotProven
-from codemods.prove.objects import prove_objects
-from codemods.prove.residual import prove_split
-from codemods.rewrite.objects import Annotate, keep_in_objects
-from codemods.rewrite.residual import split_helpers
+from codemods.program.helpers import Helper, entry_reads
+from codemods.program.lifting import Analysis, Lifting
+from codemods.program.source import parse_source
+from codemods.rewrites.lift.decision import decide
+from codemods.rewrites.naming import FileNames
+from codemods.rewrites.objects.cell import find_boxes
+from codemods.rewrites.objects.classes import Kept, Met, class_names, find_imports
+from codemods.rewrites.objects.context import collect, late
+from codemods.rewrites.objects.transform import Annotate, keep_in_objects
+from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.rewrites.rules import RESIDUAL_CHECKS
+from codemods.rewrites.rules.frames import nothing_looks
+from codemods.rewrites.wrapper.transform import split_helpers
 
 
 def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:

@@ -9,12 +9,7 @@ from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
-from codemods.decide.annotate import Style
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
-from codemods.facts.seams import ANY_NAME, Seam
-from codemods.facts.source import Source, SourceError, Unusable, decode_source
-from codemods.facts.stars import tell_stars
+from codemods.equal.code import NotProven, reread
 from codemods.plans.chain import (
     Loaded,
     docstrings_of,
@@ -36,9 +31,14 @@ from codemods.plans.request import Lift, Outcome, Request
 from codemods.plans.rewrites import boxes, contexts, residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
 from codemods.plans.tidy import Tidy
-from codemods.prove.code import NotProven, reread
-from codemods.rewrite.append import TargetError, defined_names
-from codemods.rewrite.program import TextNotPreserved, with_absolute_imports
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.patches import ANY_NAME, Seam
+from codemods.program.source import Source, SourceError, Unusable, decode_source
+from codemods.program.stars import tell_stars
+from codemods.rewrites.text.append import TargetError, defined_names
+from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
+from codemods.values import Style
 
 
 class RequestError(Unusable):

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.facts.imports import Manner, manner_of
-from codemods.facts.loading import Find, found_below
-from codemods.facts.repository import dotted_name, folder_package, import_base, package_of, python_files
-from codemods.facts.source import Source, SourceError, decode_source, read_source
-from codemods.facts.surroundings import Surroundings
-from codemods.rewrite.imports import ImportSection
+from codemods.program.imports import Manner, manner_of
+from codemods.program.loading import Find, found_below
+from codemods.program.repository import dotted_name, folder_package, import_base, package_of, python_files
+from codemods.program.source import Source, SourceError, decode_source, read_source
+from codemods.program.surroundings import Surroundings
+from codemods.rewrites.text.imports import ImportSection
 
 
 @dataclass(frozen=True, slots=True)

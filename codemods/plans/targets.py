@@ -10,20 +10,7 @@ from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from codemods.decide.annotate.annotations import Annotation, Annotations
-from codemods.decide.decision import Decision
-from codemods.decide.definitions import Definition
-from codemods.decide.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.decide.rules.redefined import evaluated_annotations
-from codemods.facts.annotations import annotation_names, annotations_in, quoted_in
-from codemods.facts.globals import globals_of
-from codemods.facts.helpers import Helper
-from codemods.facts.imports import Import
-from codemods.facts.lifting import Analysis, Need
-from codemods.facts.loading import Loading
-from codemods.facts.repository import imported_as_script
-from codemods.facts.source import Source, statements_in
-from codemods.facts.surroundings import Surroundings
+from codemods.equal.code import reread
 from codemods.plans.met import (
     known_names,
     met_by_imports,
@@ -37,10 +24,29 @@ from codemods.plans.met import (
 )
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
-from codemods.prove.code import reread
-from codemods.rewrite.append import TargetError, defined_names, extended_module, has_imports, made_module
-from codemods.rewrite.imports import ImportSection, imports_among
-from codemods.rewrite.layout import line_limit
+from codemods.program.annotations import annotation_names, annotations_in, quoted_in
+from codemods.program.globals import globals_of
+from codemods.program.helpers import Helper
+from codemods.program.imports import Import
+from codemods.program.lifting import Analysis, Need
+from codemods.program.loading import Loading
+from codemods.program.repository import imported_as_script
+from codemods.program.source import Source, statements_in
+from codemods.program.surroundings import Surroundings
+from codemods.rewrites.lift.decision import Decision
+from codemods.rewrites.move.definitions import Definition
+from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
+from codemods.rewrites.rules.redefined import evaluated_annotations
+from codemods.rewrites.text.append import (
+    TargetError,
+    defined_names,
+    extended_module,
+    has_imports,
+    made_module,
+)
+from codemods.rewrites.text.imports import ImportSection, imports_among
+from codemods.rewrites.text.layout import line_limit
+from codemods.values.annotations import Annotation, Annotations
 
 
 @dataclass(eq=False)

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from codemods.decide.unneeded import Alias, KeptImport, Left, names_needed
-from codemods.facts.loading import Loading
-from codemods.facts.repository import package_of
-from codemods.facts.source import Source
+from codemods.equal.code import NotProven, reread
+from codemods.equal.unimport import prove_dropped, prove_reordered
 from codemods.plans.references import spreads
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
-from codemods.prove.code import NotProven, reread
-from codemods.prove.unimport import prove_dropped, prove_reordered
-from codemods.rewrite.program import TextNotPreserved
-from codemods.rewrite.reorder import imports_in_order
-from codemods.rewrite.sections import without_empty_sections
-from codemods.rewrite.unimport import drop_imports, mark_imports
+from codemods.program.loading import Loading
+from codemods.program.repository import package_of
+from codemods.program.source import Source
+from codemods.rewrites.imports.order import imports_in_order
+from codemods.rewrites.imports.remove import drop_imports, mark_imports
+from codemods.rewrites.imports.unneeded import Alias, KeptImport, Left, names_needed
+from codemods.rewrites.text.file import TextNotPreserved
+from codemods.rewrites.text.sections import without_empty_sections
 
 _ROUNDS = 5
 

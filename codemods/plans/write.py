@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from codemods.facts.source import Unusable
+from codemods.program.source import Unusable
 
 try:
     import fcntl

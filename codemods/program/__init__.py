@@ -1,4 +1,41 @@
-"""What running a statement of a program may do; `effects` is the one place that says.
+"""The program as text: files, scopes, names, captures, control flow, effects of statements, patched names.
 
-Reads syntax trees and what callers know of names. Imports nothing else of this package: every layer may ask.
+Answers no question about what is to be done with it. Imports no other room: every layer may ask.
+For programs of others: `captures_of`, `seams_of` and `liveness_of`, with what they return.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codemods import public
+
+if TYPE_CHECKING:
+    from codemods.program.api import Capture as Capture
+    from codemods.program.api import Captures as Captures
+    from codemods.program.api import Moment as Moment
+    from codemods.program.api import NotFollowed as NotFollowed
+    from codemods.program.api import captures_of as captures_of
+    from codemods.program.api import liveness_of as liveness_of
+    from codemods.program.origins import absolute as absolute
+    from codemods.program.patches import SeamReaders as SeamReaders
+    from codemods.program.patches import reads_own as reads_own
+    from codemods.program.patches import seams_of as seams_of
+    from codemods.program.project import read_tools as read_tools
+    from codemods.program.repository import mentioning as mentioning
+    from codemods.program.repository import module_name as module_name
+    from codemods.program.repository import package_of as package_of
+    from codemods.program.repository import python_files as python_files
+    from codemods.program.repository import shown_path as shown_path
+    from codemods.program.source import SourceError as SourceError
+    from codemods.program.source import read_source as read_source
+
+__getattr__ = public(
+    __name__,
+    api="Capture Captures Moment NotFollowed captures_of liveness_of",
+    origins="absolute",
+    project="read_tools",
+    repository="mentioning module_name package_of python_files shown_path",
+    patches="SeamReaders reads_own seams_of",
+    source="SourceError read_source",
+)

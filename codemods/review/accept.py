@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from codemods.facts.source import SourceError
+from codemods.program.source import SourceError
 from codemods.review.report import Accepted, Changed, Gone, Left, New, Outcome, Place, Regrouped, Review
 from codemods.review.trees import Tree, spellings
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.facts.nodes import walk
 from codemods.program.makers import (
     KEEPING,
     LASTING,
@@ -14,6 +13,7 @@ from codemods.program.makers import (
     is_plain,
     makes,
 )
+from codemods.program.nodes import walk
 from codemods.review.content import Function
 from codemods.review.file import File
 from codemods.review.side import Meaning, Outside, Side

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from codemods.facts.annotations import stated_by
-from codemods.facts.nodes import first_of, walk
+from codemods.program.annotations import stated_by
+from codemods.program.nodes import first_of, walk
 from codemods.program.words import words
 from codemods.review.acts import Acting
 from codemods.review.content import Function

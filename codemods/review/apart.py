@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codemods.facts.nodes import walk
+from codemods.program.nodes import walk
 from codemods.review.file import File
 from codemods.review.side import Side
 from codemods.review.units import Unit

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from codemods.facts.nodes import all_defaults, children, walk
+from codemods.program.nodes import all_defaults, children, walk
 from codemods.review.early import TooEarly
 from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.facts.project import parse_tools
-from codemods.facts.source import SourceError, no_collection
+from codemods.program.project import parse_tools
+from codemods.program.source import SourceError, no_collection
 
 if TYPE_CHECKING:
     from codemods.review.report import Review

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from codemods.facts.globals import is_type_checking
-from codemods.facts.nodes import walk
-from codemods.facts.seams import Replacing
-from codemods.facts.source import blocks_of, statements_in
+from codemods.program.globals import is_type_checking
+from codemods.program.nodes import walk
+from codemods.program.patches import Replacing
+from codemods.program.source import blocks_of, statements_in
 from codemods.review.lines import UNKNOWN
 from codemods.review.normal import written
 from codemods.review.parsing import Trees

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TypeGuard
 
-from codemods.facts.globals import is_type_checking
-from codemods.facts.source import blocks_of, statements_in
+from codemods.program.globals import is_type_checking
+from codemods.program.source import blocks_of, statements_in
 from codemods.review.content import (
     Chains,
     Contents,

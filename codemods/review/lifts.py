@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codemods.decide.refusals import Refusal
-from codemods.facts.helpers import Helper
-from codemods.facts.lifting import Analysis
-from codemods.facts.source import SourceError, decode_source, statements_in
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.source import SourceError, decode_source, statements_in
 from codemods.review.content import Content, Function
 from codemods.review.match import Matching
 from codemods.review.namespace import surroundings_of
@@ -33,9 +32,10 @@ from codemods.review.shape import (
 )
 from codemods.review.side import Side
 from codemods.review.units import Unit
+from codemods.rewrites.refusals import Refusal
 
 if TYPE_CHECKING:
-    from codemods.decide.decision import Decision
+    from codemods.rewrites.lift.decision import Decision
 
 # Of how many of its statements a function of another name must share with a helper to be taken for it.
 _LIKENESS = 0.6
@@ -121,7 +121,7 @@ class Lifts:
     def _decided(self, analysis: Analysis, found: dict[Helper, _Candidate]) -> Decision:
         """What may be lifted, and is passed in the head what it needs."""
         # Most changes lift nothing, and are done before the rules are loaded.
-        from codemods.decide.decision import decide
+        from codemods.rewrites.lift.decision import decide
 
         module = {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
         refused: dict[Helper, Refusal] = {}
@@ -155,8 +155,8 @@ class Lifts:
 
     def _name_met(self, analysis: Analysis, candidate: _Candidate) -> str:
         """Why the lifted function's name may mean something else to somebody."""
-        from codemods.decide.naming import FileNames, is_hook
-        from codemods.decide.rules.redefined import defined_alike
+        from codemods.rewrites.naming import FileNames, is_hook
+        from codemods.rewrites.rules.redefined import defined_alike
 
         head, path = candidate.head, analysis.source.path
         if is_hook(head.name):

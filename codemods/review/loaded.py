@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from codemods.facts.loading import is_of_torch
+from codemods.program.loading import is_of_torch
 from codemods.review.content import imports_in
 from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from codemods.facts.loading import Loading as Others
-from codemods.facts.loading import Run
+from codemods.program.loading import Loading as Others
+from codemods.program.loading import Run
 from codemods.review.acts import Acting, is_silent
 from codemods.review.content import Function
 from codemods.review.imports import Imports, Loads, Outer

@@ -10,11 +10,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from codemods.decide.refusals import Refusal
-from codemods.facts.lifting import Analysis
-from codemods.facts.loops import Parts
-from codemods.facts.scopes import Scope
-from codemods.facts.source import SourceError, parse_source
+from codemods.program.lifting import Analysis
+from codemods.program.loops import Parts
+from codemods.program.scopes import Scope
+from codemods.program.source import SourceError, parse_source
 from codemods.review.content import Function
 from codemods.review.match import Matching
 from codemods.review.normal import normalised, written
@@ -22,6 +21,7 @@ from codemods.review.report import NotLifted
 from codemods.review.shape import Definition, rewritten, with_statement
 from codemods.review.side import Outside, Side
 from codemods.review.units import Unit
+from codemods.rewrites.refusals import Refusal
 
 # What makes of an annotation more than a note about a field.
 _SPECIAL = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
@@ -196,7 +196,7 @@ class Loops:
     ) -> tuple[int, ast.stmt]:
         """Where the loop stands in the base, if what is handed in and back is what it needs."""
         # Most changes hold no such class, and are done before the rules are loaded.
-        from codemods.decide.loop import decide_loop
+        from codemods.rewrites.loop.rules import decide_loop
 
         [definition] = base.node.body
         assert isinstance(definition, Function)

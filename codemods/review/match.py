@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from codemods.facts.nodes import walk
+from codemods.program.nodes import walk
 from codemods.review.annotated import Annotated
 from codemods.review.apart import Apart
 from codemods.review.came import heirs, origins

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from codemods.facts.origins import absolute
-from codemods.facts.repository import ModuleName, package_of
-from codemods.facts.seams import ANY_NAME, Replacing
-from codemods.facts.source import Source, SourceError, decode_source, statements_in
-from codemods.facts.surroundings import Surroundings
+from codemods.program.origins import absolute
+from codemods.program.patches import ANY_NAME, Replacing
+from codemods.program.repository import ModuleName, package_of
+from codemods.program.source import Source, SourceError, decode_source, statements_in
+from codemods.program.surroundings import Surroundings
 from codemods.review.trees import Tree
 
 # No folder of this name is there: what is asked of a file's place is answered by the tree's paths alone.

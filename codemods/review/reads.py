@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.facts.nodes import children
+from codemods.program.nodes import children
 from codemods.review.units import bound_by
 
 _IMPORTS = (ast.Import, ast.ImportFrom)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from codemods.facts.nodes import called_name, children
+from codemods.program.nodes import called_name, children
 from codemods.program.words import words
 
 _WORDS = (b"globals", b"vars", b"exec", b"__name__")

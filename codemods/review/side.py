@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from codemods.facts.nodes import first_of
+from codemods.program.nodes import first_of
 from codemods.review.content import Contents, imports_in
 from codemods.review.file import OF_A_MODULE, File
 from codemods.review.namespace import Replacements

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from codemods.facts.nodes import children, walk
+from codemods.program.nodes import children, walk
 from codemods.program.words import words
 from codemods.review.content import Function, functions_of
 from codemods.review.normal import written

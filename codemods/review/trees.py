@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from codemods.facts.git import Git, Objects
-from codemods.facts.source import SourceError
+from codemods.program.git import Git, Objects
+from codemods.program.source import SourceError
 
 _WITHOUT_GIT = "give two folders, --base DIR --head DIR"
 _IGNORED = frozenset([".git", ".venv", "__pycache__", "node_modules"])

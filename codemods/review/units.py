@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from codemods.facts.globals import is_type_checking
-from codemods.facts.nodes import children
-from codemods.facts.scopes import mangle
+from codemods.program.globals import is_type_checking
+from codemods.program.nodes import children
+from codemods.program.scopes import mangle
 from codemods.review.content import Compiled, Content, Contents, Function, functions_of
 from codemods.review.lines import Lines
 from codemods.review.normal import normalised

@@ -11,7 +11,7 @@ import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from codemods.facts import Moment, NotFollowed, liveness_of
+from codemods.program import Moment, NotFollowed, liveness_of
 
 
 class DropDeadStores(CodemodCommand):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import codemods.decide.rules  # noqa: F401  (fills the registry)
+import codemods.rewrites.rules  # noqa: F401  (fills the registry)
 from codemods import extract
 from codemods.audit import main
-from codemods.decide.refusals import RULES
+from codemods.rewrites.refusals import RULES
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codemods.audit.references import Usage, find_usage
-from codemods.facts.repository import module_name
+from codemods.program.repository import module_name
 
 Tree = Callable[[dict[str, str]], Path]
 

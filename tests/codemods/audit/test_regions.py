@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from codemods.device.regions import Region, compare_regions, regions_of
-from codemods.facts.source import parse_source
+from codemods.program.source import parse_source
 
 EPOCH = """
 def run_epoch(envs, streams):

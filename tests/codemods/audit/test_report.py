@@ -7,7 +7,7 @@ import pytest
 
 from codemods.audit.build import build_report
 from codemods.audit.report import Capture, FunctionReport, HelperReport, Lifted, Refused, Report
-from codemods.facts.source import SourceError
+from codemods.program.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.facts.repository import module_name, project_root
+from codemods.program.repository import module_name, project_root
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -6,9 +6,9 @@ from textwrap import indent
 
 import pytest
 
-from codemods.facts.repository import module_name
-from codemods.facts.seams import find_seams
-from codemods.facts.source import SourceError
+from codemods.program.patches import find_seams
+from codemods.program.repository import module_name
+from codemods.program.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import codemods.plans.run
-from codemods.decide.refusals import RULES, explain
+from codemods.rewrites.refusals import RULES, explain
 from tests.codemods.extract.conftest import Command
 
 assert codemods.plans.run

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codemods.facts.lifting import Analysis
-from codemods.facts.source import parse_source
+from codemods.program.lifting import Analysis
+from codemods.program.source import parse_source
 from tests.codemods.extract.conftest import Command
 from tests.codemods.modes.conftest import Rewrite
 

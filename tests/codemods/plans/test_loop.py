@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import codemods.plans.run
-from codemods.decide.refusals import RULES
+from codemods.rewrites.refusals import RULES
 from tests.codemods.extract.conftest import Command, Ran, execute, extract  # noqa: F401
 from tests.codemods.plans.loop_programs import REFUSED, TAKEN
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.facts.nodes import walk
+from codemods.program.nodes import walk
 from codemods.review import content, units
 from codemods.review.content import Contents, looked_up
 from codemods.review.normal import written

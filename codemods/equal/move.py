@@ -1,0 +1,76 @@
+"""Proof that definitions stand elsewhere, and that nothing else changed but names and imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from codemods.equal.code import NotProven, absolute, alike, copied, unresolved
+from codemods.program.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file that got definitions, at its end."""
+
+    source: Source
+    module: str
+    nodes: Sequence[ast.stmt]
+
+
+def prove_moved(
+    old: Source,
+    left: Source,
+    made: Sequence[Made],
+    names: Mapping[str, str],
+    local: Mapping[str, str],
+    package: str | None,
+) -> None:
+    """Check that the new files and what is left hold the source's statements, but for imports and names.
+
+    ``names`` are those of the definitions where they went, ``local`` those by which the code calls them. The
+    tree of what is left is used up.
+
+    Raises:
+        NotProven: if anything else differs, or a name is bound nowhere.
+    """
+    if lost := sorted(unresolved(left) - unresolved(old)):
+        raise NotProven(f"{left.path}: {', '.join(lost)} would not be bound any more")
+    gone = {node.lineno for each in made for node in each.nodes}
+    modules = {each.module for each in made}
+    before = [statement for statement in ast.parse(old.text).body if statement.lineno not in gone]
+    if not alike(
+        _compared(before, modules, package), _compared(_renamed(left.tree, local), modules, package)
+    ):
+        raise NotProven("what is left of the source is not what it was")
+    for each in made:
+        got = _compared(_renamed(ast.parse(each.source.text), local, names), (), package)
+        wanted = _compared(map(copied, each.nodes), (), package)
+        if not alike(got[len(got) - len(wanted) :], wanted):
+            raise NotProven(f"{each.source.path}: a definition is not what it was")
+        if lost := sorted(unresolved(each.source)):
+            raise NotProven(f"{each.source.path}: {', '.join(lost)} would not be bound")
+
+
+def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
+    """The statements of a tree with names in their old spelling; ``names`` are new ones."""
+    old = {new: name for each in names for name, new in each.items()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = old.get(node.id, node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            node.name = old.get(node.name, node.name)
+    return tree.body
+
+
+def _compared(
+    statements: Iterable[ast.stmt], modules: Collection[str], package: str | None
+) -> list[ast.stmt]:
+    """Statements with absolute imports, without those of the new modules."""
+    found = []
+    for statement in statements:
+        absolute(statement, package)
+        if not (isinstance(statement, ast.ImportFrom) and statement.module in modules):
+            found.append(statement)
+    return found

@@ -1,0 +1,165 @@
+"""What is bound where, what may be rebound later, and whose values may be read: fixed points over a graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cached_property
+
+from codemods.program.events import NotUnderstood
+from codemods.program.graph import Graph
+from codemods.program.scopes import mangle
+
+
+def backward(before: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
+    """What events have of their ``own``, and what comes to them from later ones of what ``stays`` of it, as
+    bit masks.
+    """
+    found = list(own)
+    work = [index for index, mask in enumerate(found) if mask]
+    while work:
+        index = work.pop()
+        for predecessor in before[index]:
+            reached = found[predecessor] | (found[index] & stays[predecessor])
+            if reached != found[predecessor]:
+                found[predecessor] = reached
+                work.append(predecessor)
+    return found
+
+
+class Flow:
+    """Answers about the names of one frame, as bit masks over its graph.
+
+    A name is *bound at* a place if it is on every path to it. A name is *rebound after* a place if some path
+    from it leads to a binding or unbinding.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._bit = {name: 1 << index for index, name in enumerate(sorted(graph.names))}
+        self._bound = self._forward()
+        # Of names that an event, or one after it, may bind or unbind; those of places do neither.
+        own = [self._bit.get(event.bind or event.unbind or "", 0) for event in graph.events]
+        self._later = backward(graph.before, own, [-1] * len(own))
+        self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
+
+    def _forward(self) -> list[int]:
+        """Mask of surely bound names before every event."""
+        events = self.graph.events
+        everything = (1 << len(self._bit)) - 1
+        state = [everything] * len(events)
+        state[0] = 0
+        seen = [False] * len(events)
+        work = [0]
+        while work:
+            index = work.pop()
+            seen[index] = True
+            event, mask = events[index], state[index]
+            if event.bind is not None:
+                mask |= self._bit[event.bind]
+            elif event.unbind is not None:
+                mask &= ~self._bit[event.unbind]
+            for successor in event.successors:
+                merged = state[successor] & mask
+                if merged != state[successor] or not seen[successor]:
+                    state[successor] = merged
+                    work.append(successor)
+        return state
+
+    def knows(self, node: ast.AST) -> bool:
+        """Whether the node is a place in this frame."""
+        return node in self.graph.points
+
+    def _points(self, node: ast.AST) -> list[int]:
+        if node not in self.graph.points:
+            raise NotUnderstood(node)
+        return self.graph.points[node]
+
+    def bound_at(self, node: ast.AST, name: str) -> bool:
+        """Whether the name is bound whenever control is at the node."""
+        bit = self._bit[name]
+        return all(self._bound[index] & bit for index in self._points(node))
+
+    def unbinds(self, name: str) -> bool:
+        """Whether the name is unbound anywhere in the frame."""
+        return name in self._unbound
+
+    def bound_at_end(self, name: str) -> bool:
+        """Whether the name is bound whenever the frame ends normally."""
+        return bool(self._bound[self.graph.end] & self._bit[name])
+
+    def rebound_after(self, node: ast.AST, name: str) -> int | None:
+        """The line of a binding or unbinding of the name that may run after the node, or None."""
+        bit = self._bit[name]
+        for index in self._points(node):
+            if self._later[index] & bit:
+                return self._find(index, name)
+        return None
+
+    def bound_again(self, name: str) -> set[int]:
+        """Lines of bindings and unbindings of the name that a path reaches from a binding of it."""
+        events, bit = self.graph.events, self._bit.get(name, 0)
+        found, waiting, seen = set[int](), list(self._binding.get(name, ())), set[int]()
+        while waiting:
+            for successor in events[waiting.pop()].successors:
+                if successor not in seen and self._later[successor] & bit:
+                    seen.add(successor)
+                    waiting.append(successor)
+                    if name in (events[successor].bind, events[successor].unbind):
+                        found.add(events[successor].line)
+        return found
+
+    @cached_property
+    def _binding(self) -> dict[str, list[int]]:
+        """The events that bind each name."""
+        found: dict[str, list[int]] = {}
+        for index, event in enumerate(self.graph.events):
+            if event.bind is not None:
+                found.setdefault(event.bind, []).append(index)
+        return found
+
+    def _find(self, start: int, name: str) -> int:
+        """Line of the nearest event of the name after a place."""
+        events, seen, queue = self.graph.events, {start}, [start]
+        for index in queue:
+            for successor in events[index].successors:
+                event = events[successor]
+                if name in (event.bind, event.unbind):
+                    return event.line
+                if successor not in seen:
+                    seen.add(successor)
+                    queue.append(successor)
+        raise AssertionError("a later binding that no path reaches")
+
+
+class Live:
+    """Which names may be read after a place before they are bound again."""
+
+    def __init__(self, graph: Graph, private: str | None) -> None:
+        """``private`` is the class whose names are mangled in the frame."""
+        self.graph = graph
+        self._reads: dict[str, set[int]] = {}
+        for node, indices in graph.points.items():
+            if isinstance(node, ast.Name):
+                self._reads.setdefault(mangle(node.id, private), set()).update(indices)
+
+    def live(self, name: str, node: ast.AST) -> bool:
+        """Whether a path from a place leads to a read of the name before it is bound again."""
+        bit = self._bits.get(name, 0)
+        return any(self._at[index] & bit for index in self.graph.points.get(node, []))
+
+    @cached_property
+    def _bits(self) -> dict[str, int]:
+        """A bit for every name that is read."""
+        return {name: 1 << number for number, name in enumerate(self._reads)}
+
+    @cached_property
+    def _at(self) -> list[int]:
+        """At every event, the names whose values may be read from there on before they are bound again."""
+        before = self.graph.before
+        stays = [~self._bits.get(event.bind or "", 0) for event in self.graph.events]
+        live = [0] * len(before)
+        for name, reads in self._reads.items():
+            for index in reads:
+                live[index] |= self._bits[name]
+        return backward(before, live, stays)

@@ -1,0 +1,201 @@
+"""Where the globals of a file come from, and what that means for code that moves to another file."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from codemods.program.effects import Effect
+from codemods.program.file_effects import effects_of
+from codemods.program.helpers import Helper
+from codemods.program.imports import Import, imports_of
+from codemods.program.lifting import Analysis
+from codemods.program.nodes import all_defaults
+from codemods.program.patches import ANY_NAME
+from codemods.program.scopes import Scope
+
+Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
+ImportNode = ast.Import | ast.ImportFrom
+
+IDENTITY = frozenset(
+    ["__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__doc__", "__cached__"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalName:
+    """One global: where it comes from; its import statements; whether more than its one binding may change
+    it.
+
+    ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of
+    a second binding while the module is loaded.
+    """
+
+    name: str
+    origin: Origin
+    imports: tuple[ImportNode, ...] = ()
+    rebound: int | None = None
+    repeated: int | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the file itself binds it, once and for all."""
+        return self.origin == "own" and self.rebound is None and self.repeated is None
+
+
+class Globals:
+    """Looks up the globals of one file."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self._found: dict[str, GlobalName] = {}
+        self._typing: set[ast.AST] = set()
+        self._plain: set[ast.AST] = set(analysis.source.tree.body)
+        for statement in analysis.source.tree.body:
+            if isinstance(statement, ast.If) and is_type_checking(statement.test):
+                self._typing.update(statement.body)
+
+    def look_up(self, name: str) -> GlobalName:
+        """What is known about a global name."""
+        if name not in self._found:
+            self._found[name] = self._look_up(name)
+        return self._found[name]
+
+    def imports(self, name: str, package: str) -> list[Import]:
+        """What a global is imported as in a file of a package; nothing for others."""
+        return [made for node in self.look_up(name).imports for made in imports_of(node, name, package)]
+
+    def elsewhere(self, name: str, package: str, home: str) -> list[Import]:
+        """What another file imports to have a global: what the file itself makes it takes from ``home``."""
+        own = self.look_up(name).origin == "own"
+        return [Import(home, name)] if own else self.imports(name, package)
+
+    def _look_up(self, name: str) -> GlobalName:
+        binders = self.tree.binders.get((self.tree.module, name), [])
+        if not binders:
+            return GlobalName(name, self._unbound(name))
+        rebound = next((b.line for b in binders if b.scope.frame() is not self.tree.module), None)
+        nodes = [binder.node for binder in binders]
+        imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+        if len(imports) == len(nodes) and rebound is None:
+            if all(node in self._plain for node in imports) and self._same_thing(name, imports):
+                return GlobalName(name, "import", imports)
+            if all(node in self._typing for node in imports):
+                return GlobalName(name, "typing", imports)
+        repeated = binders[1].line if len(binders) > 1 else None
+        return GlobalName(name, "own", (), rebound, repeated)
+
+    def _unbound(self, name: str) -> Origin:
+        if name in IDENTITY:
+            return "identity"
+        if self.tree.is_builtin(self.tree.module, name):
+            return "builtin"
+        return "star" if self.tree.star_imports else "unknown"
+
+    def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
+        """Whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
+        if len(imports) == 1:
+            return True
+        return all(
+            isinstance(node, ast.Import)
+            and all(alias.asname is None for alias in node.names if alias.name.partition(".")[0] == name)
+            and all(alias.asname != name for alias in node.names)
+            for node in imports
+        )
+
+    def read_in(self, scope: Scope) -> dict[str, int]:
+        """Globals (and builtins) that code in a scope reads when it runs, with the line of a read."""
+        return dict(self._reads.get(scope, {}))
+
+    def defining(self, helper: Helper) -> dict[str, int]:
+        """Globals (and builtins) that the decorators and defaults of a helper read, with the line."""
+        parts = [*helper.node.decorator_list, *all_defaults(helper.node.args)]
+        names = (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
+        return {name.id: name.lineno for name in names}
+
+    def fallbacks_in(self, scope: Scope) -> dict[str, int]:
+        """Names that a class body in a scope binds and reads, and that the module binds too.
+
+        Before the class body has bound such a name, reading it gives the module's.
+        """
+        return {name: line for owner, name, line in self._fallbacks if owner.inside(scope)}
+
+    @cached_property
+    def _fallbacks(self) -> list[tuple[Scope, str, int]]:
+        return [
+            (owner, name, use.node.lineno)
+            for (owner, name), uses in self.tree.uses.items()
+            if owner.kind == "class" and (self.tree.module, name) in self.tree.binders
+            for use in uses
+            if use.scope is owner
+        ]
+
+    @cached_property
+    def _reads(self) -> dict[Scope, dict[str, int]]:
+        found: dict[Scope, dict[str, int]] = {}
+        for (owner, name), uses in self.tree.uses.items():
+            if owner is self.tree.module:
+                for use in uses:
+                    for scope in use.scope.ancestors():
+                        found.setdefault(scope, {}).setdefault(name, use.node.lineno)
+        return found
+
+    def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
+        """Globals that a helper moved out of the file must be handed.
+
+        These are what the file makes itself, its seams, and imports that another file can't repeat.
+        """
+        line = helper.top.lineno
+        return frozenset(name for name in self.read_in(helper.scope) if self.is_passed(name, seams, line))
+
+    def is_passed(self, name: str, seams: frozenset[str], root_line: int) -> bool:
+        """Whether code at a line must be handed a global once it has left the file."""
+        known = self.look_up(name)
+        seam = (known.origin in ("import", "builtin") and name in seams) or (
+            known.origin == "import" and ANY_NAME in seams
+        )
+        return known.origin == "own" or seam or not self.repeatable(known, root_line)
+
+    def repeatable(self, known: GlobalName, root_line: int) -> bool:
+        """Whether a file that is imported after the last import before a line would import the same thing.
+
+        Not if the source's own code between its imports may change a module's names, or where modules are.
+        """
+        body = self.analysis.source.tree.body
+        before = [s for s in body if s.lineno < root_line]
+        plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
+        active = [i for i in range(plain[-1] if plain else 0) if self._acts(before[i])]
+        if any(_replaces_modules(before[i]) for i in active):
+            return False
+        for node in known.imports:
+            if known.origin == "typing":
+                continue
+            if node not in before:
+                return False
+            at = before.index(node)
+            if any(i < at for i in active) or (isinstance(node, ast.ImportFrom) and active):
+                return False
+        return True
+
+    def _acts(self, statement: ast.stmt) -> bool:
+        return effects_of(self.tree).of(statement, imports=False) is Effect.RUNS
+
+
+def _replaces_modules(statement: ast.stmt) -> bool:
+    """Whether a statement may put another module in the place of one that is loaded."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "modules" for node in ast.walk(statement))
+
+
+def globals_of(analysis: Analysis) -> Globals:
+    """The globals of a file, looked up once."""
+    return analysis.tree.once("globals", lambda: Globals(analysis))
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )

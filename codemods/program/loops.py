@@ -1,0 +1,206 @@
+"""A function's main loop: where it is, and what it shares with the statements before and after it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from codemods.program import nodes
+from codemods.program.flow import Live
+from codemods.program.lifting import Analysis
+from codemods.program.scopes import Binder, Scope, Use, mangle
+from codemods.program.source import blocks_of
+
+Region = Literal["setup", "loop", "tail"]
+_LOOPS = (ast.For, ast.While, ast.AsyncFor)
+_AROUND = (ast.With, ast.Try, ast.TryStar, ast.If)
+
+
+class LoopError(Exception):
+    """There is no such loop; the message is one line."""
+
+
+def loop_statement(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, at: int | None, line: Callable[[int], int]
+) -> ast.stmt:
+    """The top-level statement that is, or contains, the main loop; ``at`` counts those from 1.
+
+    ``line`` gives the line to be named for one of the text.
+
+    Raises:
+        LoopError: if there is none, or several and no ``at``.
+    """
+    found = [s for s in node.body if isinstance(s, (*_LOOPS, *_AROUND)) and _has_loop(s)]
+    direct = [s for s in found if isinstance(s, _LOOPS)]
+    if not found:
+        raise LoopError(f"{node.name} has no loop among its statements")
+    if at is not None:
+        if at > len(found):
+            raise LoopError(f"at = {at}, but {node.name} has {len(found)} statements with a loop")
+        return found[at - 1]
+    chosen = direct or found
+    if len(chosen) > 1:
+        places = ", ".join(f"{found.index(s) + 1} (line {line(s.lineno)})" for s in found)
+        raise LoopError(f"{node.name} has several statements with a loop; choose one with at: {places}")
+    return chosen[0]
+
+
+def _has_loop(statement: ast.AST) -> bool:
+    """Whether a statement is a loop or holds one that runs in its frame."""
+    if isinstance(statement, _LOOPS):
+        return True
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    blocks = [] if isinstance(statement, functions) else blocks_of(statement)
+    return any(_has_loop(inner) for block in blocks for inner in block)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A function in three parts: the setup (parameters included), the loop, the tail."""
+
+    analysis: Analysis
+    scope: Scope
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    loop: ast.stmt
+    _used: dict[tuple[Scope, str], dict[Region, list[Use]]] = field(default_factory=dict, compare=False)
+
+    @property
+    def last(self) -> int:
+        """The loop's last line."""
+        assert self.loop.end_lineno is not None
+        return self.loop.end_lineno
+
+    @property
+    def setup(self) -> list[ast.stmt]:
+        """Statements before the loop."""
+        return self.node.body[: self.node.body.index(self.loop)]
+
+    @property
+    def tail(self) -> list[ast.stmt]:
+        """Statements after the loop."""
+        return self.node.body[self.node.body.index(self.loop) + 1 :]
+
+    @cached_property
+    def _regions(self) -> dict[ast.AST, Region]:
+        """The part of every node of the loop and the tail; lines of nodes in strings are not reliable."""
+        parts: dict[Region, list[ast.stmt]] = {"setup": self.setup, "loop": [self.loop], "tail": self.tail}
+        return {node: part for part, body in parts.items() for s in body for node in nodes.walk(s)}
+
+    def region(self, node: ast.AST, line: int) -> Region:
+        """Which part a node of the function belongs to; by its line where the tree does not have it."""
+        if node in self._regions:
+            return self._regions[node]
+        if line < self.loop.lineno:
+            return "setup"
+        return "loop" if line <= self.last else "tail"
+
+    def uses(self, name: str, region: Region, owner: Scope | None = None) -> list[Use]:
+        """Loads of a variable in one part."""
+        key = (owner or self.scope, name)
+        if key not in self._used:
+            found: dict[Region, list[Use]] = {"setup": [], "loop": [], "tail": []}
+            for use in self.analysis.tree.uses.get(key, ()):
+                if use.scope.inside(self.scope):
+                    found[self.region(use.node, use.node.lineno)].append(use)
+            self._used[key] = found
+        return self._used[key][region]
+
+    def binders(self, name: str, region: Region) -> list[Binder]:
+        """Bindings and unbindings of a variable of the function in one part."""
+        found = self.analysis.tree.binders.get((self.scope, name), [])
+        return [binder for binder in found if self.region(binder.node, binder.line) == region]
+
+    def captured(self, name: str, region: Region) -> int | None:
+        """The line of a use of a variable by code in one part that may run later, or None."""
+        later = (use for use in self.uses(name, region) if use.scope.frame() is not self.scope)
+        return next((use.node.lineno for use in later), None)
+
+    def shared_write(self, name: str, region: Region) -> int | None:
+        """The line of a binding of a variable by a nested function of one part, or None."""
+        later = (binder for binder in self.binders(name, region) if binder.scope.frame() is not self.scope)
+        return next((binder.line for binder in later), None)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The function's variables that the loop reads or binds, in the order of its text."""
+        tree = self.analysis.tree
+        first: dict[str, tuple[int, int]] = {}
+        for (owner, name), uses in tree.uses.items():
+            for use in uses if owner is self.scope else ():
+                if self.region(use.node, use.node.lineno) == "loop":
+                    first[name] = min(first.get(name, use.position), use.position)
+        for (owner, name), binders in tree.binders.items():
+            for binder in binders if owner is self.scope else ():
+                if self.region(binder.node, binder.line) == "loop":
+                    place = (binder.line, getattr(binder.node, "col_offset", 0))
+                    first[name] = min(first.get(name, place), place)
+        return sorted(first, key=lambda name: (first[name], name))
+
+    @cached_property
+    def globals(self) -> dict[str, int]:
+        """Globals and builtins that the loop reads, in the order of its text, with the line of a read."""
+        module = self.analysis.tree.module
+        found: dict[str, tuple[int, int]] = {}
+        for owner, name in self.analysis.tree.uses:
+            if owner is module:
+                uses = self.uses(name, "loop", module)
+                if uses:
+                    found[name] = min(use.position for use in uses)
+        return {name: found[name][0] for name in sorted(found, key=lambda name: (found[name], name))}
+
+    @cached_property
+    def flow(self) -> LoopFlow:
+        """What is bound and read where the loop starts and ends.
+
+        Raises:
+            NotUnderstood: if the function holds a statement whose flow is not known.
+        """
+        return LoopFlow(self)
+
+
+class LoopFlow:
+    """Which variables are bound, and which may be read later, at the loop's start and at its end."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._flow = parts.analysis.flow(parts.scope)
+        self._lives = Live(self._flow.graph, parts.scope.private)
+
+    def bound_before(self, name: str) -> bool:
+        """Whether the variable is surely bound where the loop begins."""
+        return name in self._flow.graph.names and self._flow.bound_at(self.parts.loop, name)
+
+    def bound_after(self, name: str) -> bool:
+        """Whether the variable is surely bound where the tail, of which there is some, begins."""
+        return self._flow.bound_at(self.parts.tail[0], name)
+
+    def read_in_loop(self, name: str) -> bool:
+        """Whether the value that a variable has before the loop may be read, in the loop or after it."""
+        anyhow = self._anyhow(name, "loop") or self._anyhow(name, "tail")
+        return anyhow or self._lives.live(name, self.parts.loop)
+
+    def read_in_tail(self, name: str) -> bool:
+        """Whether the value that a variable has after the loop may be read."""
+        return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.parts.tail[:1])
+
+    def _anyhow(self, name: str, region: Region) -> bool:
+        """Whether functions inside a part, which run at any time, read or bind a variable."""
+        captured = self.parts.captured(name, region) is not None
+        return captured or self.parts.shared_write(name, region) is not None
+
+
+def private_names(node: ast.AST, private: str | None) -> Iterator[tuple[str, int]]:
+    """Identifiers in a tree that mean something else inside a class of some name, with their lines."""
+    line = getattr(node, "lineno", 0)
+    for inner in nodes.walk(node):
+        line = getattr(inner, "lineno", line)
+        if isinstance(inner, ast.Constant):
+            continue
+        for value in inner.__dict__.values():
+            texts = [value] if type(value) is str else value if type(value) is list else ()
+            for text in texts:
+                if type(text) is str and mangle(text, private) != text:
+                    yield text, line

@@ -1,0 +1,366 @@
+"""Seams: names of a module that tests replace, and that must therefore go on working after a move; who reads
+them: one that nothing reads there is lost.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from codemods.program.nodes import called_name
+from codemods.program.origins import Names, absolute, resolve, strings, walk
+from codemods.program.repository import (
+    ModuleName,
+    file_or_none,
+    mentioning,
+    module_name,
+    project_root,
+    python_files,
+    read_file,
+    shown_path,
+)
+from codemods.program.scopes import ScopeTree
+from codemods.program.source import SourceError, read_source
+from codemods.program.walk import read_scopes
+from codemods.program.words import words
+
+ANY_NAME = "*"
+"""The name of a seam whose patched name the program text doesn't tell."""
+
+_SETTERS = words("setattr delattr setitem delitem spy stub")
+_READERS = words("""
+    getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
+    fullmatch search startswith endswith format
+""")
+"""Calls that take a module or a dotted name and replace nothing."""
+
+_NAMING = _READERS | _SETTERS | words("dir vars isinstance getmembers")
+"""Calls that assign nothing of what they are given that their text does not name."""
+_FILLERS = words("update setdefault pop __setitem__ __delitem__")
+"""Methods that change a namespace."""
+_SLOTS = words("__setattr__ __delattr__")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Seam:
+    """One place where a name of the module is replaced.
+
+    Attributes:
+        name: the name below the module, dotted where an attribute of one of its names is replaced
+            (``PPOAgent.load``); ``*`` stands for a name that only a run would tell (``*``, ``PPOAgent.*``).
+        path: the file that replaces it, relative to the root.
+        line: where.
+        test: qualified name of the enclosing function; empty at module level.
+        how: ``setattr``, ``patch``, ``patch.object``, ``assignment`` and so on.
+    """
+
+    name: str
+    path: str
+    line: int
+    test: str
+    how: str
+
+    @property
+    def root(self) -> str:
+        """The module's own name through which the replaced thing is reached."""
+        return self.name.partition(".")[0]
+
+    @property
+    def rebinds(self) -> bool:
+        """Whether the module's own name is replaced, not an attribute of what it refers to."""
+        return "." not in self.name
+
+
+def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple[Seam, ...]:
+    """Every place below some folders where a name of the module is replaced, sorted by name, file and line.
+
+    A call of something unknown that is handed the module and a name, or both as a dotted string, counts.
+
+    Raises:
+        SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
+    """
+    files = dict.fromkeys(path for folder in folders for path in python_files(folder))
+    word = module.name.rpartition(".")[2]
+    found: set[Seam] = set()
+    for path, data in mentioning(files, [word]):
+        try:
+            file = read_file(path, data, root)
+        except SourceError as error:
+            raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
+        for name, line, test, how in Replacing(file.tree, file.package).names_of(module):
+            found.add(Seam(name, file.shown, line, test, how))
+    return tuple(sorted(found))
+
+
+class Replacing:
+    """What one file replaces, of whatever modules."""
+
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self._targets: list[tuple[str, int, str, str]] = []
+        self._stores: list[tuple[str, int, str, str]] = []
+        self._given: set[str] = set()
+        for node, scope in walk(tree, package):
+            if isinstance(node, ast.Call):
+                self._call(node, scope)
+            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+                # A loop may go through them.
+                self._given.update(filter(None, (resolve(each, scope) for each in _names(node.elts))))
+            elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+                how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
+                place = (node.lineno, scope.function, how)
+                self._targets += ((target, *place) for target in _stored(node, scope))
+                match node:
+                    case ast.Attribute(value=ast.Name(id=name)) if name not in ("self", "cls"):
+                        if resolve(node.value, scope) is None:
+                            self._stores.append((node.attr, *place))
+
+    def _call(self, node: ast.Call, scope: Names) -> None:
+        patcher = _patcher(node.func, scope)
+        if patcher is None and called_name(node) not in _NAMING:
+            self._given.update(filter(None, (resolve(argument, scope) for argument in node.args)))
+        targets, how = _call_targets(node, patcher, scope)
+        self._targets += ((target, node.lineno, scope.function, how) for target in targets)
+
+    def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
+        """Names of a module: below it, the line, the function, how."""
+        for target, line, function, how in self._targets:
+            name = _below(target, module)
+            if name:
+                yield name, line, function, how
+        if any(module.within(path) == "" for path in self._given):
+            # A function of the file may have been handed the module.
+            yield from self._stores
+
+
+def _names(nodes: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    return (each for each in nodes if isinstance(each, (ast.Name, ast.Attribute)))
+
+
+def _below(target: str, module: ModuleName) -> str | None:
+    """What is left of a target below the module, up to a name that nothing tells: ``C.*``."""
+    name = module.within(target)
+    if name is None or ANY_NAME not in (parts := name.split(".")):
+        return name
+    return ".".join(parts[: parts.index(ANY_NAME) + 1])
+
+
+def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> list[str]:
+    if isinstance(node, ast.Subscript):
+        return _joined(_namespace(node.value, scope), node.slice, scope)
+    base = resolve(node.value, scope)
+    return [] if base is None else [f"{base}.{node.attr}"]
+
+
+def _joined(base: str | None, name: ast.expr | None, scope: Names) -> list[str]:
+    """Names below a dotted path, if there is one: those that an expression gives, or any."""
+    if base is None:
+        return []
+    texts = strings(name, scope) if name is not None else None
+    return [f"{base}.{text}" for text in (texts if texts is not None else (ANY_NAME,))]
+
+
+def _namespace(node: ast.expr, scope: Names) -> str | None:
+    """The object whose namespace an expression is: ``m.__dict__``, ``vars(m)``, ``f.__globals__``."""
+    match node:
+        case ast.Attribute(owner, "__dict__") | ast.Call(ast.Name("vars"), [owner, *_]):
+            return resolve(owner, scope)
+        case ast.Attribute(taken, "__globals__"):
+            function = resolve(taken, scope)
+            return None if function is None else function.rpartition(".")[0]
+    return None
+
+
+def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> tuple[Iterable[str], str]:
+    """The dotted names that a call replaces, and the way in which it does."""
+    function, name, given = node.func, called_name(node), node.args
+    if patcher is not None:
+        return _patch_targets(node, patcher, scope), patcher
+    if isinstance(function, ast.Attribute):
+        if name in _FILLERS and (base := _namespace(function.value, scope)):
+            return _filled(node, base, scope), name
+        if name in _SLOTS and given and (base := resolve(function.value, scope)) is not None:
+            return _joined(base, given[0], scope), name
+        if name == "dict" and given:
+            texts = [text for text in strings(given[0], scope) or () if text.endswith(".__dict__")]
+            bases = [_namespace(given[0], scope), *(text.removesuffix(".__dict__") for text in texts)]
+            return [target for base in bases for target in _joined(base, None, scope)], "patch.dict"
+        if name in ("setattr", "delattr") and given and (paths := strings(given[0], scope)) is not None:
+            return paths, name
+    if name == "exec" and len(given) > 1:
+        return _joined(_namespace(given[1], scope), None, scope), name
+    if name in ("setitem", "delitem") and len(given) >= 2:
+        return _joined(_namespace(given[0], scope), given[1], scope), name
+    if name in _SETTERS and given:
+        attribute = _argument(node, 1, "name")
+        return _joined(resolve(given[0], scope), attribute, scope) if attribute is not None else (), name
+    return (() if name in _READERS else _handed_over(node, scope)), name or "call"
+
+
+def _filled(node: ast.Call, base: str, scope: Names) -> list[str]:
+    """Names of a namespace that one of its methods changes."""
+    if called_name(node) != "update":
+        return _joined(base, node.args[0], scope) if node.args else []
+    names = [*(keyword.arg or ANY_NAME for keyword in node.keywords), *(ANY_NAME for _ in node.args)]
+    return [f"{base}.{name}" for name in names]
+
+
+def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
+    """Names that an unknown call could replace: a dotted string, or an object and then a string."""
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    for value in values:
+        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+        # ``run_path("train.py")`` is handed a file.
+        if "." in text and not text.endswith(".py") and all(part.isidentifier() for part in text.split(".")):
+            yield text
+    for value, following in pairwise(node.args):
+        if isinstance(following, ast.Constant) and isinstance(following.value, str):
+            base = resolve(value, scope) if following.value.isidentifier() else None
+            if base is not None:
+                yield f"{base}.{following.value}"
+
+
+def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
+
+
+def _patcher(function: ast.expr, scope: Names) -> str | None:
+    """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
+    if not isinstance(function, (ast.Name, ast.Attribute)):
+        return None
+    dotted = resolve(function, scope)
+    last = function.attr if isinstance(function, ast.Attribute) else function.id
+    if dotted is None and last not in ("patch", "object", "multiple"):
+        return None
+    parts = (dotted or ast.unparse(function)).split(".")
+    for how in (["patch"], ["patch", "object"], ["patch", "multiple"]):
+        if parts[-len(how) :] == how:
+            return ".".join(how)
+    return None
+
+
+def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
+    target = _argument(node, 0, "target")
+    if target is None:
+        return
+    texts = strings(target, scope)
+    if how == "patch":
+        yield from texts or ()
+        return
+    resolved = resolve(target, scope)
+    bases = texts or ((resolved,) if resolved is not None else ())
+    for base in bases:
+        if how == "patch.object":
+            attribute = _argument(node, 1, "attribute")
+            yield from _joined(base, attribute, scope) if attribute is not None else ()
+        else:
+            for keyword in node.keywords:
+                if keyword.arg is None:
+                    yield f"{base}.{ANY_NAME}"
+                elif keyword.arg not in ("spec", "create", "spec_set", "autospec", "new_callable"):
+                    yield f"{base}.{keyword.arg}"
+
+
+@dataclass(frozen=True, slots=True)
+class SeamReaders:
+    """A seam of a module, where tests replace it, and who reads it when it is replaced.
+
+    Attributes:
+        name: the module's own name that is replaced.
+        places: where; empty for a name that was asked for and that no text replaces.
+        bound: whether the module's top level binds it at all.
+        readers: qualified names of functions of the module, and places (``file:line``) of other files, that
+            read it from the module when they run.
+        rebinds: whether the name itself is replaced, not an attribute of what it refers to.
+    """
+
+    name: str
+    places: tuple[Seam, ...]
+    bound: bool
+    readers: tuple[str, ...]
+    rebinds: bool
+
+    @property
+    def lost(self) -> bool:
+        """Whether replacing the name has no effect."""
+        return not self.bound or (self.rebinds and not self.readers)
+
+
+def seams_of(
+    path: Path, *, tests: Sequence[Path], root: Path | None = None, names: Iterable[str] = ()
+) -> tuple[SeamReaders, ...]:
+    """The names of a file's module that tests below some folders replace, sorted: where, and who reads them.
+
+    ``root`` is the folder from which modules are named; without it, the project's around the file. ``names``
+    are told of, too, if no test replaces them.
+
+    Raises:
+        SourceError: if the file, or a test that mentions its module, is not Python.
+    """
+    root = project_root(path) if root is None else root
+    source = read_source(path, shown_path(path, root))
+    tree = read_scopes(source)
+    module = module_name(path, root)
+    found: dict[str, list[Seam]] = {name: [] for name in names}
+    rebound = set(found)
+    for seam in find_seams(tests, module, root):
+        if seam.root != ANY_NAME:
+            found.setdefault(seam.root, []).append(seam)
+            if seam.rebinds:
+                rebound.add(seam.root)
+    others = tuple(_outside(module, path, root, tests))
+    return tuple(
+        SeamReaders(
+            name=name,
+            places=tuple(places),
+            bound=(tree.module, name) in tree.binders,
+            readers=(*reading_functions(tree, name), *(place for read, place in others if read == name)),
+            rebinds=name in rebound,
+        )
+        for name, places in sorted(found.items())
+    )
+
+
+def reading_functions(tree: ScopeTree, name: str) -> tuple[str, ...]:
+    """Qualified names of the functions of a file that read a global of it when they run, sorted; a lambda at
+    module level is one without a name.
+    """
+    uses = (use for use in tree.uses.get((tree.module, name), ()) if isinstance(use.node.ctx, ast.Load))
+    around = (next((s for s in u.scope.ancestors() if s.kind in ("function", "lambda")), None) for u in uses)
+    return tuple(sorted({function.qualname for function in around if function is not None}))
+
+
+def reads_own(path: Path, name: str, function: str) -> bool:
+    """Whether a function of that name in a file reads the file's own global of that name."""
+    try:
+        tree = read_scopes(read_source(path))
+    except SourceError:
+        return False
+    return any(function in reader.split(".") for reader in reading_functions(tree, name))
+
+
+def _outside(module: ModuleName, path: Path, root: Path, tests: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Names that other files read from the module when they run, with the place."""
+    own = path.resolve()
+    folders = [folder.resolve() for folder in tests]
+    files = (
+        file
+        for file in python_files(root)
+        if file.resolve() != own and not any(file.resolve().is_relative_to(folder) for folder in folders)
+    )
+    for file, data in mentioning(files, [module.name.rpartition(".")[2]]):
+        read = file_or_none(file, data, root)
+        if read is None:
+            continue
+        for node, scope in walk(read.tree, read.package):
+            if isinstance(node, ast.ImportFrom) and scope.function:
+                if absolute(node, read.package) in module.spellings:
+                    yield from ((alias.name, f"{read.shown}:{node.lineno}") for alias in node.names)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and scope.function:
+                dotted = resolve(node, scope)
+                if dotted is not None and dotted.rpartition(".")[0] in module.spellings:
+                    yield node.attr, f"{read.shown}:{node.lineno}"

@@ -1,0 +1,275 @@
+"""The files of a repository, their trees, and the dotted names under which they are imported."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from codemods.program.source import SourceError, shared_source
+
+_SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
+_MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
+
+# Settings, and texts with commands or examples.
+_SETTINGS = frozenset(
+    [".cfg", ".ini", ".json", ".toml", ".yaml", ".yml", ".ipynb", ".md", ".rst", ".sh", ".txt"]
+)
+_LONGEST_SETTING = 100_000
+_IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)(?![\w.]*\.)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleName:
+    """How other files may spell a module: ``name`` by its package, ``aliases`` from folders further out."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All of them, the proper one first."""
+        return (self.name, *self.aliases)
+
+    def within(self, dotted: str) -> str | None:
+        """What a dotted name says below this module: ``""`` for the module itself, None if elsewhere."""
+        for spelling in self.spellings:
+            if dotted == spelling:
+                return ""
+            if dotted.startswith(spelling + "."):
+                return dotted[len(spelling) + 1 :]
+        return None
+
+
+def project_root(path: Path) -> Path:
+    """The nearest folder above a file that looks like a project; else the file's own folder."""
+    folder = path.resolve().parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / marker).exists() for marker in _MARKERS):
+            return candidate
+    return folder
+
+
+def module_name(path: Path, root: Path) -> ModuleName:
+    """The dotted name of a file: from the outermost package folder on, ``root`` itself included."""
+    path, root = path.resolve(), root.resolve()
+    folders = [path.parent, *path.parent.parents]
+    if root in folders:
+        folders = folders[: folders.index(root)] + packages_around(root / "__init__.py")
+    else:
+        folders = packages_around(path)
+    tail = [] if path.stem == "__init__" else [path.stem]
+    dotted, proper = [], 0
+    for depth in range(len(folders) + 1):
+        parts = [folder.name for folder in reversed(folders[:depth])] + tail
+        if parts:
+            dotted.append(".".join(parts))
+            if depth and (folders[depth - 1] / "__init__.py").exists():
+                proper = len(dotted) - 1
+    dotted = dotted or [path.parent.name]
+    return ModuleName(dotted[proper], tuple(name for index, name in enumerate(dotted) if index > proper))
+
+
+def packages_around(path: Path) -> list[Path]:
+    """The package folders that a file lies in, innermost first.
+
+    A folder without ``__init__.py`` that lies in a package is one, too, where the project spells its dotted
+    name, unless the file imports others beside it without that name, as a script does.
+    """
+    near = list(itertools.takewhile(_is_package, path.parents))
+    if not path.is_absolute() or len(near) == len(path.parents) - 1:
+        return near
+    top = project_root(path)
+    below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
+    outer = [depth for depth, folder in enumerate(below) if depth > len(near) and _is_package(folder)]
+    if not outer or (not near and any(_imported_beside(path))):
+        return near
+    around = below[: outer[-1] + 1]
+    return around if _is_spelled(".".join(folder.name for folder in reversed(around)), top) else near
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file()
+
+
+def _imported_beside(path: Path) -> Iterator[str]:
+    """Modules beside a file that it imports by the names of modules at the top."""
+    try:
+        heads = _IMPORTED.findall(path.read_bytes())
+    except OSError:
+        return
+    for head in map(bytes.decode, heads):
+        if (path.parent / f"{head}.py").is_file():
+            yield head
+
+
+def imported_as_script(path: Path) -> str | None:
+    """A module beside a file of a package that it can import only where it is run by its path, unless a file
+    of the folder says where modules are looked for.
+    """
+    base = import_base(path)
+    beside = (each for each in path.parent.glob("*.py") if each.is_file())
+    if any(b"sys.path" in each.read_bytes() for each in beside):
+        return None
+    places = [base, *(place for place in map(Path, sys.path) if place.resolve() != path.parent)]
+    for head in _imported_beside(path) if path.parent != base else ():
+        known = any((place / head).is_dir() or (place / f"{head}.py").is_file() for place in places)
+        if not known and head not in sys.stdlib_module_names:
+            return head
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _is_spelled(dotted: str, top: Path) -> bool:
+    """Whether some file of a project imports by the dotted name of a folder."""
+    pattern = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(dotted).encode() + rb"\b", re.MULTILINE)
+    return any(pattern.search(data) for _, data in mentioning(python_files(top), [dotted]))
+
+
+def import_base(path: Path) -> Path:
+    """The folder above the outermost package around a file."""
+    around = packages_around(path)
+    return around[-1].parent if around else path.parent
+
+
+def dotted_name(path: Path, base: Path) -> str:
+    """A file's or folder's dotted name below a base."""
+    relative = path.relative_to(base)
+    parts = list(relative.with_suffix("").parts if relative.suffix == ".py" else relative.parts)
+    if parts and parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts)
+
+
+def folder_package(path: Path) -> str:
+    """The package whose folder a file lies in, from the outermost one on; empty if it lies in none."""
+    return dotted_name(path.parent, import_base(path))
+
+
+def module_files(module: str, folders: Iterable[Path]) -> Iterator[Path]:
+    """Where a module may be below some folders, in the order in which it is looked for."""
+    for folder in folders:
+        place = folder.joinpath(*module.split("."))
+        yield place / "__init__.py"
+        yield place.with_suffix(".py")
+
+
+def package_of(path: Path, module: str) -> str:
+    """The package against which a file's relative imports are resolved."""
+    return module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+
+def python_files(folder: Path) -> Iterator[Path]:
+    """All Python files below a folder (or the file itself), sorted; no environments or build folders.
+
+    What has such a name and is no file that can be read is left out; `unreadable_files` tells.
+    """
+    return (path for path, kind in _named_python(folder) if kind is None)
+
+
+def setting_files(folder: Path) -> Iterator[bytes]:
+    """The contents of files below a folder that may name a program's functions and classes; long ones are
+    data.
+    """
+    for name in files_below(folder):
+        path = Path(name)
+        if path.suffix in _SETTINGS and no_file(path) is None and path.stat().st_size <= _LONGEST_SETTING:
+            yield path.read_bytes()
+
+
+def unreadable_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """What is named like a Python file below a folder and can't be read, with what it is instead."""
+    return ((path, kind) for path, kind in _named_python(folder) if kind is not None)
+
+
+def _named_python(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    if folder.is_file():
+        yield folder, None
+        return
+    for path in files_below(folder):
+        if path.endswith(".py"):
+            yield Path(path), no_file(path)
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Paths of all files in a project's own folders."""
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if is_project_folder(where, name))
+        yield from (os.path.join(where, name) for name in sorted(files))  # noqa: PTH118 (speed)
+
+
+def no_file(path: str | Path) -> str | None:
+    """Why a path can't be read as a file; None if it can."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (speed)
+    except FileNotFoundError:
+        return "a link to nothing" if os.path.islink(path) else None  # noqa: PTH114 (speed)
+    except OSError as error:
+        return error.strerror or "unreadable"
+    if stat.S_ISREG(mode):
+        return None if os.access(path, os.R_OK) else "not readable by this user"
+    return "a folder" if stat.S_ISDIR(mode) else "no regular file"
+
+
+def is_project_folder(where: str, name: str) -> bool:
+    """Whether a folder may hold a project's own files: no hidden folder, environment or build folder."""
+    if name in _SKIPPED or name.startswith("."):
+        return False
+    return not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
+
+
+def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:
+    """Those files that contain one of the words at all, with their bytes; unreadable ones are left out."""
+    wanted = [word.encode() for word in words]
+    for path in files:
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if any(word in data for word in wanted):
+            yield path, data
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """A path as reports print it: relative to the root, with forward slashes."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return Path(os.path.relpath(path, root)).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file's path as reports print it, its module and that one's package, its tree."""
+
+    shown: str
+    module: str
+    package: str
+    tree: ast.Module
+
+
+def read_file(path: Path, data: bytes, root: Path) -> File:
+    """A file of a project by its bytes; its tree is shared by all who read it.
+
+    Raises:
+        SourceError: if it is not valid Python.
+    """
+    shown = shown_path(path, root)
+    tree = shared_source(data, shown).tree
+    module = module_name(path, root).name
+    return File(shown, module, package_of(path, module), tree)
+
+
+def file_or_none(path: Path, data: bytes, root: Path) -> File | None:
+    """The same; None if it is not valid Python."""
+    try:
+        return read_file(path, data, root)
+    except SourceError:
+        return None

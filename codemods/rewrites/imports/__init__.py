@@ -1,0 +1,1 @@
+"""Import sections: what is needed, and how they are written."""

@@ -1,0 +1,275 @@
+"""Which imports of a file only code needed that has left it, and why others stay.
+
+Something else may read an imported name from the file: another file, a test that replaces it, a string, code
+that asks for names which only a run tells. Loading the module may do something that must still be done, and
+in the same order.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from codemods.program import nodes
+from codemods.program.annotations import quoted_in
+from codemods.program.globals import is_type_checking
+from codemods.program.imports import bound_name
+from codemods.program.loading import Run
+from codemods.program.scopes import ScopeTree
+from codemods.program.source import Source
+from codemods.program.surroundings import Surroundings
+from codemods.program.texts import mentions
+from codemods.program.walk import read_scopes
+
+ImportNode = ast.Import | ast.ImportFrom
+# Code that has these names, or asks for these attributes, may read any name of its module.
+_NAMES = frozenset(["eval", "exec", "globals"])
+_ATTRIBUTES = frozenset(["__builtins__", "__dict__", "__globals__", "f_globals", "f_locals", "modules"])
+_BARE = frozenset(["dir", "locals", "vars"])
+_MARK = re.compile(
+    r"#\s*noqa(?!\s*:)|#\s*noqa\s*:.*\bF401\b|unused-import|noinspection\s+PyUnresolved", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One name that an import statement of the file binds."""
+
+    statement: ImportNode
+    number: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptImport:
+    """An import that nothing in the file needs any more, and why it stays."""
+
+    name: str
+    line: int
+    reason: str
+    alias: Alias | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unneeded:
+    """The aliases that may go, and imports that stay though the file itself does not need them."""
+
+    gone: tuple[Alias, ...] = ()
+    kept: tuple[KeptImport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
+    before, and who else reads it.
+    """
+
+    before: Source
+    now: Source
+    around: Surroundings
+    seams: Collection[str]
+    exported: Collection[str]
+    star_imported: Callable[[], bool]
+    needed: Callable[[], Collection[str]]
+
+    def unneeded(self, loading: Callable[[ast.Module], Run]) -> Unneeded:
+        """Decide. ``loading`` rehearses what loading the file with a tree does."""
+        aliases = list(self._unused())
+        if aliases:
+            needed = self.needed()
+            there = {bound_name(a) for s in import_statements(self.before.tree) for a in s.names}
+            aliases = [alias for alias in aliases if alias.name in needed or alias.name not in there]
+        if not aliases:
+            return Unneeded()
+        whole = self._any_name()
+        gone: list[Alias] = []
+        kept: list[KeptImport] = []
+        mentioned = dict(mentions(self.now, self.around.module.name))
+        for alias in aliases:
+            reason = whole if alias.name not in self.exported else None
+            reason = reason or self._needed(alias, mentioned)
+            if reason is None:
+                gone.append(alias)
+            else:
+                kept.append(self._kept(alias, reason, mark=reason != whole))
+        quiet, loud = self._without_effect(gone, loading)
+        return Unneeded(tuple(quiet), tuple(sorted([*kept, *loud], key=lambda k: (k.line, k.name))))
+
+    # Who needs them
+
+    def _unused(self) -> Iterator[Alias]:
+        """Aliases of plain imports at the top level that the file does not read, not in quotes either."""
+        tree = read_scopes(self.now)
+        read = read_names(tree) | quoted_in(tree, self.now.tree)
+        plain = {*import_statements(self.now.tree)}
+        for statement in import_statements(self.now.tree):
+            for number, alias in enumerate(statement.names):
+                name = bound_name(alias)
+                binders = tree.binders.get((tree.module, name), ())
+                if name not in read and all(binder.node in plain for binder in binders):
+                    yield Alias(statement, number, name)
+
+    def _any_name(self) -> str | None:
+        """Why any name of the file may be read."""
+        if self.around.path.name == "__init__.py":
+            return "a package's own names are there to be imported"
+        look = self.around.look()
+        if look is not None:
+            return str(look)
+        found = nodes.walk(self.now.tree)
+        called = {node.func for node in found if isinstance(node, ast.Call)}
+        for node in found:
+            match node:
+                case ast.Name(id=name) if name in _NAMES:
+                    return f"line {node.lineno} uses {name}, which may read any name"
+                case ast.Attribute(attr=name) if name in _ATTRIBUTES and node not in called:
+                    return f"line {node.lineno} uses {name}, which may read any name"
+                case ast.ImportFrom(module="sys", names=names) if any(n.name == "modules" for n in names):
+                    return f"line {node.lineno} takes sys.modules, through which any name may be read"
+        tree = read_scopes(self.now)
+        for use in (use for name in _BARE for use in tree.uses.get((tree.module, name), ())):
+            # In a function they see its variables alone.
+            inside = use.scope.space.kind in ("function", "lambda")
+            if use.call is not None and not use.call.args and not inside:
+                return f"line {use.node.lineno} calls {use.node.id}(), which may read any name"
+        return None
+
+    def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
+        """Why somebody else needs one name."""
+        name, statement, given = alias.name, alias.statement, _given(alias)
+        if name in self.exported:
+            return "it moved, and is still to be had from here"
+        if name in self.seams:
+            return "tests replace it"
+        if given.asname is not None and given.asname == given.name:
+            return "`as` the same name says that it is imported from here"
+        if name in mentioned:
+            return f"line {mentioned[name]} mentions it in a text"
+        if self.marked(statement):
+            return "its line is marked as one that looks unused"
+        if self._shares_its_line(statement):
+            return "its line has other statements"
+        if not name.startswith("_") and self.star_imported():
+            return "another file imports everything from this one"
+        reader = self.around.reads(name)
+        return None if reader is None else f"{reader} may read it from here"
+
+    def marked(self, statement: ImportNode) -> bool:
+        """Whether a comment tells linters that an import only looks unused."""
+        return any(_MARK.search(row) for row in self.now.lines[statement.lineno - 1 : statement.end_lineno])
+
+    def _shares_its_line(self, statement: ImportNode) -> bool:
+        text = "".join(self.now.lines[statement.lineno - 1 : statement.end_lineno])
+        start = statement.col_offset
+        try:
+            return len(ast.parse(text[start:] if start else text).body) != 1
+        except SyntaxError:
+            return True
+
+    # What loading them does
+
+    def _without_effect(
+        self, aliases: Sequence[Alias], loading: Callable[[ast.Module], Run]
+    ) -> tuple[list[Alias], list[KeptImport]]:
+        """Those of them that can go together so that loading the file does the same in the same order."""
+        gone, kept = list(aliases), list[KeptImport]()
+        if not gone:
+            return gone, kept
+        full = loading(self.now.tree)
+        if full.back:
+            reason = f"{min(full.back)} imports this file back while it loads"
+            return [], [self._kept(alias, reason) for alias in gone]
+        while gone:
+            lost = _first_difference(full, loading(without(self.now.tree, gone)))
+            if lost is None:
+                break
+            line, reason, module = lost
+            brought = [alias for alias in gone if alias.statement.lineno == line]
+            named = [alias for alias in brought if module.endswith(f".{_given(alias).name}")]
+            for alias in (named or brought)[:1] or tuple(gone):
+                gone.remove(alias)
+                kept.append(self._kept(alias, reason))
+        return gone, kept
+
+    def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
+        return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
+
+
+def _given(alias: Alias) -> ast.alias:
+    return alias.statement.names[alias.number]
+
+
+def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
+    """The first thing that loading does no more, or elsewhere: the line that brought it, why, the module."""
+    for number, event in enumerate(before.events):
+        there = after.events[number] if number < len(after.events) else None
+        if there != event:
+            module = event.partition(":")[0].removeprefix("maybe ").partition(" ")[0]
+            when = "in another order" if event in after.events else "no more"
+            what = f"loading {module} may have an effect, and would happen {when}"
+            return before.lines[number], what, module
+    for module, line in sorted(before.loaded.items()):
+        if "." in module and module not in after.loaded:
+            return line, f"{module} would not be loaded any more", module
+    return None
+
+
+# The text
+
+
+def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
+    """Imports of the top level, those for type checkers included."""
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and is_type_checking(statement.test):
+            yield from (inner for inner in statement.body if isinstance(inner, (ast.Import, ast.ImportFrom)))
+        elif isinstance(statement, ast.Import) or (
+            isinstance(statement, ast.ImportFrom) and statement.module != "__future__"
+        ):
+            yield statement
+
+
+def without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
+    """A module without some aliases; blocks for type checkers that hold nothing then are left out, too."""
+    numbers: dict[ast.stmt, set[int]] = {}
+    for alias in gone:
+        numbers.setdefault(alias.statement, set()).add(alias.number)
+
+    def thinned(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+        for statement in statements:
+            cut = numbers.get(statement)
+            if cut is not None and isinstance(statement, (ast.Import, ast.ImportFrom)):
+                made = copy(statement)
+                made.names = [name for number, name in enumerate(statement.names) if number not in cut]
+                if made.names:
+                    yield made
+            elif isinstance(statement, ast.If) and any(inner in numbers for inner in statement.body):
+                block = copy(statement)
+                block.body = list(thinned(statement.body))
+                if block.body or block.orelse:
+                    block.body = block.body or [ast.Pass()]
+                    yield block
+            else:
+                yield statement
+
+    return ast.Module(list(thinned(tree.body)), tree.type_ignores)
+
+
+# Who reads a name
+
+
+def names_needed(source: Source, module: str) -> set[str]:
+    """Names that a module's own code reads, and those that its texts mention."""
+    return read_names(read_scopes(source)).union(name for name, _ in mentions(source, module))
+
+
+def read_names(tree: ScopeTree) -> set[str]:
+    """Names of the module that its own code reads, declares or states as annotations."""
+    found = {use.node.id for use in tree.annotated}
+    for owner, name in (*tree.uses, *tree.declared):
+        # A class body reads the module's name where it has not bound its own.
+        if owner is tree.module or owner.kind == "class":
+            found.add(name)
+    return found

@@ -1,0 +1,1 @@
+"""Lift helpers: the decision for a set of them, and the transformer."""

@@ -1,0 +1,1 @@
+"""Make a main loop the method of a class: rules and transformer."""

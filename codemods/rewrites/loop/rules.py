@@ -1,0 +1,393 @@
+"""Whether a loop can become a method, and what must be handed in and back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from codemods.program import nodes
+from codemods.program.globals import globals_of
+from codemods.program.helpers import Helper, is_generator, own_nodes
+from codemods.program.imports import imported_path
+from codemods.program.lifting import Lifting
+from codemods.program.loops import LoopFlow, Parts, private_names
+from codemods.rewrites.refusals import Refusal, Refusals, first, refuse, rule
+from codemods.rewrites.rules import dynamic, frames, moving
+
+rule(
+    "loop-function",
+    "The loop's function is a method, a nested function, a generator, a coroutine, or has type parameters.",
+    "give the loop a plain function at module level",
+    """
+ #% loop
+ def train(n):
++    found = []
+     for i in range(n):
+-        yield i
++        found.append(i)
++    return found
+""",
+)
+rule(
+    "loop-frame",
+    "The loop's method is one more frame on the stack, and the file asks how deep that is: it sets the "
+    "recursion limit, or meets it.",
+    "keep what counts frames in another file",
+    """
+ #% loop
+ def train(n):
+     depth = 0
+     for i in range(1):
+-        try:
+-            depth = 1 + train(n)
+-        except RecursionError:
+-            depth = 0
++        if n > 0:
++            depth = 1 + train(n - 1)
+     return depth
+""",
+)
+rule(
+    "loop-return",
+    "The loop returns from the function, and statements follow it that must then not run.",
+    "assign the value and break, or move what follows into the loop's else branch",
+    """
+ #% loop
+ def train(n):
++    found = 'late'
+     for i in range(n):
+         if i == 3:
+-            return 'early'
+-    return 'late'
++            found = 'early'
++            break
++    return found
+""",
+)
+rule(
+    "loop-maybe-unbound",
+    "A variable may be unbound where the loop begins or ends, and is read after that.",
+    "bind the variable before the loop, on every path, or end its branches with one that raises",
+    """
+ #% loop
+ def train(n):
++    last = None
+     for i in range(n):
+         last = i
+     return last
+""",
+)
+rule(
+    "loop-shared-variable",
+    "A nested function shares a variable with the function, and one of them binds it: the loop would have a "
+    "variable of its own.",
+    "keep the value in an object that both use, or lift the nested function first",
+    """
+ #% loop
+ def train(n):
+-    total = 0
++    total = [0]
+     def show():
+-        return total
++        return total[0]
+     for i in range(n):
+-        total += i
++        total[0] += i
+         print(show())
+""",
+)
+rule(
+    "loop-class",
+    "The loop defines a class, whose module and qualified name would change.",
+    "define the class at module level",
+    """
+ #% loop
++class Step:
++    index = 0
+ def train(n):
+     for i in range(n):
+-        class Step:
+-            index = i
+         print(Step.__name__)
+""",
+)
+rule(
+    "loop-global",
+    "The loop declares or assigns a global of its module.",
+    "keep the state in an object",
+    """
+ #% loop
+-count = 0
++counts = {'n': 0}
+ def train(n):
+-    global count
+     for i in range(n):
+-        count += 1
++        counts['n'] += 1
+""",
+)
+rule(
+    "loop-unreadable-name",
+    "The loop uses a name that means something else inside a class: a private name (__x), super() or "
+    "__class__.",
+    "give the name a single underscore",
+    """
+ #% loop
+ def train(n):
+-    __total = 0
++    _total = 0
+     for i in range(n):
+-        __total += i
+-    return __total
++        _total += i
++    return _total
+""",
+)
+rule(
+    "loop-module",
+    "The loop uses something that differs from module to module: __name__, globals(), a star import, a name "
+    "that is bound nowhere in the file, or where a function was made.",
+    "get the value before the loop",
+    """
+ #% loop
+ def train(n):
++    here = __name__
+     for i in range(n):
+-        print(__name__)
++        print(here)
+""",
+)
+rule(
+    "loop-lifetime",
+    "The loop deletes a variable of the setup, or the file has finalizers or weak references: what the setup "
+    "made lives as long as the method runs, and what the loop made no longer than that.",
+    "make the object inside the loop, or keep what watches lifetimes in another file",
+    """
+ #% loop
+ def train(n):
+     warm = [0] * n
+     for i in range(n):
+         if i == 1:
+-            del warm
++            warm.clear()
+         print(i)
+""",
+)
+
+rule(
+    "loop-waits",
+    "Another helper or definition of the plan is refused. The loop comes after them all, so it is not tried.",
+    "mend what is refused as its own row says, or take it out of the plan",
+    "",
+)
+
+# What tells how deep the stack is.
+_COUNTS = ("RecursionError", "getrecursionlimit", "setrecursionlimit")
+# What tells where a function was made.
+_ORIGIN = ("__globals__", "__module__", "__qualname__")
+_MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDecision:
+    """What the method gets as fields: variables of the function, and globals that the source makes itself or
+    that tests replace there; what it hands back; whether the loop itself returns from the function.
+    """
+
+    parts: Parts
+    variables: tuple[str, ...]
+    passed: tuple[str, ...]
+    imported: tuple[str, ...]
+    returned: tuple[str, ...]
+    returns: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all that is handed in."""
+        return (*self.variables, *self.passed)
+
+
+def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -> LoopDecision | Refusal:
+    """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
+    them.
+    """
+    passed, imported = _travelling(parts, seams, reserved)
+    placed = chain(_statements(parts), _module_names(parts), _frames(parts))
+    alike = chain(placed, _dynamic(parts, passed, seams), _cells(parts), _bindings(parts))
+    refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)))
+    if refusal is not None:
+        return refusal
+    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
+    returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
+    return LoopDecision(parts, _variables(parts), passed, imported, returned, returns)
+
+
+def _variables(parts: Parts) -> tuple[str, ...]:
+    """Variables that the method is handed."""
+    flow = parts.flow
+    return tuple(name for name in parts.names if flow.bound_before(name) and flow.read_in_loop(name))
+
+
+def _travelling(
+    parts: Parts, seams: frozenset[str], reserved: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Globals that the loop reads: those handed in, and those that the target imports itself."""
+    known = globals_of(parts.analysis)
+    passed, imported = [], []
+    for name in parts.globals:
+        is_import = known.look_up(name).origin == "import"
+        if known.is_passed(name, seams, parts.node.lineno) or (is_import and name in reserved):
+            passed.append(name)
+        elif is_import:
+            imported.append(name)
+    return tuple(passed), tuple(imported)
+
+
+def _statements(parts: Parts) -> Refusals:
+    """Statements in the loop mean the same in a method."""
+    node, loop = parts.node, parts.loop
+    nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
+    if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
+        yield refuse("loop-function", node, f"{node.name} is not a plain function at module level")
+    for inner in nodes.walk(loop):
+        line = getattr(inner, "lineno", loop.lineno)
+        if isinstance(inner, ast.ClassDef):
+            yield refuse("loop-class", line, f"class {inner.name} is defined here")
+        elif isinstance(inner, ast.Global):
+            yield refuse("loop-global", line, f"{', '.join(inner.names)} is declared global here")
+        elif isinstance(inner, ast.Name) and inner.id == "__class__":
+            yield refuse("loop-unreadable-name", line, "__class__ is read here")
+    for name, line in private_names(loop, "C"):
+        yield refuse("loop-unreadable-name", line, f"{name} means another name inside a class")
+    if "super" in parts.globals:
+        yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
+    for use in parts.analysis.tree.lazy:
+        if use.scope.inside(parts.scope):
+            yield refuse("loop-function", use.node, f"{use.node.id} is read whenever a type is evaluated")
+    for inner in own_nodes([loop]) if parts.tail else ():
+        if isinstance(inner, ast.Return):
+            yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
+
+
+def _module_names(parts: Parts) -> Refusals:
+    """Globals that the loop reads are there in another module too."""
+    tree, known = parts.analysis.tree, globals_of(parts.analysis)
+    for found in moving.not_alike(known, "the loop", parts.globals, parts.loop):
+        code = "loop-global" if found.code == "global-write" else "loop-module"
+        yield refuse(code, found.line, found.reason)
+    if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
+        for name in _ORIGIN:
+            asked = tree.attributes.get(name) or tree.strings.get(name)
+            if asked is not None:
+                yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
+
+
+def _frames(parts: Parts) -> Refusals:
+    """Nothing counts frames."""
+    tree = parts.analysis.tree
+    for name in _COUNTS:
+        line = tree.attributes.get(name)
+        line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
+        if line is not None:
+            yield refuse("loop-frame", line, f"{name} is used here")
+
+
+def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
+    """Nothing looks at variables, frames or code; globals that are handed in stay what they are."""
+    assert parts.scope.parent is not None
+    function = Helper(
+        name=parts.node.name,
+        node=parts.node,
+        scope=parts.scope,
+        outer=parts.scope.parent,
+        reads=[],
+        kept=frozenset(),
+        lazy=False,
+    )
+    lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
+    yield from dynamic.no_dynamic_scope(lifting, function)
+    yield from frames.nothing_looks(lifting, function)
+    yield from dynamic.not_compiled(lifting, function)
+    yield from moving.passed_globals_settled(lifting, function)
+
+
+def _cells(parts: Parts) -> Refusals:
+    """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
+    for name in parts.names:
+        for line, how in _shared(parts, name):
+            yield refuse("loop-shared-variable", line, f"{name} is bound {how}")
+
+
+def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
+    bound, later = parts.binders(name, "loop"), parts.binders(name, "tail")
+    if (line := parts.shared_write(name, "setup")) is not None:
+        yield line, "by a nested function here"
+    if bound and (line := parts.captured(name, "setup")) is not None:
+        yield bound[0].line, f"here and read by the nested function of line {line}"
+    if (later or parts.uses(name, "tail")) and (line := parts.shared_write(name, "loop")) is not None:
+        yield line, "by a nested function here and used after the loop"
+    if later and (line := parts.captured(name, "loop")) is not None:
+        yield later[0].line, f"again here, and a nested function of line {line} may still read it"
+
+
+def _special(parts: Parts, passed: tuple[str, ...]) -> Refusals:
+    """No field has a name that means something to a class."""
+    for name in (*_variables(parts), *passed):
+        if name.startswith("__"):
+            yield refuse("loop-unreadable-name", parts.loop, f"{name} would be a field of the class")
+
+
+def _lifetimes(parts: Parts) -> Refusals:
+    """The loop releases nothing that the setup made, and the file does not watch what is released when."""
+    variables = _variables(parts)
+    for node in nodes.walk(parts.loop):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
+            yield refuse("loop-lifetime", node, f"{node.id} is deleted here")
+    tree = parts.analysis.tree
+    for (_, name), binders in tree.binders.items():
+        for binder in binders:
+            node, line = binder.node, binder.line
+            if name == "__del__" and isinstance(node, ast.FunctionDef):
+                yield refuse("loop-lifetime", line, "a class has a finalizer here")
+            elif (imported_path(node, name) or "").partition(".")[0] == "weakref":
+                yield refuse("loop-lifetime", line, "weak references are used in this file")
+    for name in ("getrefcount", "get_objects", "get_referents"):
+        asked = tree.attributes.get(name)
+        if asked is not None:
+            yield refuse("loop-lifetime", asked, f"{name} is used here")
+
+
+def _bindings(parts: Parts) -> Refusals:
+    """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    flow = parts.flow
+    unbound = [name for name in parts.names if _may_lack(parts, flow, name)]
+    if unbound:
+        what = f"{', '.join(unbound)} may be unbound where the loop begins"
+        yield refuse("loop-maybe-unbound", parts.loop, what)
+    for name in parts.names:
+        before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
+        line = bound[0].line if bound else parts.loop.lineno
+        if bound and flow.read_in_tail(name) and not flow.bound_after(name):
+            yield refuse("loop-maybe-unbound", line, f"{name} may be unbound where the loop ends")
+        if bound and not before and parts.uses(name, "setup"):
+            line = parts.uses(name, "setup")[0].node.lineno
+            yield refuse("loop-maybe-unbound", line, f"{name} is read here, before the loop binds it")
+
+
+def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:
+    """Whether a variable that the loop is handed may be unbound when it begins."""
+    outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
+    return bool(outside) and flow.read_in_loop(name) and not flow.bound_before(name)
+
+
+def field_of(group: str) -> str:
+    """The field in which a group is handed in: its name in snake case."""
+    text = ""
+    for index, letter in enumerate(group):
+        upper = letter.isupper() and index > 0
+        after_lower = upper and not group[index - 1].isupper() and group[index - 1] != "_"
+        before_lower = upper and group[index - 1].isupper() and group[index + 1 : index + 2].islower()
+        text += "_" * (after_lower or before_lower) + letter.lower()
+    return text

@@ -1,0 +1,1 @@
+"""Move module-level definitions: rules and transformer."""

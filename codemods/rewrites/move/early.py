@@ -1,0 +1,85 @@
+"""What is done between the place where a plan's new file is loaded and the place of what moves there."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterator
+
+from codemods.program.effects import Effect
+from codemods.program.file_effects import effects_of
+from codemods.program.globals import ImportNode
+from codemods.program.scopes import ScopeTree
+
+_CATCH = ("BaseException", "Exception", "NameError")
+# By these a program changes where modules are looked for.
+_PATHS = ("addsitedir", "chdir", "meta_path", "path", "path_hooks")
+
+
+def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> bool:
+    """Whether nothing is done between the place where the file that a statement moves to is loaded and the
+    statement.
+    """
+    start = _place(tree, moved)
+    between = [s for s in tree.source.tree.body if start < s.lineno < node.lineno and s not in moved]
+    return effects_of(tree).most(between) < Effect.RUNS
+
+
+def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collection[ast.stmt]) -> bool:
+    """Whether a new file, loaded by its source alone, would import the same thing as some statements do that
+    stand after others which do something: all of it was loaded before, and nothing is done in between.
+    """
+    start = _place(tree, moved)
+    body = tree.source.tree.body
+    if any(s.lineno <= start and _names(s, ["modules"]) for s in body):
+        return False
+    for node in nodes:
+        if node.lineno > start or node not in body:
+            return False
+        before = [s for s in body if s.lineno < node.lineno]
+        own = isinstance(node, ast.ImportFrom) and (node.level or not _is_standard(node.module or ""))
+        own = own or (isinstance(node, ast.Import) and not all(_is_standard(a.name) for a in node.names))
+        if own and any(_names(statement, _PATHS) for statement in before):
+            return False
+        between = [s for s in body if node.lineno < s.lineno <= start]
+        effects = effects_of(tree)
+        if isinstance(node, ast.ImportFrom) and any(
+            effects.of(s, imports=False) is Effect.RUNS for s in between
+        ):
+            return False
+    return True
+
+
+def asked_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> Iterator[ast.Try]:
+    """Statements between that catch what a name that is not there yet raises, and run code of the file."""
+    start = _place(tree, moved)
+    for statement in tree.source.tree.body:
+        if isinstance(statement, ast.Try) and start < statement.lineno < node.lineno:
+            kinds = [
+                part for handler in statement.handlers if handler.type for part in ast.walk(handler.type)
+            ]
+            bare = any(handler.type is None for handler in statement.handlers)
+            caught = bare or any(getattr(kind, "id", "") in _CATCH for kind in kinds)
+            read = (
+                part for inner in statement.body for part in ast.walk(inner) if isinstance(part, ast.Name)
+            )
+            if caught and any((tree.module, part.id) in tree.binders for part in read):
+                yield statement
+
+
+def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:
+    """The line where the new file is loaded: of the last import before all that is moved."""
+    first = min(each.lineno for each in moved)
+    body = tree.source.tree.body
+    imports = [s.lineno for s in body if s.lineno < first and isinstance(s, (ast.Import, ast.ImportFrom))]
+    return max(imports, default=0)
+
+
+def _is_standard(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _names(statement: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement has one of some names, or an attribute of that name."""
+    found = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}
+    return not found.isdisjoint(names)

@@ -1,0 +1,102 @@
+"""Names for lifted functions that mean nothing else where they are defined or called."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis, Lifting
+from codemods.program.namespaces import heads
+from codemods.program.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a lifted helper is called: at its definition, and where each caller (None: the source) refers to
+    it.
+    """
+
+    definition: str
+    calls: Mapping[Helper | None, str]
+
+
+class FileNames:
+    """The names that occur in a file, and those given out so far."""
+
+    def __init__(self, analysis: Analysis, surroundings: Surroundings | None = None) -> None:
+        self.analysis = analysis
+        self.tree = analysis.tree
+        self.surroundings = surroundings
+        self._owners: dict[str, set[object]] = {}
+        for owner, name in (*self.tree.uses, *self.tree.binders, *self.tree.declared):
+            self._owners.setdefault(name, set()).add(owner)
+        self._taken: set[str] = set()
+
+    def free(self, name: str, helper: Helper) -> bool:
+        """Whether a module-level name would mean the lifted helper and nothing else."""
+        if name in self._taken or hasattr(builtins, name) or name in self.tree.strings or is_hook(name):
+            return False
+        if self.surroundings is not None and self.surroundings.taken(name):
+            return False
+        if any(name.startswith(head) for head in heads(self.tree)):
+            return False
+        leaves = name == helper.name and not self.analysis.keeps_name(helper)
+        return self._owners.get(name, set()) <= ({helper.outer} if leaves else set())
+
+    def choose(self, helper: Helper, wanted: str | None) -> str:
+        """The wanted name if it is free, else one like it that is; it is taken from now on."""
+        for name in self._candidates(helper, wanted):
+            if self.free(name, helper):
+                self._taken.add(name)
+                return name
+        raise AssertionError("no free name")
+
+    def _candidates(self, helper: Helper, wanted: str | None) -> Iterator[str]:
+        """Private, so that no star import or test collector finds it; two underscores would be mangled."""
+        if wanted is not None:
+            yield wanted
+        bare = helper.name.strip("_") if is_special(helper.name) else helper.name.lstrip("_")
+        if bare:
+            yield f"_{bare}"
+        yield from qualified_names(helper)
+
+
+def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str:
+    """The first of some names (then the last, numbered) that means nothing in the file; it is taken now."""
+    tree = analysis.tree
+    used = tree.names | taken | tree.attributes.keys() | set(dir(builtins))
+    numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain(stems, numbered) if name not in used)
+    taken.add(name)
+    return name
+
+
+def is_hook(name: str) -> bool:
+    """Whether loaders of tests and plugins look for a name in modules."""
+    return name.lower().startswith(("test", "pytest_", "setup", "teardown")) or name == "load_tests"
+
+
+def is_special(name: str) -> bool:
+    """Whether a name means something to the interpreter at module level."""
+    return name.startswith("__") and name.endswith("__")
+
+
+def qualified_names(helper: Helper) -> Iterator[str]:
+    """Names made of the outer function's and the helper's, without end."""
+    stem = f"_{helper.outer.name.strip('_') or 'outer'}_{helper.name.strip('_') or 'helper'}"
+    yield stem
+    for number in itertools.count(2):
+        yield f"{stem}_{number}"
+
+
+def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bool:
+    """Whether a global name can be used inside a lifted caller to mean the callee."""
+    if any(need == name for need, _ in lifting.needs[caller]):
+        return False
+    tree, own = lifting.tree, (callee.outer, callee.scope.name)
+    scopes = [b.scope for key, found in tree.binders.items() if key[1] == name and key != own for b in found]
+    scopes += [u.scope for key, found in tree.uses.items() if key[1] == name and key != own for u in found]
+    return not hasattr(builtins, name) and not any(scope.inside(caller.scope) for scope in scopes)

@@ -1,0 +1,121 @@
+"""Small classes whose objects hold variables of a function: what they are called, what they need, and where
+their attributes can stand for the variables.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from codemods.program.frames import is_printed
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Analysis
+from codemods.program.scopes import Scope, dotted
+from codemods.program.source import Source
+from codemods.rewrites.naming import fresh_name
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNames:
+    """What a class, and the variable of its object, are called."""
+
+    type_name: str
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Variables of an outer function that one object keeps for some of its helpers.
+
+    It is made before the statement ``at``, with those of the variables that are ``given`` then, and is
+    ``frozen`` if it has all of them for good; ``names`` become its attributes, and ``declarations`` go.
+    """
+
+    outer: Scope
+    helpers: tuple[Helper, ...]
+    variables: tuple[str, ...]
+    given: tuple[str, ...]
+    at: ast.stmt
+    names: tuple[ast.Name, ...]
+    declarations: tuple[ast.Nonlocal, ...] = ()
+    frozen: bool = False
+
+    @property
+    def root(self) -> ast.stmt:
+        """The module-level statement before which its class stands."""
+        return self.helpers[0].top
+
+    @property
+    def later(self) -> tuple[str, ...]:
+        """Variables that have no value yet when it is made."""
+        return tuple(name for name in self.variables if name not in self.given)
+
+
+Met = Callable[[str], bool]
+"""Whether another file would get a new name of the module, or means something by it."""
+
+Objects = Sequence[tuple[Kept, ClassNames]]
+"""Objects of one file, with what their classes and variables are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The names by which the file knows what a class needs, and import statements for those it lacks."""
+
+    names: Mapping[str, str]
+    missing: tuple[str, ...]
+
+
+def class_names(
+    analysis: Analysis, outer: Scope, kind: str, variables: Sequence[str], taken: set[str]
+) -> ClassNames:
+    """Names for a class of some kind (``State``) that holds variables of a function."""
+    stem = outer.name.strip("_")
+    title = "".join(part.capitalize() for part in stem.split("_"))
+    variable = fresh_name(analysis, [*variables, f"{stem}_{kind.lower()}"], taken)
+    return ClassNames(fresh_name(analysis, [f"_{title}{kind}"], taken), variable)
+
+
+def find_imports(
+    analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str], met: Met
+) -> Imported:
+    """By which names some things are known before all of some module-level statements; a new name is not one
+    that is ``met`` outside of the file.
+    """
+    tree, flow = analysis.tree, analysis.flow(analysis.tree.module)
+    names, missing = dict[str, str](), dict[str, list[str]]()
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
+        if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
+            names[name] = name
+            continue
+        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
+        alias = "" if names[name] == name else f" as {names[name]}"
+        missing.setdefault(module, []).append(name + alias)
+    return Imported(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
+
+
+def own_statements(outer: Scope) -> list[ast.stmt]:
+    """The statements of a function below its docstring."""
+    assert isinstance(outer.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return outer.node.body[ast.get_docstring(outer.node) is not None :]
+
+
+def has_room_above(source: Source, statement: ast.stmt) -> bool:
+    """Whether another statement can stand in a line of its own before one."""
+    lines = source.lines
+    own = not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
+    return own and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
+
+
+def is_followed(source: Source, statement: ast.stmt) -> bool:
+    """Whether another statement follows one in its line."""
+    return source.text[source.span(statement)[1] :].lstrip(" \t").startswith(";")
+
+
+def can_be_attribute(analysis: Analysis, node: ast.Name, *, in_text: bool) -> bool:
+    """Whether a name can be written as an attribute: it is where the tree says, and nothing prints it."""
+    printed = in_text and is_printed(analysis.tree, node)
+    return analysis.source.segment(node) == node.id and not printed and not node.id.startswith("__")

@@ -1,0 +1,66 @@
+"""The rules that a helper must pass to be lifted, in the order in which they are tried.
+
+They yield the refusals of a helper in an attempt, of which the first one counts; nothing is asked after it.
+Their codes stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Lifting
+from codemods.rewrites.refusals import Refusals
+from codemods.rewrites.rules import (
+    annotated,
+    assumptions,
+    binding,
+    calls,
+    captures,
+    definition,
+    dynamic,
+    frames,
+    layout,
+    moving,
+    namespace,
+    values,
+    writing,
+)
+from codemods.rewrites.rules import wrapper as residual
+
+Check = Callable[[Lifting, Helper], Refusals]
+
+CHECKS: tuple[Check, ...] = (
+    # Before names are compared: the scope of type parameters is no function's.
+    definition.no_type_params,
+    dynamic.no_class_cell,
+    dynamic.scopes_agree,
+    dynamic.no_dynamic_scope,
+    dynamic.not_compiled,
+    frames.not_looked_at,
+    writing.no_shared_writes,
+    binding.bound_once,
+    binding.defined_first,
+    definition.defaults_constant,
+    definition.decorators_stateless,
+    definition.no_doctest,
+    annotated.annotations_safe,
+    values.only_called,
+    calls.keywords_free,
+    captures.captures_settled,
+    moving.place_for_function,
+    moving.globals_travel,
+    moving.passed_globals_settled,
+    namespace.not_cleaned_up,
+    layout.text_is_plain,
+    assumptions.lifetimes_unseen,
+)
+
+# What else is asked of a helper of which a residual stays.
+RESIDUAL_CHECKS: tuple[Check, ...] = (
+    residual.no_visible_frame,
+    frames.nothing_looks,
+    residual.forwardable,
+    residual.keeps_parameters,
+    residual.code_unread,
+)

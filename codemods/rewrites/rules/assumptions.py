@@ -1,0 +1,143 @@
+"""What the text of a function does not show: what holds its frame, and how files are loaded.
+
+Each has one coarse detector.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from codemods.program import nodes
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Lifting
+from codemods.program.scopes import Scope, ScopeTree, dotted
+from codemods.rewrites.refusals import Refusals, refuse, rule
+
+rule(
+    "lifetimes",
+    "Something sees how long, or how often, a capture is held: an exception that is kept with its traceback "
+    "while the capture is deleted, a weak reference, a `__del__`, a count of references, `ndarray.resize`.",
+    "pass the value to the helper as an argument, and delete it where no exception is held",
+    """
+ def outer(size):
+     batch = bytearray(size)
+     def h():
+         return 1 // (len(batch) - 4)
+     try:
+         return h()
+     except ZeroDivisionError as error:
+-        del batch
+         return str(error)
+ print(outer(4))
+""",
+)
+rule(
+    "import-effects",
+    "A package around the new file does something when it is loaded, and the source does not load it yet.",
+    "choose a file outside of that package, or import the package in the source",
+    """
+-#% file parts/__init__.py print("loaded")
++#% file parts/__init__.py LOADED = True
+ #% to parts/lifted.py
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
+ print(outer(2))
+""",
+)
+rule(
+    "loaded-otherwise",
+    "The new file may be missing where the program runs, or not be found: git ignores it, a `py_modules` "
+    "list has the source and not the new file, or the source is loaded by its path.",
+    "choose a file that travels with the source, or add it to that list",
+    """
+-#% file setup.py SETUP = {"py_modules": ["program"]}
++#% file setup.py SETUP = {"py_modules": ["program", "lifted"]}
+ #% to lifted.py
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
+ print(outer(2))
+""",
+)
+
+# What counts references, or lists objects.
+_COUNTS = ("get_objects", "get_referents", "getrefcount")
+_SHOWS = frozenset(["format", "isinstance", "print", "repr", "str", "type"])
+
+
+def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
+    """Nothing sees how long what the helper is passed is held, or by how many."""
+    tree, names = lifting.tree, {name for name, _ in lifting.needs[helper]}
+    if not names:
+        return
+    for line, what in tree.once("lifetimes seen", lambda: list(_seen(tree))):
+        yield refuse("lifetimes", line, what)
+    for node in nodes.walk(helper.node):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name), "resize"), keywords=given) if name in names:
+                if all(keyword.arg != "refcheck" for keyword in given):
+                    yield refuse("lifetimes", node, f"{name}.resize counts references to {name}")
+    frame = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
+    for line in tree.once(f"weak references {id(frame)}", lambda: list(_weak_references(tree, frame))):
+        yield refuse("lifetimes", line, "a weak reference is made here")
+    kept = tree.once(f"kept exceptions {id(frame)}", lambda: next(_kept_exceptions(frame), None))
+    for line, name, handled in tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame))):
+        if name in names and (handled or kept is not None):
+            what = "an exception is handled" if handled else f"line {kept} keeps an exception"
+            yield refuse("lifetimes", line, f"{name} is let go here, while {what}")
+
+
+def _seen(tree: ScopeTree) -> Iterator[tuple[int, str]]:
+    """Places of a file that see when objects are destroyed, or how often they are referred to."""
+    for name in _COUNTS:
+        if name in tree.attributes or name in tree.bound_names:
+            yield tree.attributes.get(name, 1), f"{name} is used here"
+    for (owner, name), binders in tree.binders.items():
+        if name == "__del__" and owner.kind == "class":
+            yield binders[0].line, "a class of the file has a __del__"
+
+
+def _weak_references(tree: ScopeTree, frame: Scope) -> Iterator[int]:
+    for node in nodes.walk(frame.node):
+        if isinstance(node, ast.Name) and (dotted(tree, frame, node) or "").partition(".")[0] == "weakref":
+            yield node.lineno
+
+
+def _kept_exceptions(frame: Scope) -> Iterator[int]:
+    """Lines at which a handler gives its exception to something that may keep it."""
+    for handler in nodes.walk(frame.node):
+        if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
+            continue
+        inside = [node for statement in handler.body for node in nodes.walk(statement)]
+        shown = {
+            id(given)
+            for node in inside
+            if isinstance(node, ast.Call) and nodes.called_name(node) in _SHOWS
+            for given in node.args
+        }
+        shown |= {id(node.value) for node in inside if isinstance(node, (ast.Attribute, ast.FormattedValue))}
+        shown |= {
+            id(part) for node in inside if isinstance(node, ast.Raise) for part in (node.exc, node.cause)
+        }
+        for node in inside:
+            if isinstance(node, ast.Attribute) and node.attr in ("__traceback__", "with_traceback"):
+                yield node.lineno
+            if isinstance(node, ast.Name) and node.id == handler.name and id(node) not in shown:
+                yield node.lineno
+
+
+def _let_go(frame: Scope) -> Iterator[tuple[int, str, bool]]:
+    """Names that a function, or one in it, deletes or binds to None: the line, and whether in a handler."""
+    walked = nodes.walk(frame.node)
+    handlers = [node for node in walked if isinstance(node, ast.ExceptHandler)]
+    handled = {inner for handler in handlers for inner in nodes.walk(handler)}
+    for node in walked:
+        match node:
+            case ast.Delete(targets) | ast.Assign(targets, ast.Constant(None)):
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        yield node.lineno, target.id, node in handled

@@ -1,0 +1,256 @@
+"""Code that looks at scopes from within sees every lift."""
+
+from __future__ import annotations
+
+import ast
+from typing import cast
+
+from codemods.program import nodes
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Lifting
+from codemods.program.loops import private_names
+from codemods.program.namespaces import (
+    EVALUATORS,
+    evaluating,
+    is_free_store,
+    is_import_argument,
+    name_asked,
+    reaching,
+    sees_given_only,
+)
+from codemods.program.scopes import Scope, ScopeTree, Use, dotted, mangle
+from codemods.program.words import words
+from codemods.rewrites.refusals import Refusals, refuse, rule
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPILERS = words("""
+    numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
+    taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
+    torch.jit.trace triton.jit
+""")
+
+rule(
+    "dynamic-scope",
+    "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
+    "call locals(), vars() and dir() before the first loop and nested function; pass an explicit dict to "
+    "eval or exec; or name the variables",
+    """
+ def outer(n):
+     k = n + 1
+     def h(x):
+-        return eval('x + 1') + k
++        return eval('x + 1', {'x': x}) + k
+     return h(1)
+""",
+)
+rule(
+    "compiled-outer",
+    "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
+    "which can't call an ordinary function with keyword-only parameters.",
+    "write the helper at module level with the compiler's own decorator",
+    """
+-import numba
+-@numba.njit
++def njit(f):
++    return f
++@njit
+ def outer(n):
+     def h(x):
+         return x + n
+     return h(1)
+""",
+)
+rule(
+    "class-cell",
+    "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
+    "write super(Class, self)",
+    """
+ class A:
+     def f(self):
+         return 'A'
+ class B(A):
+     def f(self):
+         def h():
+-            return super(B, self).f() + __class__.__name__
++            return super(B, self).f()
+         return h()
+""",
+)
+rule(
+    "mangled",
+    "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
+    "there.",
+    "use a single underscore",
+    """
+ class C:
+-    __k = 2
++    _k = 2
+     def f(self):
+         def h():
+-            return self.__k
++            return self._k
+         return h()
+""",
+)
+rule(
+    "not-understood",
+    "The program uses a construct here whose flow of control or scope this tool does not know.",
+    "write it with plainer statements, or lift by hand",
+    """
+ def outer():
+-    n: h = 1
++    n: int = 1
+     def h(x):
+         return x
+     return h(1) + n
+""",
+)
+
+
+def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
+    """Nothing asks for variables of the outermost function, or of the module, by name."""
+    tree = lifting.tree
+    function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
+    for name, use in evaluating(tree):
+        allowed = EVALUATORS[name]
+        near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
+        early = allowed == 0 and is_early(tree, function, use)
+        if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
+            yield refuse("dynamic-scope", use.node, f"{name} is used here")
+    for node, path in reaching(tree):
+        yield refuse("dynamic-scope", node, f"{path} is used here")
+
+
+def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
+    """Whether a use can't see a variable that a lift makes, takes away or passes on."""
+    tree, call = lifting.tree, use.call
+    assert call is not None
+    if is_import_argument(tree, use):
+        return True
+    if allowed > 0 or (allowed == 0 and call.args):
+        return sees_given_only(call, allowed)
+    asked = name_asked(tree, call)
+    if allowed < 0:
+        return asked is not None or is_free_store(tree, call, moves=helper in lifting.foreign)
+    if asked is None or asked.computed or lifting.analysis.by_scope.get(helper.scope) is not helper:
+        return False
+    helpers = lifting.analysis.helpers
+    changed = {name for h in helpers for name in (h.scope.name, *h.captures)}
+    passed = {name for needs in lifting.needs.values() for name, _ in needs}
+    return asked.text not in changed | passed
+
+
+def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
+    """Whether ``locals()``, ``vars()`` or ``dir()`` stands before all that a lift changes.
+
+    No loop and no nested scope begins before the call ends, so nothing below it in the text has run: what is
+    bound then is bound after a lift, too. Parameters keep their places in the dictionary. The others are
+    followed there by those that nested functions capture, so of these one may be bound, where it is alone.
+    """
+    call, node = use.call, function.node
+    if call is None or use.scope is not function or function.free:
+        return False
+    end = call.end_lineno or call.lineno, call.end_col_offset or call.col_offset
+    around, inner = tree.parents[call], cast(ast.AST, call)
+    later: list[ast.AST] = []
+    while around is not node:
+        if isinstance(around, (*_LOOPS, *_DEFINITIONS)):
+            return False
+        if isinstance(around, ast.Assign) and around.value is inner:
+            later = [name for target in around.targets for name in nodes.walk(target)]
+        around, inner = tree.parents[around], around
+    loops = [n for n in nodes.walk(node) if isinstance(n, _LOOPS)]
+    begun = [*(scope.node for scope in function.children), *loops]
+    if any((n.lineno, n.col_offset) < end for n in begun):  # type: ignore[attr-defined]
+        return False
+    bound = {
+        name
+        for (owner, name), binders in tree.binders.items()
+        if owner is function and any(b.line <= end[0] and b.node not in later for b in binders)
+        if not any(isinstance(b.node, ast.arg) for b in binders)
+    }
+    captured = {name for scope in function.below() for name in scope.free}
+    return len(bound) < 2 or not bound & captured
+
+
+def seen_early(tree: ScopeTree, function: Scope) -> ast.Name | None:
+    """Where a function's variables are seen by name before what a lift changes, if they are."""
+    names = [name for name, allowed in EVALUATORS.items() if allowed == 0]
+    uses = [use for name in names for use in tree.uses.get((tree.module, name), ())]
+    return next(
+        (u.node for u in uses if u.call and not u.call.args and is_early(tree, function, u)),
+        None,
+    )
+
+
+def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:
+    """No function around the helper is handed to a compiler that reads its source or bytecode."""
+    tree = lifting.tree
+    for scope in helper.scope.ancestors():
+        for decorator in getattr(scope.node, "decorator_list", []):
+            if dotted(tree, scope.parent or tree.module, nodes.called(decorator)) in _COMPILERS:
+                yield refuse("compiled-outer", decorator, f"{scope.name} is compiled from its source here")
+    for use in tree.uses.get((tree.module, helper.root.name), []):
+        call = tree.parents.get(use.node) if use.call is None else None
+        if not isinstance(call, ast.Call) or use.node not in call.args:
+            continue
+        if dotted(tree, use.scope, call.func) in _COMPILERS:
+            yield refuse("compiled-outer", call, f"{helper.root.name} is compiled from its source here")
+
+
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
+    """The helper has no need of a class around it."""
+    if "__class__" in helper.scope.free and not _names_its_class(lifting, helper):
+        yield refuse(
+            "class-cell", helper.node, f"{helper.name} uses super() or __class__ of the class around it"
+        )
+    private = helper.scope.private
+    for name, line in private_names(helper.node, private) if private is not None else ():
+        yield refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+
+
+def _names_its_class(lifting: Lifting, helper: Helper) -> bool:
+    """Whether every super() in the helper is given its class, so that nothing reads the cell."""
+    tree = lifting.tree
+    reads = [use for (_, name), uses in tree.uses.items() if name == "__class__" for use in uses]
+    supers = tree.uses.get((tree.module, "super"), [])
+    return not any(use.scope.inside(helper.scope) for use in reads) and all(
+        use.call is not None and len(use.call.args) == 2 for use in supers if use.scope.inside(helper.scope)
+    )
+
+
+def scopes_agree(lifting: Lifting, helper: Helper) -> Refusals:
+    """What the walk found to be free is what the compiler says."""
+    line = helper.node.lineno
+    if frozenset(helper.captures) != helper.scope.free - _declared_only(lifting, helper) - {"__class__"}:
+        yield refuse(
+            "not-understood", line, "the names that it captures are not those of the compiler's symbol table"
+        )
+    for use in lifting.analysis.uses(helper):
+        # That an augmented assignment reads its target is a matter of what else binds the name.
+        if use.written and not use.scope.inside(helper.scope) and not _evaluated(lifting, use):
+            yield refuse(
+                "not-understood", use.node, f"{helper.name} stands in an expression that is not evaluated"
+            )
+
+
+def _declared_only(lifting: Lifting, helper: Helper) -> frozenset[str]:
+    """Names that are free in the helper only because something in it declares them."""
+    names = {
+        name
+        for (owner, name), statements in lifting.tree.declared.items()
+        if owner.kind == "function" and not owner.inside(helper.scope)
+        if any(scope.inside(helper.scope) for _, scope in statements)
+    }
+    return frozenset(names - set(helper.captures))
+
+
+def _evaluated(lifting: Lifting, use: Use) -> bool:
+    """Whether a use is a place in the flow of its own frame."""
+    frame = use.scope.frame()
+    if frame.kind != "function":
+        return True
+    node = use.call or use.node
+    owner = lifting.tree.owner(use.scope, use.node.id)
+    return owner is not frame or lifting.analysis.flow(frame).knows(node)

@@ -1,0 +1,67 @@
+"""The text must be such that the definition and every call can be cut out and changed without touching
+more.
+"""
+
+from __future__ import annotations
+
+from codemods.program.frames import is_printed
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Lifting
+from codemods.program.nodes import first_line
+from codemods.rewrites.refusals import Refusals, refuse, rule
+
+rule(
+    "not-proven",
+    "The lifted text does not compile to the same instructions; nothing of it was written. This is a "
+    "fault of the tool, found in time: please report it.",
+    "lift this helper by hand",
+    "",
+)
+rule(
+    "text-not-preserved",
+    "The text around the helper holds something that would not be written back as it is (a form feed in an "
+    "indentation, a line that is only a backslash); nothing of it was written.",
+    "format the function, or take out the odd blanks",
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+     first = h(1)
+-\\
++
+     return first
+""",
+)
+
+rule(
+    "layout",
+    "The definition or a call is written in a way that can't be changed in place (a call whose own text an "
+    "f-string prints, a definition after a backslash or a form feed).",
+    "write the call, or the definition, on a line of its own",
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+-    return f'{abs(h(1))=}'
++    return f'{abs(h(1))}'
+""",
+)
+
+
+def text_is_plain(lifting: Lifting, helper: Helper) -> Refusals:
+    """Definition and calls are where the syntax tree says."""
+    source = lifting.tree.source
+    first = first_line(helper.node)
+    starts = source.lines[first - 1].lstrip(" \t").startswith(("def", "async", "@"))
+    continued = first > 1 and source.lines[first - 2].rstrip("\r\n").endswith("\\")
+    if not starts or continued:
+        yield refuse("layout", first, f"the definition of {helper.name} does not start a line of its own")
+    for use in lifting.analysis.uses(helper):
+        if use.call is None:
+            continue
+        start, end = source.span(use.node)
+        close = source.span(use.call)[1]
+        if source.text[start:end] != use.node.id or source.text[close - 1 : close] != ")":
+            yield refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
+        if use.in_text and is_printed(lifting.tree, use.call):
+            yield refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")

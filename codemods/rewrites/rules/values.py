@@ -1,0 +1,48 @@
+"""A helper that is more than a callee: a value with identity, attributes and a life of its own."""
+
+from __future__ import annotations
+
+from codemods.program.helpers import Helper
+from codemods.program.lifting import Lifting
+from codemods.rewrites.refusals import Refusals, refuse, rule
+
+rule(
+    "function-attribute",
+    "An attribute of the helper is read or set; the lifted function is one object for all calls of the "
+    "outer one.",
+    "keep the state in a variable of the outer function",
+    """
+ def outer():
++    state = {'calls': 0}
+     def h():
+-        h.calls = getattr(h, 'calls', 0) + 1
+-        return h.calls
++        state['calls'] += 1
++        return state['calls']
+     return h()
+""",
+)
+rule(
+    "value-use",
+    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: its "
+    "identity, its signature and the time at which it reads its captures would change.",
+    "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function",
+    """
+ def outer(n):
+     def h(x):
+         return x + n
+-    return list(map(h, [1, 2]))
++    return [h(x) for x in [1, 2]]
+""",
+)
+
+
+def only_called(lifting: Lifting, helper: Helper) -> Refusals:
+    """Every use of the name is the callee of a call."""
+    for use in lifting.analysis.uses(helper):
+        if use.attribute is not None:
+            yield refuse(
+                "function-attribute", use.node, f"attribute {use.attribute} of {helper.name} is used here"
+            )
+        if use.call is None:
+            yield refuse("value-use", use.node, f"{helper.name} is used as a value here")

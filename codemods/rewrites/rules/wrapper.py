@@ -1,0 +1,153 @@
+"""What a residual (a one-line closure that forwards to the lifted function) can't hide."""
+
+from __future__ import annotations
+
+import ast
+
+from codemods.program import nodes
+from codemods.program.helpers import Helper, own_nodes
+from codemods.program.lifting import Lifting
+from codemods.program.nodes import all_arguments, called
+from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.words import words
+from codemods.rewrites.refusals import Refusals, refuse, rule
+
+_STACK_ATTRIBUTES = words("""
+    ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
+    print_exc print_stack setrecursionlimit tb_lineno tb_next walk_stack walk_tb
+""")
+_READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
+_PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
+
+rule(
+    "residual-frame",
+    "A residual stands as one more frame between the helper's caller and its code, and the program can see "
+    "that: by a stack level, a traceback that it takes apart, the recursion limit, or by recursing.",
+    "lift the helper plainly: let it only be called",
+    """
+ #% residual h
+ import warnings
+ def outer(n):
+     def h(x):
+-        warnings.warn('careful', stacklevel=2)
++        warnings.warn('careful')
+         return x + n
+     return list(map(h, [1, 2]))
+""",
+)
+rule(
+    "residual-async-generator",
+    "An asynchronous generator can't hand over to another: what is sent or thrown into it would be lost.",
+    "let the helper only be called",
+    """
+ #% residual h
+ def outer(n):
+     async def h(x):
+-        yield x + n
++        return x + n
+     return h
+""",
+)
+rule(
+    "residual-lifetime",
+    "The helper deletes a parameter, and a residual's frame would keep the object alive.",
+    "drop the del, or let the helper only be called",
+    """
+ #% residual h
+ def outer(n):
+     def h(x):
+         y = x + n
+-        del x
+         return y
+     return list(map(h, [1, 2]))
+""",
+)
+rule(
+    "residual-read",
+    "The helper is handed to something that reads its code (a compiler, a pickler), and would find a "
+    "residual's.",
+    "write the helper at module level",
+    """
+ #% residual h
+-import pickle
+ def outer(n):
+     def h(x):
+         return x + n
+     try:
+-        return pickle.dumps(h)
++        return sorted([2, 1], key=h)
+     except Exception as error:
+         return type(error)
+""",
+)
+
+
+def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
+    """Nothing in the file counts frames, and the helper does not recurse."""
+    tree, name = lifting.tree, helper.name
+    for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
+        line = tree.attributes.get(found, helper.node.lineno)
+        yield refuse("residual-frame", line, f"{found} sees how deep the stack is")
+    for node in nodes.walk(tree.source.tree):
+        for level in _levels(tree, node):
+            if not (isinstance(level, ast.Constant) and level.value == 1):
+                yield refuse("residual-frame", node, "a stack level is given here")
+    if helper in _called_from(lifting, helper):
+        yield refuse(
+            "residual-frame", helper.node, f"{name} leads back to itself: every level takes two frames"
+        )
+
+
+def _levels(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
+    """The stack levels that a node gives, if it is a call."""
+    if not isinstance(node, ast.Call):
+        return []
+    levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
+    if dotted(tree, tree.module, node.func) == "warnings.warn":
+        levels += node.args[2:3]
+    return levels
+
+
+def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
+    """Helpers whose names stand in a helper, or in those that it names."""
+    found: set[Helper] = set()
+    waiting = [helper]
+    while waiting:
+        scope = waiting.pop().scope
+        for other in lifting.analysis.helpers:
+            if other not in found and any(use.scope.inside(scope) for use in lifting.analysis.uses(other)):
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
+    """A function of its kind can forward to another."""
+    if isinstance(helper.node, ast.AsyncFunctionDef):
+        for node in own_nodes(helper.node.body):
+            if isinstance(node, (ast.Yield, ast.YieldFrom)):
+                yield refuse("residual-async-generator", node, f"{helper.name} is an asynchronous generator")
+
+
+def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusals:
+    """No parameter is deleted."""
+    parameters = {argument.arg for argument in all_arguments(helper.node.args)}
+    for node in ast.walk(helper.node):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
+            yield refuse("residual-lifetime", node, f"the parameter {node.id} is deleted here")
+
+
+def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
+    """The helper is not handed to what reads its code."""
+    tree = lifting.tree
+    for decorator in helper.node.decorator_list:
+        path = dotted(tree, helper.outer, called(decorator)) or ""
+        if path.startswith(_READERS):
+            yield refuse("residual-read", decorator, f"{path} compiles {helper.name}")
+    for use in lifting.analysis.uses(helper):
+        call = tree.parents.get(use.node)
+        call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
+        if isinstance(call, ast.Call) and call.func is not use.node:
+            path = dotted(tree, use.scope, call.func) or ""
+            if path.startswith((*_READERS, *_PICKLERS)):
+                yield refuse("residual-read", call, f"{helper.name} is handed to {path}")

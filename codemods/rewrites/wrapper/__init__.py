@@ -1,0 +1,1 @@
+"""Split a helper into a function and a one-line closure: the transformer."""

@@ -1,0 +1,144 @@
+"""Split a helper in two: a function with its body, and a one-line closure that forwards to it.
+
+The closure (the residual) keeps everything that a value shows: name, signature, defaults, annotations,
+decorators, docstring, kind, identity. The function with the body is then only ever called, by the residual.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import libcst as cst
+
+from codemods.program.helpers import Helper, is_generator
+from codemods.program.source import Source
+from codemods.rewrites.text.file import Program
+from codemods.rewrites.text.items import row_end
+from codemods.rewrites.text.layout import BLANK, NOTHING, blank_lines, documentation, room
+from codemods.rewrites.text.lockstep import flat
+
+_INDENT = "    "
+
+
+def split_helpers(source: Source, names: Mapping[Helper, str]) -> Program:
+    """Give helpers' bodies to functions of these names before them, and leave residuals.
+
+    Raises:
+        TextNotPreserved: if libcst would write one differently.
+    """
+    program = Program(source, [helper.node for helper in names])
+    for helper, name in names.items():
+        _split(program, helper, name)
+    return program
+
+
+def _split(program: Program, helper: Helper, name: str) -> None:
+    source, statement = program.source, helper.node
+    annotated = "annotations" in source.future_flags
+    residual: list[cst.FunctionDef] = []
+    width = room(source, statement.lineno)
+
+    def body(node: Any) -> cst.FunctionDef:
+        """The function with the body."""
+        residual.append(_residual(node, helper, name, width))
+        return _body(node, name, annotated=annotated, width=width)
+
+    program.change(program.nodes[statement], body)
+    program.after(statement, lambda: residual)
+
+
+def _body(node: cst.FunctionDef, name: str, *, annotated: bool, width: int) -> cst.FunctionDef:
+    made = node.with_changes(
+        name=cst.Name(name),
+        decorators=(),
+        lines_after_decorators=(),
+        params=_handed(node.params, annotated=annotated),
+        whitespace_after_def=BLANK,
+        whitespace_after_name=NOTHING,
+        whitespace_before_params=NOTHING,
+        whitespace_before_colon=NOTHING,
+        returns=node.returns if annotated else None,
+    )
+    header = cst.Module([]).code_for_node(made.with_changes(leading_lines=())).split("\n", 1)[0]
+    given = made.params
+    if len(header.rstrip()) <= width or not (items := _last_of(given)):
+        return made
+    field, last = items
+    closed = last.with_changes(whitespace_after_param=row_end(""))
+    held = closed if field == "star_arg" else [*getattr(given, field)[:-1], closed]
+    return made.with_changes(
+        whitespace_before_params=row_end(_INDENT), params=given.with_changes(**{field: held})
+    )
+
+
+def _last_of(params: cst.Parameters) -> tuple[str, cst.Param] | None:
+    """The last parameter and where it is."""
+    for field in ("kwonly_params", "star_arg", "params", "posonly_params"):
+        held = getattr(params, field)
+        if isinstance(held, cst.Param):
+            return field, held
+        if isinstance(held, (list, tuple)) and held:
+            return field, held[-1]
+    return None
+
+
+def _handed(params: cst.Parameters, *, annotated: bool) -> cst.Parameters:
+    """The helper's parameters without defaults; ``**keywords`` handed over as a plain dict."""
+
+    def bare(param: cst.Param) -> cst.Param:
+        changes: dict[str, Any] = {} if annotated else {"annotation": None}
+        return param.with_changes(
+            default=None,
+            equal=cst.MaybeSentinel.DEFAULT,
+            comma=cst.MaybeSentinel.DEFAULT,
+            whitespace_after_star=NOTHING,
+            whitespace_after_param=NOTHING,
+            **changes,
+        )
+
+    star = bare(params.star_arg) if isinstance(params.star_arg, cst.Param) else cst.MaybeSentinel.DEFAULT
+    keywords = [] if params.star_kwarg is None else [cst.Param(params.star_kwarg.name)]
+    return cst.Parameters(
+        posonly_params=[bare(param) for param in params.posonly_params],
+        params=[bare(param) for param in params.params],
+        star_arg=star,
+        kwonly_params=[*(bare(param) for param in params.kwonly_params), *keywords],
+    )
+
+
+def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> cst.FunctionDef:
+    """The definition as it was, with nothing in it but its docstring and the call of its body."""
+    kept: list[Any] = []
+    if documentation(helper.node.body) is not None:
+        first: Any = next(flat(node.body.body))[0]
+        kept = [cst.SimpleStatementLine([first.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])]
+    block = node.body if isinstance(node.body, cst.IndentedBlock) else None
+    own = _INDENT if block is None or block.indent is None else block.indent
+    forward = _forward(helper, name, width - len(own))
+    return node.with_changes(
+        leading_lines=blank_lines(1),
+        body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
+    )
+
+
+def _forward(helper: Helper, name: str, width: int) -> cst.BaseStatement:
+    """The statement that forwards all parameters."""
+    node = helper.node
+    arguments = node.args
+    given = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    given += [f"*{arguments.vararg.arg}"] if arguments.vararg is not None else []
+    named = [*arguments.kwonlyargs, *([arguments.kwarg] if arguments.kwarg is not None else [])]
+    given += [f"{argument.arg}={argument.arg}" for argument in named]
+    before, after = "return ", ""
+    if isinstance(node, ast.AsyncFunctionDef):
+        before += "await "
+    elif is_generator(node):
+        before, after = "return (yield from ", ")"
+    line = f"{before}{name}({', '.join(given)}){after}"
+    if len(line) > width and given:
+        line = f"{before}{name}(\n{''.join(f'{_INDENT}{item},{chr(10)}' for item in given)}){after}"
+    made = cst.parse_statement(line)
+    assert isinstance(made, cst.BaseStatement)
+    return made

@@ -1,0 +1,173 @@
+"""What the modules of a project define, read from their text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from codemods.program.imports import imports_of
+from codemods.program.loading import Find
+from codemods.program.nodes import children, names_bound
+from codemods.program.source import SourceError, blocks_of, decode_source
+
+_LONGEST_CHAIN = 12
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(eq=False)
+class Module:
+    """One module's text: what binds the names of its top level."""
+
+    name: str
+    package: str
+    tree: ast.Module
+    _paths: dict[str, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def binders(self) -> dict[str, list[ast.stmt]]:
+        """The statements that bind a name, wherever they stand at the top level."""
+        found: dict[str, list[ast.stmt]] = {}
+        waiting = list(self.tree.body)
+        for statement in waiting:
+            for name in _bound(statement):
+                found.setdefault(name, []).append(statement)
+            if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                for block in blocks_of(statement):
+                    for inner in block:
+                        # Handlers and cases count as statements with a block.
+                        waiting.append(inner)
+        return found
+
+    @cached_property
+    def unsure(self) -> frozenset[str]:
+        """Names that functions may bind again; ``*`` after a star import."""
+        found = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Global):
+                found.update(node.names)
+            elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                found.add("*")
+        return frozenset(found)
+
+    def definition(self, name: str) -> ast.stmt | None:
+        """The one statement that binds a name."""
+        found = self.binders.get(name, [])
+        return found[0] if len(found) == 1 and self.unsure.isdisjoint((name, "*")) else None
+
+    def path(self, node: ast.expr) -> str | None:
+        """The dotted path of what an expression of the top level names, if imports and definitions tell."""
+        if isinstance(node, ast.Attribute):
+            base = self.path(node.value)
+            return None if base is None else f"{base}.{node.attr}"
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id not in self._paths:
+            self._paths[node.id] = self._path(node.id)
+        return self._paths[node.id]
+
+    def _path(self, name: str) -> str | None:
+        statements = self.binders.get(name, [])
+        if not self.unsure.isdisjoint((name, "*")):
+            return None
+        if not statements:
+            return f"builtins.{name}" if hasattr(builtins, name) else None
+        paths = {self._imported(statement, name) for statement in statements}
+        if paths == {None}:
+            return f"{self.name}.{name}" if len(statements) == 1 else None
+        return paths.pop() if len(paths) == 1 else None
+
+    def _imported(self, statement: ast.stmt, name: str) -> str | None:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return None
+        return next((made.path for made in imports_of(statement, name, self.package)), None)
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """Names that a statement binds, those in its blocks left out."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+        return
+    blocks = {inner for block in blocks_of(statement) for inner in block}
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield from names_bound(node)
+        waiting.extend(child for child in children(node) if child not in blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where a path leads: a module of the project, and a statement of it (none: the module itself).
+
+    ``members`` are what the path asks of it further.
+    """
+
+    module: Module
+    name: str = ""
+    node: ast.stmt | None = None
+    members: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The dotted path of the definition itself."""
+        return ".".join(filter(None, (self.module.name, self.name)))
+
+
+class Project:
+    """Looks up modules by their dotted names; ``own`` is the file itself, under each of its names."""
+
+    def __init__(self, find: Find, own: Module, names: tuple[str, ...]) -> None:
+        self.find = find
+        self.own = own
+        self._modules: dict[str, Module | None] = dict.fromkeys((own.name, *names), own)
+
+    def module(self, name: str) -> Module | None:
+        """A module of the project."""
+        if name not in self._modules:
+            self._modules[name] = self._read(name)
+        return self._modules[name]
+
+    def _read(self, name: str) -> Module | None:
+        found = self.find(name)
+        if found is None:
+            return None
+        data, initial = found
+        try:
+            tree = decode_source(data, name).tree
+        except SourceError:
+            return None
+        return Module(name, name if initial else name.rpartition(".")[0], tree)
+
+    def follow(self, path: str, depth: int = 0) -> Definition | None:
+        """The definition that a dotted path leads to, through imports; None outside of the project."""
+        parts = path.split(".")
+        for at in range(len(parts), 0, -1):
+            module = self.module(".".join(parts[:at]))
+            if module is None:
+                continue
+            if at == len(parts):
+                return Definition(module)
+            node = module.definition(parts[at])
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                further = module.path(ast.Name(parts[at], ast.Load()))
+                if further is None or depth > _LONGEST_CHAIN:
+                    return None
+                return self.follow(".".join((further, *parts[at + 1 :])), depth + 1)
+            return None if node is None else Definition(module, parts[at], node, tuple(parts[at + 1 :]))
+        return None
+
+    def settled(self, path: str, depth: int = 0) -> str:
+        """A path with imports followed as far as the project's text tells."""
+        found = self.follow(path)
+        if found is not None:
+            return ".".join((found.path, *found.members))
+        # What a module of the project imports from outside goes by its path there.
+        parts = path.split(".")
+        module = self.module(".".join(parts[:-1])) if len(parts) > 1 else None
+        further = module.path(ast.Name(parts[-1], ast.Load())) if module is not None else None
+        if further is None or further == path or depth > _LONGEST_CHAIN:
+            return path
+        return self.settled(further, depth + 1)
