@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         was = tables.committed(name)
         kept = [line for line in was if measure.stage_of(line) and measure.stage_of(line) not in stages]
         found = compare.differences(set(was) - set(kept), lines)
-        bad = [difference for difference in found if difference.step < 0]
+        # A program that is new has nothing to be worse than.
+        bad = [difference for difference in found if was and difference.step < 0]
         worse, other = worse + len(bad), other + len(found) - len(bad)
         _show(f"{name}: worse", bad)
         if was:
