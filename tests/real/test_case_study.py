@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.real.commands import run
 from benchmarks.real.corpus import Program
-from codemods.facts import captures_of
+from codemods.program import captures_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "case-study.md").read_text(encoding="utf-8")
