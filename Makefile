@@ -1,9 +1,9 @@
-# Two commands: `make demo` and `make test`. Each sets up .venv first; a second run skips what is done.
+# `make demo`, `make test` and `make test-all` set up .venv first; a second run skips what is done.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: set-up demo test lint matrix real clean
+.PHONY: set-up demo test test-all lint matrix real clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml src/pyproject.toml constraints.txt
@@ -25,7 +25,11 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+# The rest: fuzz, mutations, pinned texts, wheels, tutorials, ranks, executors, real programs.
+test-all: test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 # Both commands in an environment for each Python and torch that users have; fetches gigabytes, keeps them.
 matrix: $(STAMP)

@@ -11,6 +11,8 @@ import pytest
 from ci.gate import main
 from tests.ci.stranger import change, commit, git
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """\
 import torch
 

@@ -7,6 +7,9 @@ from codemods.plans import derive_tree
 from golden.compare import Identical, compare
 from golden.record import load_run, record_run
 from golden.trace.trace import Trace
+import pytest
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = ROOT / "codemods" / "plans" / "03_engine.toml"

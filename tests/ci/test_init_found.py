@@ -12,6 +12,8 @@ from ci.init import main
 from golden.cli import main as golden
 from tests.ci.stranger import commit, git
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
 import torch
 

@@ -9,6 +9,8 @@ from click.testing import CliRunner, Result
 
 from ci.matrix import main
 
+pytestmark = pytest.mark.slow
+
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MAKEFILE = """
 set-up:

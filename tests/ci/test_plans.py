@@ -10,6 +10,8 @@ import pytest
 
 from codemods.plans.derive import derive_tree, run_afresh
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PLANS = ROOT / "codemods" / "plans"
 

@@ -7,6 +7,8 @@ import pytest
 
 from ci.gate import main
 
+pytestmark = pytest.mark.slow
+
 BEFORE = """\
 import json
 import sys

@@ -15,6 +15,8 @@ import yaml
 
 from tests.ci.stranger import change, commit, git
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "ci" / "action.yml"
 WORKFLOW = ROOT / ".github" / "workflows" / "gate.yml"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.codemods.pinned import approved, cases, digest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="texts are approved on Python 3.11")
 def test_texts_are_those_that_were_approved() -> None:

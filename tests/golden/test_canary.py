@@ -13,6 +13,8 @@ import pytest
 from golden.record.profiles import Profile, profile_variables
 from golden.trace.gap import apart
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import json, torch
 from golden.trace.canary import canary

@@ -16,6 +16,8 @@ from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 from tests.golden.traces import write_trace
 
+pytestmark = pytest.mark.slow
+
 OTHERWISE = (
     "not comparable: digests of {} were made on the host on one side and on the device on the other, which "
     "says nothing about the tensors; nothing else differs. Record both again, with one `digests` in [observe]"

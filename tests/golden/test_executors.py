@@ -15,6 +15,8 @@ from tests.golden.power.test_power import MAIN, RUN, WORK
 from tests.golden.project import PLAIN_RUN, Project
 from tests.golden.test_commands import git
 
+pytestmark = pytest.mark.slow
+
 PLAIN = """
 import json, os, signal, sys, time
 log = open(sys.argv[1] + "/events.jsonl", "w")

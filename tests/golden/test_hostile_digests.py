@@ -21,6 +21,8 @@ from golden.record.plan import Plan, Where
 from golden.trace.sums import ROW
 from tests.golden.project import Project
 
+pytestmark = pytest.mark.slow
+
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 f = torch.tensor
 

@@ -14,6 +14,8 @@ from tests.golden.mutations.corpus import CorpusError, Mutation, load_corpus
 from tests.golden.mutations.table import render, unexpected
 from tests.golden.mutations.trial import Trial
 
+pytestmark = pytest.mark.slow
+
 CORPUS = load_corpus()
 LOCATED = Trial("x", "different", "ppo_small", "", "step 3 of env 1: gradient a", "event 2 (END): field b")
 

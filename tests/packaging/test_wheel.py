@@ -13,6 +13,8 @@ import pytest
 
 from tests.packaging.conftest import ROOT, Environment, bare, build, install, metadata, show
 
+pytestmark = pytest.mark.slow
+
 HELPER = """\
 def train(rate):
     def scaled(value):

@@ -26,7 +26,12 @@ def write(foreign: Foreign, root: Path) -> Path:
     return root
 
 
-@pytest.fixture(scope="module", params=EVERY)
+# One way from a stranger's repository to a gate belongs to the quick tests.
+QUICK = "gpt"
+PARAMETERS = [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slow]) for name in EVERY]
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
 def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A repository after `golden-gate init`, committed by `git add -A` as init says."""
     name: str = request.param

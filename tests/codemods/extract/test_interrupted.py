@@ -17,6 +17,8 @@ from codemods.extract import main
 from codemods.plans import derive
 from codemods.plans.write import write_all
 
+pytestmark = pytest.mark.slow
+
 # Loaded before the processes part, which need it.
 assert derive
 assert render

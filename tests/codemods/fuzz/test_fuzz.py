@@ -16,6 +16,8 @@ from tests.codemods.fuzz.check import Different, Same, Unusable, check, reduce, 
 from tests.codemods.fuzz.programs import from_seed, programs
 from tests.codemods.fuzz.session import Tally, alike, session
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("CODEMODS_FUZZ_SECONDS", "20"))
 SEED = int(os.environ.get("CODEMODS_FUZZ_SEED", "0"))
 

@@ -12,6 +12,8 @@ from codemods.hotpath import check, compare
 from codemods.hotpath.results import Report
 from codemods.plans import derive_tree
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 MONOLITH = "golden/monolith/vectorized.py"
 # At the start of functions that the plans lift, move and rename.

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from codemods.extract import main
 from tests.codemods.plans.test_loop import PLAN, behaviour, no_bytecode, write
 
+pytestmark = pytest.mark.slow
+
 assert no_bytecode
 
 NAMES = st.sampled_from(["a", "b", "c", "n", "G"])

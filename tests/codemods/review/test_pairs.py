@@ -18,6 +18,8 @@ from codemods.review.report import Lifted, Renamed, Same
 from codemods.review.review import review
 from codemods.review.trees import Tree
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("click", "rich", "jinja2", "libcst", "pydantic", "hypothesis", "grimp", "torch")
 COUNT = int(os.environ.get("REVIEW_PAIRS", "150"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef

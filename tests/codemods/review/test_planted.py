@@ -16,7 +16,7 @@ from codemods.review.review import review
 from codemods.review.trees import Tree, tree_at
 from tests.golden.mutations.corpus import REPOSITORY, Mutation, load_corpus
 
-pytestmark = pytest.mark.xdist_group("planted")
+pytestmark = [pytest.mark.xdist_group("planted"), pytest.mark.slow]
 
 # A statement may go on over some lines.
 _LONGEST = 30

@@ -20,7 +20,7 @@ from tests.esper.distributed.processes import Started, start
 from tests.esper.distributed.test_same_bits import checkpoint, events, same
 
 # One worker makes the runs that these tests share.
-pytestmark = pytest.mark.xdist_group("faults")
+pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]
 SIZE, SECONDS = 3, 30.0
 TINY = ["ppo", "--task", "cifar_minimal", "--rounds", "3", "--envs", "3", "--episode-length", "2"]
 TINY += ["--train-images", "24", "--val-images", "24", "--seed", "5", "--quiet"]

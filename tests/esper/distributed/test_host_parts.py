@@ -27,7 +27,7 @@ from tests.esper.distributed.test_faults import Strike
 from tests.esper.distributed.test_same_bits import events
 
 # One worker makes the runs that these tests share.
-pytestmark = pytest.mark.xdist_group("host_parts")
+pytestmark = [pytest.mark.xdist_group("host_parts"), pytest.mark.slow]
 RUN = ["ppo", "--rounds", "1", "--envs", "2", "--episode-length", "12", "--train-images", "64"]
 RUN += ["--val-images", "64", "--seed", "8", "--quiet", "--telemetry-level", "debug"]
 TEXT = [*RUN, "--task", "char_lm"]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LOAD = "from esper.tolaria.torchvision_loader import load_datasets\n"
 DECLARE = "import torch\nlibrary = torch.library.Library('torchvision', 'DEF')\n"
 NMS = "library.define('nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')\n"

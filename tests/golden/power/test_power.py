@@ -12,6 +12,8 @@ import pytest
 from golden.power.result import interval
 from tests.golden.project import Project, Result
 
+pytestmark = pytest.mark.slow
+
 MAIN = """\
 import json
 import sys

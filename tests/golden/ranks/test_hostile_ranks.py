@@ -15,6 +15,8 @@ from golden.record.launched import FailedRank
 from golden.trace.trace import Call, load_trace
 from tests.golden.traces import write_trace
 
+pytestmark = pytest.mark.slow
+
 PEER = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:6548"
 SLOW = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:129] Timed out waiting 8000ms for send"
 

@@ -30,7 +30,7 @@ from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Call, Trace
 
 # One worker makes the recordings that these tests share.
-pytestmark = pytest.mark.xdist_group("ranks")
+pytestmark = [pytest.mark.xdist_group("ranks"), pytest.mark.slow]
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RUN = """
 command = ["python", "fork.py", "{ranks}", "train.py", "--out", "{{out}}", "--steps", "3"]
