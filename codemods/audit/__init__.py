@@ -1,4 +1,8 @@
-"""The preflight report: what a function's helpers capture, who calls and patches it, what stalls in it."""
+"""The preflight report of a file.
+
+Question: which helpers capture, change and call what, who calls and patches their function, what waits?
+Imports program, values, rewrites, plans and device; no other command.
+"""
 
 from codemods.audit.cli import main
 

@@ -10,21 +10,22 @@ from functools import cached_property
 from pathlib import Path
 
 from codemods.audit.helpers import HelperReporter, parameters
-from codemods.audit.import_graph import ImportGraph, lazy_imports, pulled_in, source_folders
 from codemods.audit.proposals import propose_state
 from codemods.audit.references import Usage, find_usage
-from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
+from codemods.audit.report import FunctionReport, LazyImport, Report, SeamPlace, SeamReport
 from codemods.device.regions import find_regions
 from codemods.device.syncs import find_syncs
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
+from codemods.program.loading import Find, Loading, found_below
 from codemods.program.nodes import first_line
+from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, Seam, find_seams, reading_functions
 from codemods.program.project import read_tools
 from codemods.program.repository import module_name, package_of, project_root, python_files, shown_path
 from codemods.program.scopes import FunctionNode, Scope
-from codemods.program.source import SourceError, read_source
+from codemods.program.source import SourceError, read_source, statements_in
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.refusals import Refusal, refused_by
@@ -56,8 +57,8 @@ def build_report(
     contents = functools.cache(lambda: tuple((file, file.read_bytes()) for file in files))
     around = Surroundings(source, path.resolve(), base.resolve(), contents)
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
-    graph = None if usage is None else ImportGraph(source_folders(path, name.name, base))
-    context = _Context(analysis, reporter, name.name, package_of(path, name.name), seams, usage, graph)
+    loading = None if usage is None else Loading(find_modules(path, name.name, base))
+    context = _Context(analysis, reporter, name.name, package_of(path, name.name), seams, usage, loading)
     functions = tuple(context.function(scope) for scope in chosen)
     moves = None
     if function is None:
@@ -68,12 +69,11 @@ def build_report(
         moves = propose_moves(analysis, around, replaced, shown, tried=root is not None)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
-        version=1,
+        version=2,
         path=source.path,
         module=name.name,
         lines=len(source.lines),
         functions=functions,
-        pulled=None if graph is None else pulled_in(name.name, graph),
         taken=None if usage is None else usage.taken,
         other_seams=context.seams(lambda seam: seam.name not in told),
         searched=None if usage is None else usage.files,
@@ -117,7 +117,7 @@ class _Context:
     package: str
     found_seams: tuple[Seam, ...] | None
     usage: Usage | None
-    graph: ImportGraph | None
+    loading: Loading | None
 
     @cached_property
     def helpers(self) -> dict[Scope, list[Helper]]:
@@ -147,11 +147,21 @@ class _Context:
             references=None if self.usage is None else self.usage.references[scope.qualname],
             # Those that code in it reads, and those whose name is not known.
             seams=self.seams(lambda seam: seam.root in read or seam.name == ANY_NAME),
-            lazy_imports=lazy_imports(node, self.module, self.package, self.graph),
+            lazy_imports=self.lazy_imports(node),
             syncs=syncs,
             regions=find_regions(syncs),
             loop=propose_state(self.analysis, scope, self.reporter.across),
         )
+
+    def lazy_imports(self, function: FunctionNode) -> tuple[LazyImport, ...]:
+        """Every name imported anywhere inside a function."""
+        found = []
+        for node in statements_in(function):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                cycle = self.loading and self.module in self.loading.executed([node], self.package).loaded
+                for made in imported(node, self.package):
+                    found.append(LazyImport(made.bound, made.module, node.lineno, cycle))
+        return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
     def seams(self, chosen: Callable[[Seam], bool]) -> tuple[SeamReport, ...] | None:
         """Those seams that are chosen, grouped by name, with their readers; None if none were searched."""
@@ -195,6 +205,13 @@ def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:
     if ANY_NAME in names:
         names |= {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
     return frozenset(names)
+
+
+def find_modules(path: Path, module: str, root: Path) -> Find:
+    """Find modules of the repository: beside the file's own package, below the root and ``src``."""
+    own = path.resolve().parents[len(module.split(".")) - (0 if path.name == "__init__.py" else 1)]
+    folders = (own, root.resolve() / "src", root.resolve())
+    return found_below(folders, lambda file: file.read_bytes() if file.is_file() else None)
 
 
 def _own_lines(node: FunctionNode, helpers: Sequence[Helper]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import click
 
 from codemods.audit.build import build_report
 from codemods.audit.report import Report
-from codemods.audit.text import render_refusals, render_statistics, render_text
+from codemods.audit.text import render_refusals, render_text
 from codemods.output import explain_code, put, run_command
 from codemods.program.source import room_for_nesting
 
@@ -39,9 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     type=click.Path(path_type=Path),
     help="Search this repository for uses and imports; paths are relative to it.",
 )
-@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
-@click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a refusal code and exit.")
@@ -52,12 +53,11 @@ def command(
     root: Path | None,
     output_format: str,
     output: Path | None,
-    statistics: bool,
     quiet: bool,
     exit_zero: bool,
     code: str | None,
 ) -> int:
-    """The options, turned into a report and its rendering."""
+    """Make the report that the options ask for, and write it."""
     if code is not None:
         explain_code(code)
         return 0
@@ -68,21 +68,12 @@ def command(
             raise click.UsageError(f"{option} {folder}: no such folder")
     with room_for_nesting():
         report = build_report(file, function=function, tests=tests, root=root)
-    text = _render(report, output_format, statistics=statistics, quiet=quiet)
+    text = _render(report, output_format, quiet=quiet)
     put(text, output)
     return 1 if report.refused and not exit_zero else 0
 
 
-def _render(report: Report, output_format: str, *, statistics: bool, quiet: bool) -> str:
+def _render(report: Report, output_format: str, *, quiet: bool) -> str:
     if output_format == "json":
-        from codemods.audit.json_report import render_json
-
-        return render_json(report)
-    if output_format == "markdown":
-        from codemods.audit.markdown import render_markdown
-
-        return render_markdown(report)
-    if quiet:
-        counts = "".join(line + "\n" for line in render_statistics(report)) if statistics else ""
-        return render_refusals(report) + counts
-    return render_text(report, statistics=statistics)
+        return json.dumps(dataclasses.asdict(report), indent=2, ensure_ascii=False) + "\n"
+    return render_refusals(report) if quiet else render_text(report)

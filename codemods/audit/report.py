@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codemods.audit.effects import Mutation
-from codemods.audit.import_graph import LazyImport, Pulled
 from codemods.audit.references import Reference, Taken
 from codemods.device.regions import Region
 from codemods.device.syncs import SyncCall
@@ -201,6 +200,21 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True)
+class LazyImport:
+    """A name imported inside a function, and the module that it comes from, or is.
+
+    Attributes:
+        cycle: whether the import would close a cycle of imports at the top of the file; None if the
+            repository was not searched.
+    """
+
+    name: str
+    target: str
+    line: int
+    cycle: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionReport:
     """One function with helpers.
 
@@ -238,7 +252,6 @@ class Report:
     """The preflight report of one file.
 
     Attributes:
-        pulled: what importing the module imports; None if the repository was not searched.
         taken: its names that other files of the repository use; None if that was not searched.
         other_seams: seams that none of the reported functions reads; None if no tests were searched.
         searched: how many files of the repository were searched; None if it was not.
@@ -250,12 +263,11 @@ class Report:
         no_plan: why there is none.
     """
 
-    version: Literal[1]
+    version: Literal[2]
     path: str
     module: str
     lines: int
     functions: tuple[FunctionReport, ...]
-    pulled: Pulled | None
     taken: tuple[Taken, ...] | None
     other_seams: tuple[SeamReport, ...] | None
     searched: int | None

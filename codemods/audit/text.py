@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from codemods.audit import wording
-from codemods.audit.report import FunctionReport, HelperReport, Refused, Report, SeamReport
+from codemods.audit.report import (
+    Capture,
+    FunctionReport,
+    Global,
+    HelperReport,
+    LazyImport,
+    Lifted,
+    Parameter,
+    Refused,
+    Report,
+    SeamReport,
+)
+from codemods.device.regions import Region, StepKind
 
 
-def render_text(report: Report, *, statistics: bool) -> str:
-    """The whole report."""
-    lines = [f"{report.path}: {wording.count(report.lines, 'line')}; read: {wording.searched(report)}"]
+def render_text(report: Report) -> str:
+    """Write the whole report."""
+    read = [] if report.searched is None else ["the repository"]
+    read += [f"for seams, {', '.join(report.tests)}"] if report.tests else []
+    lines = [f"{report.path}: {_count(report.lines, 'line')}; read: {'; '.join(read) or 'this file alone'}"]
     for function in report.functions:
         lines += ["", *_function(function)]
     if not report.functions:
         lines.append("no function with helpers")
-    lines += _module(report)
-    lines += _definitions(report)
-    if statistics:
-        lines += ["", *render_statistics(report)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_module(report), *_definitions(report)]) + "\n"
+
+
+def render_refusals(report: Report) -> str:
+    """Write only the refused helpers, a line each."""
+    return "".join(
+        f"{report.path}:{refused.line}: {refused.code}: {helper.qualname} stays: {refused.reason}\n"
+        for helper, refused in report.refused
+    )
+
+
+def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
+    """Align rows in columns, the last one ragged."""
+    if not rows:
+        return []
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return [
+        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
 
 
 def _definitions(report: Report) -> Iterator[str]:
-    """What of the module itself a plan could move, and a plan."""
+    """List what of the module itself a plan could move, and a plan."""
     if report.definitions is None:
         return
     yield ""
     yield "what a plan could move of the module itself" if report.definitions else "nothing is defined in it"
-    yield from columns(
-        [
-            (
-                row.kind,
-                row.name,
-                wording.span(row),
-                wording.move(row),
-                f"reads {', '.join(row.needs)}" if row.needs else "",
-            )
-            for row in report.definitions
-        ]
-    )
+    rows = []
     staying: dict[Refused, list[str]] = {}
     for row in report.definitions:
+        span = str(row.line) if row.line == row.end_line else f"{row.line}-{row.end_line}"
+        answer = "stays, as what is run" if row.moved is None else "move"
         if isinstance(row.moved, Refused):
+            answer = f"refused: {row.moved.code}"
             staying.setdefault(row.moved, []).append(row.name)
+        rows.append((row.kind, row.name, span, answer, f"reads {', '.join(row.needs)}" if row.needs else ""))
+    yield from columns(rows)
     for refused, names in staying.items():
         stay = "stays" if len(names) == 1 else "stay"
         yield ""
@@ -53,35 +77,15 @@ def _definitions(report: Report) -> Iterator[str]:
     if report.plan is None:
         yield f"no plan: {report.no_plan}"
         return
-    yield wording.plan(report)
+    tried, where = "not tried yet", ""
+    if report.searched is not None:
+        tried, where = "carried out in memory", " --root ."
+    yield (
+        f"a plan ({tried}); save it as plan.toml and see what it does with: "
+        f"codemods extract --plan plan.toml{where}"
+    )
     yield ""
     yield report.plan.rstrip("\n")
-
-
-def render_refusals(report: Report) -> str:
-    """Only the refused helpers, a line each."""
-    return "".join(
-        f"{report.path}:{refused.line}: {refused.code}: {helper.qualname} stays: {refused.reason}\n"
-        for helper, refused in report.refused
-    )
-
-
-def render_statistics(report: Report) -> list[str]:
-    """Counts, a line each."""
-    rows = wording.statistics(report)
-    width = max(len(str(number)) for _, number in rows)
-    return [f"{number:>{width}}  {name}" for name, number in rows]
-
-
-def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
-    """Rows as aligned columns, the last one ragged."""
-    if not rows:
-        return []
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return [
-        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    ]
 
 
 def _function(function: FunctionReport) -> Iterator[str]:
@@ -93,12 +97,12 @@ def _function(function: FunctionReport) -> Iterator[str]:
         rows = [("helper", "lines", "captures", "calls", "values", "lift")]
         rows += [
             (
-                wording.short_name(helper.qualname, function),
+                _short(helper.qualname, function),
                 f"{helper.line}-{helper.end_line}",
                 str(len(helper.captures)),
                 str(len(helper.calls)),
                 str(len(helper.values)),
-                wording.verdict(helper.strategy),
+                f"refused: {helper.strategy.code}" if isinstance(helper.strategy, Refused) else "lift",
             )
             for helper in function.helpers
         ]
@@ -109,38 +113,65 @@ def _function(function: FunctionReport) -> Iterator[str]:
         yield from _helper(helper, function)
     if function.loop is not None and function.loop.groups:
         yield ""
-        yield f"  {wording.loop(function)}:"
-        yield from (f"    {line}" for line in wording.state(function))
+        yield from _state(function)
     yield ""
     yield from _surroundings(function)
 
 
 def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
-    yield f"  {wording.definition(helper)}"
+    prefix = "async def " if helper.kind in ("coroutine", "async generator") else "def "
+    returns = "" if helper.returns is None else f" -> {helper.returns}"
+    yield f"  {prefix}{helper.name}{signature(helper.inputs)}{returns}"
     if isinstance(helper.strategy, Refused):
         refused = helper.strategy
         yield f"    refused: {refused.code}, line {refused.line}: {refused.reason}"
         yield f"    way out: {refused.way_out}"
     else:
         yield f"    lift, passing: {', '.join(helper.strategy.passed) or 'nothing'}"
-    yield f"    into another file: {wording.moved(helper)}"
+    yield f"    into another file: {_moved(helper)}"
     if helper.context:
-        yield f"    {wording.context(helper)}"
+        passed = len(helper.moved.passed) if isinstance(helper.moved, Lifted) else 0
+        yield (
+            f'    it would be passed {_count(passed, "name")}: `captures = "context"` in its `[[move]]` '
+            "(or `--captures context`) collects its captures in one object"
+        )
     for decorator in helper.decorators:
         yield f"    decorator: @{decorator}"
     for capture in helper.captures:
-        rebound = f"; rebound, {wording.at_lines(capture.rebound)}" if capture.rebound else ""
-        bound = wording.bound_at_uses(capture, helper)
-        unbound = "" if bound == "yes" else f"; bound at uses: {bound}"
-        yield f"    captures {capture.name}: {wording.binding(capture, function)}{rebound}{unbound}"
+        rebound = f"; rebound, {_lines(capture.rebound)}" if capture.rebound else ""
+        unbound = "" if helper.calls or helper.values else "; bound at uses: no use"
+        if capture.unbound_at:
+            unbound = f"; bound at uses: maybe not, {_lines(capture.unbound_at)}"
+        yield f"    captures {capture.name}: {_binding(capture, function)}{rebound}{unbound}"
     for mutation in helper.mutates:
         yield f"    changes {mutation.target} ({mutation.via} of a {mutation.of}), line {mutation.line}"
     for name in helper.globals:
         if name.kind != "builtin":
-            yield f"    global {name.name}: {wording.origin(name)}"
+            yield f"    global {name.name}: {_origin(name)}"
     for kind, places in (("called", helper.calls), ("used as a value", helper.values)):
         for place in places:
-            yield f"    {kind} in {wording.where(place.function, function)}, line {place.line}"
+            yield f"    {kind} in {_where(place.function, function)}, line {place.line}"
+
+
+def _state(function: FunctionReport) -> Iterator[str]:
+    """The `[loop.state]` that is proposed for a function, ready for a plan."""
+    assert function.loop is not None
+    fields, groups = len(function.loop.fields), function.loop.groups
+    left = fields - sum(len(group.names) for group in groups) + len(groups)
+    yield (
+        f"  the loop in line {function.loop.line} needs {_count(fields, 'variable')} of the function; in "
+        f"groups of names that are used together, its class has {_count(left, 'field')} for them:"
+    )
+    yield "    [loop.state]"
+    for group in groups:
+        quoted = [json.dumps(name) for name in group.names]
+        line = f"{group.name} = [{', '.join(quoted)}]"
+        if len(line) <= 100:
+            yield f"    {line}"
+        else:
+            yield f"    {group.name} = ["
+            yield from (f"        {name}," for name in quoted)
+            yield "    ]"
 
 
 def _surroundings(function: FunctionReport) -> Iterator[str]:
@@ -163,14 +194,14 @@ def _surroundings(function: FunctionReport) -> Iterator[str]:
             yield from _seam(seam)
     yield f"  lazy imports: {len(function.lazy_imports)}"
     for lazy in function.lazy_imports:
-        yield f"    {lazy.name} from {lazy.target}, line {lazy.line}: {wording.why_lazy(lazy)}"
+        yield f"    {lazy.name} from {lazy.target}, line {lazy.line}: {_why(lazy)}"
     yield f"  device syncs: {len(function.syncs)}"
     yield from columns(
         [
             (
                 str(sync.line),
                 sync.text,
-                f"in {wording.where(sync.function, function)}",
+                f"in {_where(sync.function, function)}",
                 f"loop: {sync.loops[-1]}" if sync.loops else "no loop",
                 f"after the fence in line {sync.fence}" if sync.fence is not None else "no fence before it",
             )
@@ -180,8 +211,8 @@ def _surroundings(function: FunctionReport) -> Iterator[str]:
     )
     yield f"  fenced regions: {len(function.regions)}"
     for region in function.regions:
-        where = wording.where(region.function, function)
-        yield f"    {region.loop or 'outside of loops'}, in {where}: {wording.waits(region)}"
+        where = _where(region.function, function)
+        yield f"    {region.loop or 'outside of loops'}, in {where}: {_waits(region)}"
         yield from columns(
             [
                 (str(step.line), step.kind, step.text, step.inner[-1] if step.inner else "")
@@ -205,18 +236,102 @@ def _module(report: Report) -> Iterator[str]:
         yield "seams that none of these functions reads"
         for seam in report.other_seams:
             yield from _seam(seam)
-    if report.pulled is not None:
-        yield ""
-        own = wording.count(len(report.pulled.modules), "module")
-        yield f"importing {report.module} imports {own} of the repository"
-        for chain in report.pulled.heavy:
-            yield f"  heavy: {chain[-1]}, by {' -> '.join(chain[:-1])}"
-        if report.pulled.third_party:
-            yield f"  also: {', '.join(report.pulled.third_party)}"
     for path in report.unread or ():
         yield ""
         yield f"not read: {path} is not valid Python"
     if report.taken:
+        found: dict[str, list[str]] = {}
+        for item in report.taken:
+            found.setdefault(item.name, []).append(f"{item.path}:{item.line}")
         yield ""
         yield "names that other files take from this one"
-        yield from columns([(name, ", ".join(places)) for name, places in wording.taken(report).items()])
+        yield from columns([(name, ", ".join(places)) for name, places in found.items()])
+
+
+def signature(inputs: Sequence[Parameter]) -> str:
+    """Spell parameters as a signature does."""
+    parts = []
+    starred = any(parameter.kind == "*args" for parameter in inputs)
+    for index, parameter in enumerate(inputs):
+        if parameter.kind == "keyword-only" and not starred:
+            parts.append("*")
+            starred = True
+        text = {"*args": "*", "**kwargs": "**"}.get(parameter.kind, "") + parameter.name
+        if parameter.annotation is not None:
+            text += f": {parameter.annotation}"
+        if parameter.default is not None:
+            text += f" = {parameter.default}" if parameter.annotation is not None else f"={parameter.default}"
+        parts.append(text)
+        following = inputs[index + 1].kind if index + 1 < len(inputs) else None
+        if parameter.kind == "positional-only" and following != "positional-only":
+            parts.append("/")
+    return f"({', '.join(parts)})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _lines(lines: Iterable[int]) -> str:
+    texts = [str(line) for line in lines]
+    return f"line{'' if len(texts) == 1 else 's'} {', '.join(texts)}"
+
+
+def _short(qualname: str, function: FunctionReport) -> str:
+    return qualname.removeprefix(function.qualname + ".")
+
+
+def _where(qualname: str, function: FunctionReport) -> str:
+    return "the function itself" if qualname == function.qualname else _short(qualname, function)
+
+
+def _binding(capture: Capture, function: FunctionReport) -> str:
+    """Name the binding of a capture."""
+    kind = {"import": f"imported inside: {capture.origin}", "helper": "another helper"}.get(
+        capture.bound_as, capture.bound_as
+    )
+    owner = "" if capture.owner == function.qualname else f" of {_short(capture.owner, function)}"
+    return f"{kind}{owner}, {_lines(capture.bound)}" if capture.bound else f"{kind}{owner}"
+
+
+def _origin(name: Global) -> str:
+    """Name the source of a global."""
+    return {
+        "import": name.origin,
+        "typing": f"{name.origin}, for type checkers only",
+        "own": f"this file, {name.origin}",
+        "identity": "differs from module to module",
+        "star": "a star import, perhaps",
+        "builtin": "builtin",
+        "unknown": "unknown",
+    }[name.kind]
+
+
+def _why(lazy: LazyImport) -> str:
+    """The reason against an import at the top of the file."""
+    if lazy.cycle is None:
+        return "cycles not searched"
+    return "at the top it would close a cycle of imports" if lazy.cycle else "no cycle found"
+
+
+def _moved(helper: HelperReport) -> str:
+    """Describe a lift into another file beyond one within the file."""
+    if isinstance(helper.moved, Refused):
+        if helper.moved == helper.strategy:
+            return "refused for the same reason"
+        return f"refused: {helper.moved.code}, line {helper.moved.line}: {helper.moved.reason}"
+    if isinstance(helper.strategy, Refused):
+        return "lift"
+    more = [name for name in helper.moved.passed if name not in helper.strategy.passed]
+    return f"lift; also passed: {', '.join(more)}" if more else "lift"
+
+
+def _waits(region: Region) -> str:
+    """Count the waits of a region by kind."""
+    kinds = Counter(step.kind for step in region.steps)
+    nouns: dict[StepKind, str] = {
+        "fence": "synchronisation",
+        "batch": "batched transfer",
+        "read": "single read",
+    }
+    return ", ".join(_count(kinds[kind], noun) for kind, noun in nouns.items() if kinds[kind])

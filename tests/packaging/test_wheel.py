@@ -66,7 +66,7 @@ def test_what_serves_this_repository_alone_is_left_out(wheel: Path) -> None:
     assert not [name for name in there if any(part in name for part in own)]
     assert not [name for name in there if "/plans/" in name and name.endswith(".toml")]
     # What is read at run time is in it.
-    for needed in ("audit.schema.json", "page.html.jinja", "page.css.jinja", "inject/sitecustomize.py"):
+    for needed in ("page.html.jinja", "page.css.jinja", "inject/sitecustomize.py"):
         assert [name for name in there if name.endswith(needed)], needed
 
 

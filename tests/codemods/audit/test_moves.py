@@ -177,13 +177,6 @@ def test_names_that_are_only_annotated_or_bound_together_are_no_definitions(
     assert "make a a parameter of g" in found["g"]["way_out"]
 
 
-def test_markdown_has_the_plan(make_tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(_script(make_tree) / "train.py"), "--output-format", "markdown"])
-    said = capsys.readouterr().out
-    assert "## What a plan could move" in said
-    assert "```toml\nversion = 1\n" in said
-
-
 def test_extract_says_where_a_plan_is_to_be_had(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,9 +30,10 @@ def _program() -> str:
 def test_a_loop_with_many_variables_gets_groups_that_a_plan_takes(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "train.py").write_text(_program())
-    out = tmp_path / "report.md"
-    main([str(tmp_path / "train.py"), "--output-format", "markdown", "--output", str(out)])
-    state = out.read_text().partition("```toml\n")[2].partition("```")[0]
+    out = tmp_path / "report.txt"
+    main([str(tmp_path / "train.py"), "--output", str(out)])
+    _, head, rest = out.read_text().partition("    [loop.state]\n")
+    state = head + rest.partition("\n\n")[0]
     plan = (
         'version = 1\nsource = "train.py"\nfunction = "train"\n'
         '[[move]]\nto = "helpers.py"\nnames = ["*"]\n[loop]\nclass = "Trainer"\nto = "trainer.py"\n'

@@ -163,9 +163,9 @@ def test_the_repository(report: Report) -> None:
         ("app.py", "import", ""),
         ("app.py", "call", "main"),
     ]
-    assert [lazy.cycle for lazy in train.lazy_imports] == [("pkg.model", "pkg.parts", "pkg.loop")]
-    assert report.pulled is not None
-    assert report.pulled.heavy == (("pkg.loop", "torch"),)
+    assert [(lazy.name, lazy.target, lazy.cycle) for lazy in train.lazy_imports] == [
+        ("create", "pkg.model", True)
+    ]
     assert report.searched == 7
     assert [(sync.method, sync.function) for sync in train.syncs] == [
         ("synchronize", "train.fence"),
@@ -177,8 +177,18 @@ def test_what_was_not_searched_is_not_empty(specimen: Path) -> None:
     report = build_report(specimen / "src/pkg/loop.py")
     (train,) = report.functions
     assert (report.module, report.path) == ("pkg.loop", "src/pkg/loop.py")
-    assert (train.references, train.seams, report.taken, report.pulled, report.searched) == (None,) * 5
+    assert (train.references, train.seams, report.taken, report.searched) == (None,) * 4
     assert train.lazy_imports[0].cycle is None
+
+
+def test_a_lazy_import_of_a_module_that_imports_nothing_back_closes_no_cycle(make_tree: Tree) -> None:
+    text = "def f():\n    from pkg.leaf import x as y\n    import json\n    def h(): ...\n"
+    root = make_tree({"pkg/__init__.py": "", "pkg/m.py": text, "pkg/leaf.py": "x = 1\n"})
+    (f,) = build_report(root / "pkg/m.py", root=root).functions
+    assert [(lazy.name, lazy.target, lazy.cycle) for lazy in f.lazy_imports] == [
+        ("y", "pkg.leaf", False),
+        ("json", "json", False),
+    ]
 
 
 def test_lines_of_a_function_without_its_helpers(make_tree: Tree) -> None:
