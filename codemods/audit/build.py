@@ -155,10 +155,11 @@ class _Context:
 
     def lazy_imports(self, function: FunctionNode) -> tuple[LazyImport, ...]:
         """Every name imported anywhere inside a function."""
-        found = []
+        found, loading = [], self.loading
         for node in statements_in(function):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                cycle = self.loading and self.module in self.loading.executed([node], self.package).loaded
+                loaded = None if loading is None else loading.executed([node], self.package).loaded
+                cycle = None if loaded is None else self.module in loaded
                 for made in imported(node, self.package):
                     found.append(LazyImport(made.bound, made.module, node.lineno, cycle))
         return tuple(sorted(found, key=lambda item: (item.line, item.name)))
