@@ -66,7 +66,8 @@ rule(
 
 # What counts references, or lists objects.
 _COUNTS = ("get_objects", "get_referents", "getrefcount")
-_SHOWS = frozenset(["format", "isinstance", "print", "repr", "str", "type"])
+_LOGS = frozenset(["critical", "debug", "error", "exception", "info", "log", "warn", "warning"])
+_SHOWS = frozenset(["format", "isinstance", "print", "repr", "str", "type"]) | _LOGS
 
 
 def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
@@ -117,7 +118,7 @@ def _kept_exceptions(frame: Scope) -> Iterator[int]:
             id(given)
             for node in inside
             if isinstance(node, ast.Call) and nodes.called_name(node) in _SHOWS
-            for given in node.args
+            for given in (*node.args, *(keyword.value for keyword in node.keywords))
         }
         shown |= {id(node.value) for node in inside if isinstance(node, (ast.Attribute, ast.FormattedValue))}
         shown |= {

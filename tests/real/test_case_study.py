@@ -1,0 +1,125 @@
+"""What README.md and docs/case-study.md say of one real file, said again by running it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.real.commands import run
+from benchmarks.real.corpus import Program
+from codemods.program import captures_of
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "case-study.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FUNCTION = "train_ppo_vectorized"
+
+
+@pytest.fixture(scope="session")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plan that the page shows, as a file."""
+    text = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert text is not None
+    path = tmp_path_factory.mktemp("plan") / "split.toml"
+    path.write_text(text[1], encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def asked(plan: Path) -> list[str]:
+    """The helpers that the plan names."""
+    return [name for move in tomllib.loads(plan.read_text())["move"] for name in move["names"]]
+
+
+@pytest.fixture(scope="session")
+def source(studied: Path, plan: Path) -> Path:
+    """The file that the plan takes apart."""
+    return studied / tomllib.loads(plan.read_text())["source"]
+
+
+@pytest.fixture(scope="session")
+def rows(studied: Path, plan: Path) -> dict[str, dict[str, Any]]:
+    """What the plan makes of each helper and of the loop."""
+    answer = run("extract", ["--plan", plan, "--root", studied])
+    assert answer.document is not None, answer.error
+    return {row["name"]: row for row in answer.document["helpers"]}
+
+
+def test_file_has_as_many_lines_as_both_pages_say(source: Path) -> None:
+    lines = source.read_bytes().count(b"\n")
+    assert f"{lines:,} lines" in PAGE
+    assert f"{lines:,} lines" in README
+
+
+def test_helpers_capture_as_many_variables_as_the_page_says(source: Path, asked: list[str]) -> None:
+    found = captures_of(source.read_text(encoding="utf-8"), function=FUNCTION)
+    names = [helper.qualname.rpartition(".")[2] for helper in found]
+    counts = [str(len(helper.captures)) for name, helper in zip(names, found, strict=True) if name in asked]
+    assert len(counts) == 9
+    assert "nine nested helpers" in PAGE
+    assert f"{', '.join(counts[:-1])} and {counts[-1]} variables" in " ".join(PAGE.split())
+    assert len(names) == 10
+    assert "and a callback inside its loop" in " ".join(PAGE.split())
+
+
+def test_plan_of_the_page_lifts_nine_helpers(rows: dict[str, dict[str, Any]], asked: list[str]) -> None:
+    assert len(asked) == 9
+    assert {name: rows[name]["code"] for name in asked} == dict.fromkeys(asked)
+
+
+def test_plan_of_the_page_makes_the_loop_a_class(rows: dict[str, dict[str, Any]], plan: Path) -> None:
+    name = tomllib.loads(plan.read_text())["loop"]["class"]
+    assert rows[name]["status"] == "lifted"
+
+
+def test_plan_of_the_page_is_the_one_that_make_real_measures(
+    programs: dict[str, Program], plan: Path
+) -> None:
+    (measured,) = (program.plan for program in programs.values() if program.plan is not None)
+    assert tomllib.loads(measured.read_text()) == tomllib.loads(plan.read_text())
+
+
+def test_helper_of_the_readme_gets_the_parameters_that_it_shows(tmp_path: Path) -> None:
+    """The captures of `validate` become keyword-only parameters, which its call passes."""
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import torch.nn.functional as F\n\n\n"
+        "def train(model, x, target):\n"
+        "    def validate(model):\n"
+        "        return F.mse_loss(model(x), target)\n"
+        "    score = validate(model)\n"
+        "    return score\n"
+    )
+    told = [line[1:].partition("#")[0].strip() for line in README.splitlines() if line.startswith("+")]
+    command = [sys.executable, "-m", "codemods.extract", path, "--annotations", "none", "--write"]
+    subprocess.run([*command, "--to", tmp_path / "helpers.py"], cwd=ROOT, check=True, capture_output=True)
+    after = (tmp_path / "helpers.py").read_text() + path.read_text()
+    assert len(told) == 4
+    assert [line for line in told if line not in after] == []
+
+
+@pytest.mark.slow
+def test_hotpath_finds_nothing_new_after_the_split(studied: Path, plan: Path, tmp_path: Path) -> None:
+    """A baseline made before the split has no new and no stale entry after it."""
+    tree = tmp_path / "tree"
+    shutil.copytree(studied, tree)
+    where = ["src", "--root", ".", "--no-cache", "--baseline", str(tmp_path / "baseline.toml")]
+    hotpath = [sys.executable, "-m", "codemods.hotpath", *where]
+    environment = {"PYTHONPATH": str(ROOT)}
+    options: dict[str, Any] = {"cwd": tree, "env": environment, "capture_output": True, "text": True}
+    subprocess.run([*hotpath, "--update-baseline", "--reason", "before the split"], check=True, **options)
+    extract = [sys.executable, "-m", "codemods.extract", "--plan", plan, "--root", ".", "--write"]
+    assert subprocess.run(extract, check=False, **options).returncode == 0
+    done = subprocess.run([*hotpath, "--output-format", "json"], check=False, **options)
+    document = json.loads(done.stdout)
+    assert "0 new, 0 stale" in PAGE
+    assert [finding["text"] for finding in document["findings"] if finding["state"] == "new"] == []
+    assert done.returncode == 0
