@@ -87,9 +87,18 @@ def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
         yield refuse("lifetimes", line, "a weak reference is made here")
     kept = tree.once(f"kept exceptions {id(frame)}", lambda: next(_kept_exceptions(frame), None))
     for line, name, handled in tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame))):
-        if name in names and (handled or kept is not None):
+        if name in names and (handled or kept is not None) and _may_follow(frame, helper, line):
             what = "an exception is handled" if handled else f"line {kept} keeps an exception"
             yield refuse("lifetimes", line, f"{name} is let go here, while {what}")
+
+
+def _may_follow(frame: Scope, helper: Helper, line: int) -> bool:
+    """Whether a line may run after a call of the helper: it stands below the helper, or in a loop with it."""
+    start = helper.node.lineno
+    return line > start or any(
+        isinstance(node, (ast.For, ast.While)) and node.lineno < line and start <= (node.end_lineno or 0)
+        for node in nodes.walk(frame.node)
+    )
 
 
 def _seen(tree: ScopeTree) -> Iterator[tuple[int, str]]:
