@@ -57,8 +57,8 @@ class Cache:
 
 
 def _tool() -> list[tuple[str, int, int]]:
-    """What the checker itself is made of, so that another version of it starts afresh."""
-    folders = [Path(__file__).parents[1] / name for name in ("hotpath", "facts", "device")]
+    """List the files of the checker itself, so that another version of it starts afresh."""
+    folders = [Path(__file__).parents[1] / name for name in ("hotpath", "program", "device")]
     found = []
     for folder in folders:
         with os.scandir(folder) as entries:
