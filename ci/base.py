@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ci.git import git, ignored_paths
-from golden.check.git import commit_of, share, update_submodules, worktree
+from golden.record.git import commit_of, share, update_submodules, worktree
 
 _FEW = 3
 

@@ -13,6 +13,7 @@ _LONGEST = 4000
 _version = click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
 _SUMMARIES = {
     "list": "The runs of this repository, and what each costs.",
+    "init": "Keep a command as a run file.",
     "doctor": "Run it twice: is it deterministic at all, and if not, what differs first?",
     "record": "Run and keep the trace, or renew the golden.",
     "verify": "Compare runs, all by default, with their goldens.",

@@ -26,7 +26,6 @@ from golden.check import (
     verify,
 )
 from golden.check.fixtures import check_writable, write_whole
-from golden.check.git import commit_of, uncommitted, worktree
 from golden.check.notes import notes
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
@@ -34,22 +33,26 @@ from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between, of_working_tree
 from golden.check.suggest import suggest_env
 from golden.check.unstable import ways_out
-from golden.compare import compare
+from golden.compare import Compared, compare
 from golden.compare.outcome import Different
-from golden.executors.settings import Executor, Name, executor_options, given, settings
+from golden.executors.settings import Executor, Name, executor_options, settings
+from golden.executors.settings import given as given_options
 from golden.executors.suite import Asked, reached_by, run_suite
+from golden.given import ProgramCommand, given, keep_line
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_run, find_runs, load_run, record_run
+from golden.record.git import commit_of, uncommitted, worktree
+from golden.record.program import renamed, write_run_file
 from golden.report import render, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.report.plain import visible
-from golden.report.text import many
+from golden.report.text import gaps, many
 from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
-from golden.trace.trace import load_trace
+from golden.trace.trace import Trace, load_trace
 from golden.versions import Versions, compare_run, text_of, told
 
 _root = click.option(
@@ -58,7 +61,9 @@ _root = click.option(
     help="The tree under test; by default the nearest folder upwards with golden/runs.",
 )
 _data = click.option(
-    "--data", type=click.Path(path_type=Path), help="A data folder for runs with a [data] table."
+    "--data",
+    type=click.Path(path_type=Path),
+    help="A data folder for runs with a [data] table; with a command, one that it reads and git ignores.",
 )
 _workers = click.option(
     "-n",
@@ -102,11 +107,16 @@ def list_command(root: Path | None) -> int:
     return ExitCode.IDENTICAL
 
 
-@click.command()
-@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@click.command(cls=ProgramCommand)
+@click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @_data
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The trace goes to OUT/RUN.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The trace goes to OUT/RUN; that of a command to OUT.",
+)
 @click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
 @click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
 def record(
@@ -117,7 +127,15 @@ def record(
     dense: str | None,
     renew: bool,
 ) -> int:
-    """Run and keep the trace, or renew the golden."""
+    """Run and keep the trace, or renew the golden.
+
+    With a command after --, run that: golden record -o before -- python train.py --steps 20
+    """
+    program = given(root=root, data=data, names=names)
+    if program is not None:
+        return _record_program(*program, data=data, out=out, dense=dense, renew=renew)
+    if not names:
+        raise UnusableInput("name a run, or give a command: golden record -o DIR -- python train.py")
     root = root or find_root(Path.cwd())
     runs = [find_run(name, root) for name in names]
     if renew:
@@ -134,9 +152,54 @@ def record(
         trace = record_run(
             run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
         )
-        steps_taken = sum(len(p.steps) for p in trace.processes)
-        amounts = f"{many(len(trace.events), 'event')}, {many(steps_taken, 'optimizer step')}"
-        click.echo(f"{run.name}: {amounts} -> {trace.folder}")
+        click.echo(_recorded(run, trace))
+    return ExitCode.IDENTICAL
+
+
+def _recorded(run: Run, trace: Trace) -> str:
+    steps = sum(len(p.steps) for p in trace.processes)
+    amounts = f"{many(len(trace.events), 'event')}, {many(steps, 'optimizer step')}"
+    return f"{run.name}: {amounts} -> {trace.folder}"
+
+
+def _record_program(
+    run: Run, root: Path, *, data: Path | None, out: Path | None, dense: str | None, renew: bool
+) -> int:
+    if renew:
+        raise UnusableInput(
+            "a command has no golden; make a run file of it with `golden init NAME -- COMMAND`"
+        )
+    if out is None:
+        raise UnusableInput("say where the trace goes with -o DIR")
+    _notify(f"{run.name}: running")
+    steps = _range(dense) if dense else None
+    trace = record_run(run, root=root, out=out, data=_folder(run, data), dense=steps, label=str(out))
+    click.echo(_recorded(run, trace))
+    for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
+        click.echo(line)
+    click.echo(f"compare it with another one: golden diff {out} OTHER")
+    click.echo(keep_line(data))
+    return ExitCode.IDENTICAL
+
+
+def _folder(run: Run, data: Path | None) -> Path | None:
+    """The data folder that the command of a program names, if it names one."""
+    return data if run.data is not None and not run.data.paths else None
+
+
+@click.command("init", cls=ProgramCommand)
+@click.argument("name")
+@_root
+@_data
+def init_command(name: str, root: Path | None, data: Path | None) -> int:
+    """Keep a command as a run file: golden init NAME -- python train.py --steps 20"""
+    program = given(root=root, data=data)
+    if program is None:
+        raise UnusableInput("give the command after --: golden init NAME -- python train.py --steps 20")
+    run, place = program
+    path = write_run_file(renamed(run, name), place)
+    click.echo(f"{path}: written; compare two versions: golden ab {name} --base REF")
+    click.echo(f"keep its golden: golden record {name} --update")
     return ExitCode.IDENTICAL
 
 
@@ -190,7 +253,9 @@ def verify_command(
     jobs = settings(executor, parameters, out=out, at_a_time=workers)
     if jobs is not None:
         asked = [Asked(run, name, run.recordings) for run, name in _named(runs, names)]
-        results = _as_jobs("verify", asked, given(device=device, base=base), jobs, root, (base,), since)
+        results = _as_jobs(
+            "verify", asked, given_options(device=device, base=base), jobs, root, (base,), since
+        )
         return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
     with _kept(out) as folder:
         files = since.files if since is not None else ()
@@ -311,29 +376,44 @@ def _range(text: str) -> range:
     raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20")
 
 
-@click.command("doctor")
-@click.argument("name", metavar="RUN")
+@click.command("doctor", cls=ProgramCommand)
+@click.argument("name", metavar="[RUN]", required=False)
 @_root
 @_data
 @_out
 @click.option("--suggest", is_flag=True, help="Run it once, and print the [env] table that seems to fit.")
-def doctor_command(name: str, root: Path | None, data: Path | None, out: Path | None, suggest: bool) -> int:
-    """Run it twice: is it deterministic at all, and if not, what differs first?"""
-    root = root or find_root(Path.cwd())
-    run = find_run(name, root)
+def doctor_command(
+    name: str | None, root: Path | None, data: Path | None, out: Path | None, suggest: bool
+) -> int:
+    """Run it twice: is it deterministic at all, and if not, what differs first?
+
+    With a command after --, that is run: golden doctor -- python train.py --steps 20
+    """
+    program = given(root=root, data=data, names=(name,) if name else ())
+    if program is not None:
+        run, root = program
+        folder_of_data = _folder(run, data)
+    elif name is None:
+        raise UnusableInput("name a run, or give a command: golden doctor -- python train.py")
+    else:
+        root = root or find_root(Path.cwd())
+        run = find_run(name, root)
+        folder_of_data = run.data_folder(data)
     with _kept(out) as folder:
         if suggest:
             _notify(f"{run.name}: running")
-            trace = record_run(run, root=root, out=folder / "run", data=run.data_folder(data))
+            trace = record_run(run, root=root, out=folder / "run", data=folder_of_data)
             table = suggest_env(trace) or ["# nothing in its events or models looks like an env"]
             click.echo("\n".join(map(visible, table)))
             return ExitCode.IDENTICAL
-        result = doctor(run, root=root, out=folder, data=run.data_folder(data), notify=_notify)
+        result = doctor(run, root=root, out=folder, data=folder_of_data, notify=_notify)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
         click.echo(text_of(result))
         for line in ways_out(result.comparison) if isinstance(result.comparison, Different) else ():
             click.echo(f"note: if that can't repeat, as times and ids: {visible(line)}", err=True)
+        if program is not None:
+            click.echo(keep_line(data))
         return int(result.comparison.code)
 
 
@@ -357,7 +437,7 @@ class _AbAsked:
     parameters: tuple[str, ...]
 
 
-@click.command("ab")
+@click.command("ab", cls=ProgramCommand)
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @_root
 @click.option(
@@ -381,17 +461,30 @@ class _AbAsked:
 def ab_command(**options: Any) -> int:
     """Compare two versions on this machine, now: of some runs, or with --base of all.
 
+    With a command after --, of that: golden ab --base main -- python train.py --steps 20
+
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
     asked = _AbAsked(**options)
-    root = asked.root or find_root(Path.cwd())
+    program = given(root=asked.root, data=asked.data, names=asked.names)
+    root = program[1] if program else asked.root or find_root(Path.cwd())
     base, head = asked.base, asked.head
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
+    if program and (asked.part or asked.executor):
+        raise UnusableInput(
+            "--shard and --executor are for runs; make one with `golden init NAME -- COMMAND`"
+        )
+    if program and base is None:
+        raise UnusableInput("say which version the command is compared with: --base REF")
     _check_evidence(asked.evidence, base=base, reach=asked.reach)
-    if not asked.names and base is None:
+    if not asked.names and not program and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
-    suite = _suite(asked.names, root, asked.device)
+    if program:
+        suite = [program[0].on(asked.device) if asked.device else program[0]]
+        data = _folder(suite[0], asked.data)
+    else:
+        suite, data = _suite(asked.names, root, asked.device), asked.data
     jobs = settings(asked.executor, asked.parameters, out=asked.out, at_a_time=asked.workers)
     runs = _of_shard(suite, asked.part, root)
     with contextlib.ExitStack() as stack:
@@ -399,7 +492,7 @@ def ab_command(**options: Any) -> int:
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
         since = between(root, base, head, base_root, head_root) if base and asked.reach else None
-        versions = Versions(root, base, head, base_root, head_root, since)
+        versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
         if jobs is not None:
@@ -407,20 +500,23 @@ def ab_command(**options: Any) -> int:
         else:
             workers = asked.workers or 1
             results = [
-                compare_run(run, versions, folder, data=asked.data, workers=workers, dense=asked.closely)
+                compare_run(run, versions, folder, data=data, workers=workers, dense=asked.closely)
                 for run in runs
             ]
     reached = _tell_all(since, asked.evidence)
+    code = worst([int(result.code) for result in results])
     if len(suite) > 1 or asked.part or asked.out is not None:
-        return _finish("ab", suite, asked.part, results, asked.out, reached)
-    return worst([int(result.code) for result in results])
+        code = _finish("ab", suite, asked.part, results, asked.out, reached)
+    if program:
+        click.echo(keep_line(asked.data))
+    return code
 
 
 def _ab_as_jobs(
     asked: _AbAsked, runs: list[Run], jobs: Executor, root: Path, since: Since | None
 ) -> list[Result]:
     recordings = 5 if asked.closely else 3
-    options = given(
+    options = given_options(
         base=asked.base,
         head=asked.head,
         data=asked.data,
@@ -476,6 +572,7 @@ def _kept(out: Path | None) -> Iterator[Path]:
 # All but `power`, which loads more than all these together.
 COMMANDS: dict[str, click.Command] = {
     "list": list_command,
+    "init": init_command,
     "doctor": doctor_command,
     "record": record,
     "verify": verify_command,

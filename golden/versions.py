@@ -11,7 +11,6 @@ import click
 
 from golden.check import AbResult, Side, ab
 from golden.check.fixtures import write_whole
-from golden.check.git import share
 from golden.check.localize import localize
 from golden.check.notes import unmatched
 from golden.check.progress import progress
@@ -21,6 +20,7 @@ from golden.compare import Different
 from golden.compare.outcome import by_tolerance
 from golden.reach.tell import tell
 from golden.record import Run
+from golden.record.git import share
 from golden.report import closely, render, render_localized
 from golden.report.pairs import LOCALIZED
 from golden.report.text import describe
@@ -37,17 +37,19 @@ class Versions:
     base_root: Path
     head_root: Path
     since: Since | None
+    # Whether the run has a name of its own, which is then said with the verdict.
+    named: bool = True
 
     def sides(self, run: Run) -> tuple[Side, Side]:
         """A run of both, with what git does not keep."""
-        here = f"{run.name} at {self.head}" if self.head else f"{run.name} here"
+        head = f"head ({self.head or 'working tree'})"
         if self.base:
-            left = Side(f"{run.name} at {self.base}", run, self.base_root)
+            left = Side(f"base ({self.base})", run, self.base_root)
         else:
-            left = Side(f"{run.name}.base", _base(run), self.root)
+            left = Side("base (variant base)", _base(run), self.root)
         for tree in (self.base_root, self.head_root):
             share(run.data.paths if run.data else (), self.root, tree)
-        return left, Side(here, run, self.head_root)
+        return left, Side(head, run, self.head_root)
 
 
 def compare_run(
@@ -64,7 +66,7 @@ def compare_run(
         code, tolerated = result.comparison.code, by_tolerance(result.comparison)
         if since is not None:
             since.note(run.name, int(code), result.reached)
-        text = "\n".join([text_of(result), *told(since, run.name)])
+        text = "\n".join([text_of(result, run.name if versions.named else ""), *told(since, run.name)])
         click.echo(text)
         for note in unmatched(result.left):
             progress.say(f"note: {note}")
@@ -119,9 +121,10 @@ def told(since: Since | None, run: str) -> list[str]:
     return tell(found) if found.runs[0].known else []
 
 
-def text_of(result: AbResult) -> str:
-    """The verdict in words."""
-    text = render(result.comparison, left=result.left.title, right=result.right.title)
+def text_of(result: AbResult, run: str = "") -> str:
+    """The verdict in words, with the name of the run where there may be several."""
+    base = f"{run}, {result.left.title}" if run else result.left.title
+    text = render(result.comparison, left=base, right=result.right.title)
     if not isinstance(result.itself, Different):
         return text
     first = "\n".join(describe(result.itself.first))

@@ -56,8 +56,8 @@ def _key(name: str) -> str:
 
 def _compare(context: Context, base: Base, name: str) -> Compared:
     pair = runs_of(context, base, name)
-    left = Side(f"{name} at {base.ref}", pair.base, base.runnable)
-    right = Side(f"{name} here", pair.head, context.root)
+    left = Side(f"base ({base.ref})", pair.base, base.runnable)
+    right = Side("head (working tree)", pair.head, context.root)
     data = pair.head.data_folder(context.data)
     base.share(pair.data)
     files = change(context, base).files

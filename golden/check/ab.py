@@ -87,7 +87,7 @@ def ab(
     """
 
     def record(side: Side, folder: str, suffix: str = "") -> Trace:
-        notify(f"{side.label}{suffix}: running")
+        notify(f"{side.run.name}, {side.label}{suffix}: running")
         label = f"{side.label}{suffix}"
         files = reach if folder != "base-again" else ()
         return record_run(side.run, root=side.root, out=out / folder, data=data, label=label, reach=files)

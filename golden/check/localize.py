@@ -49,7 +49,7 @@ def localize(
     traces = []
     # The base twice: what differs between its two runs, times say, is not looked at.
     for side, folder in ((base, "base-dense"), (base, "base-dense-again"), (head, "head-dense")):
-        notify(f"{side.label}: running again, densely at step {step}")
+        notify(f"{side.run.name}, {side.label}: running again, densely at step {step}")
         # The steps after it show how fast a difference grows.
         trace = record_run(
             side.run,

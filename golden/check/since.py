@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from golden.check.git import changed_python, worktree
 from golden.reach.changed import Change, compare_files
 from golden.reach.evidence import Evidence, RunReached, evidence
 from golden.reach.reached import Reached
+from golden.record.git import changed_python, worktree
 
 
 @dataclass(slots=True)

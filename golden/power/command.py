@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from golden.check.fixtures import check_writable, write_whole
-from golden.check.git import commit_of
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
 from golden.executors.settings import Executor, Name, executor_options, given, settings
@@ -22,6 +21,7 @@ from golden.power.request import Request
 from golden.power.result import FILE, Power, merged, write
 from golden.power.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
+from golden.record.git import commit_of
 from golden.report.plain import visible
 from golden.trace.errors import ExitCode, UnusableInput
 

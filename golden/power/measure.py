@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from golden.check.git import changed_python, worktree
 from golden.power.kept import Kept
 from golden.power.power import NothingChanged, Plan, carry_out, make_plan
 from golden.power.request import Request, Wanted
@@ -16,6 +15,7 @@ from golden.power.result import Planted, Power
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
 from golden.reach.changed import compare_files
+from golden.record.git import changed_python, worktree
 from golden.trace.errors import UnusableInput
 
 

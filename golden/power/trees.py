@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from golden.check.git import files_of, share
+from golden.record.git import files_of, share
 from golden.trace.errors import UnusableInput
 
 _CACHE = "__pycache__"

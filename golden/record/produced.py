@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import os
 import re
 import socket
 from collections.abc import Iterator, Sequence, Set
@@ -13,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from golden.outputs import Masks, is_passing, read_outputs
-from golden.record.run import Run
+from golden.record.run import EVERYTHING, Run
 from golden.trace.errors import UnusableInput
 from golden.trace.outputs import Output
 from golden.trace.paths import matching
@@ -21,6 +22,7 @@ from golden.trace.paths import matching
 _Stamp = tuple[int, int]
 # Of libraries, which fill them once.
 _CACHES = frozenset({".cache", ".config", ".triton", "node_modules"})
+_NO_STAMP = (0, 0)
 
 
 class Declared:
@@ -35,13 +37,18 @@ class Declared:
                     f"run {run.name}: {pattern} is absolute; [outputs] files are relative to the repository, "
                     "[events] files to {out}"
                 )
+        self._everything = run.outputs.everything
         self._before = dict(self._stamps())
         # What the program is known to have written, whether that changed a file or not.
         self.wrote: Set[Path] = frozenset()
 
     def written(self) -> Iterator[tuple[str, Path]]:
         """Those that were written since, under their names in the tree."""
-        for path, stamp in dict(self._stamps()).items():
+        stamps = dict(self._stamps())
+        if self._everything:
+            inside = (path for path in self.wrote if path.is_relative_to(self._root))
+            stamps |= {path: _NO_STAMP for path in inside if path not in stamps}
+        for path, stamp in stamps.items():
             if self._before.get(path) != stamp or path in self.wrote:
                 yield path.relative_to(self._root).as_posix(), path
 
@@ -52,6 +59,8 @@ class Declared:
         below = sorted(path.as_posix() for path in inside)
         found = {}
         for pattern in self._globs:
+            if pattern == EVERYTHING:
+                continue
             there = set(matching(self._root, pattern))
             if there.isdisjoint(written):
                 found[pattern] = self._instead(pattern, sorted(there), below)
@@ -69,10 +78,21 @@ class Declared:
 
     def _stamps(self) -> Iterator[tuple[Path, _Stamp]]:
         for pattern in self._globs:
-            for path in matching(self._root, pattern):
+            found = _below(self._root) if pattern == EVERYTHING else matching(self._root, pattern)
+            for path in found:
                 with contextlib.suppress(OSError):
                     stat = path.stat()
                     yield path, (stat.st_mtime_ns, stat.st_size)
+
+
+def _below(root: Path) -> Iterator[Path]:
+    """All files of a tree, but for those of environments, caches and hidden folders."""
+    for folder, inner, names in os.walk(root):
+        if "pyvenv.cfg" in names:
+            inner.clear()
+            continue
+        inner[:] = [name for name in inner if not name.startswith(".") and name not in _CACHES]
+        yield from (path for name in names if (path := Path(folder, name)).is_file() and not is_passing(path))
 
 
 def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> list[str]:

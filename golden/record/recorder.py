@@ -15,6 +15,7 @@ from typing import Any
 
 from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
+from golden.record.copied import not_copied, own_tree
 from golden.record.devices import locked_device, visible_devices
 from golden.record.process import Watch, command_line, environment, execute
 from golden.record.produced import Declared, gather, unwatched
@@ -60,13 +61,20 @@ def record_run(
         raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
-    with _partial(out) as folder:
+    with _partial(out) as folder, own_tree(run, root) as place:
         closely: dict[str, Any] = {
             "dense": [dense.start, dense.stop] if dense else None,
             "operations": operations,
         }
-        closely["reach"] = noting = asked(reach, root, folder)
-        about = _record(run, root=root, folder=folder, data=data, closely=closely, label=label, watch=watch)
+        closely["reach"] = noting = asked(reach, place, folder)
+        try:
+            about = _record(
+                run, root=place, folder=folder, data=data, closely=closely, label=label, watch=watch
+            )
+        except RunFailed as error:
+            if "FileNotFoundError" in str(error):
+                raise RunFailed(f"{error}{not_copied(run, root)}") from None
+            raise
         gather_reached(reach, noting, folder)
         write_about(folder, about)
         if out.exists():

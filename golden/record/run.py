@@ -30,6 +30,8 @@ from golden.trace.unknown_keys import UNKNOWN, first_problem
 RUNS_FOLDER = Path("golden") / "runs"
 
 
+# The pattern of all files below a folder.
+EVERYTHING = "**"
 _UNDECIDING = {
     "description",
     "budget",
@@ -74,7 +76,8 @@ class Outputs(_Table):
 
     Attributes:
         files: files beside those in {out}, as globs in the repository, `runs/**` for all below `runs`: those
-            that the run wrote are compared.
+            that the run wrote are compared. With `**`, all that it writes in the repository; each run then
+            has a copy of the repository to itself, of what git keeps and of `[data] paths`.
         ignore: files that aren't compared, as patterns of their names.
         unstable: fields and columns, as patterns, that can't repeat. Those that are times or rates by their
             names are left out anyway.
@@ -86,6 +89,11 @@ class Outputs(_Table):
     ignore: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        """Whether all that the run writes in the repository is compared."""
+        return EVERYTHING in self.files
 
     @field_validator("mask")
     @classmethod
@@ -464,6 +472,11 @@ def find_root(start: Path) -> Path:
         if (folder / RUNS_FOLDER).is_dir():
             return folder
     return start
+
+
+def run_path(name: str, root: Path) -> Path:
+    """The run file of a name."""
+    return root / RUNS_FOLDER / f"{name}.toml"
 
 
 def find_run(name: str, root: Path) -> Run:

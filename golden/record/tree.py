@@ -36,7 +36,11 @@ class Tree:
                 f"run {run}: {changed[0].relative_to(self._root)}{more} changed while it ran; run the "
                 "command again, and edit when it has ended"
             )
-        kept = [(str(path), stamp) for path, stamp in sorted(now.items()) if path not in written]
+        kept = [
+            (str(path.relative_to(self._root)), stamp)
+            for path, stamp in sorted(now.items())
+            if path not in written
+        ]
         return xxhash.xxh3_64_hexdigest(repr(kept).encode())
 
 

@@ -107,7 +107,7 @@ def test_a_base_that_lacks_ignored_data_says_so_and_a_change_may_name_it(
     options = ["--root", str(top / "project"), "--base", "HEAD"]
     assert main([*options, "--only", "golden"]) == 1
     printed = said(capsys)
-    assert "fit at HEAD failed: run fit: exit status 1" in printed
+    assert "base (HEAD) failed: run fit: exit status 1" in printed
     assert "FileNotFoundError" in printed
     assert "name other data in [data] paths (git ignores data; name what the run needs)" in printed
     run.write_text(RUN)

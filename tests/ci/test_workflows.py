@@ -206,5 +206,5 @@ def test_a_suite_over_two_machines(clone: Path, tmp_path: Path) -> None:
         merged = machine(script("Put the parts together"))
         assert merged.returncode == (3, 0)[done], merged.stdout + merged.stderr
         assert ("shard 2 of 2 left no result" in merged.stderr) == (done == 0)
-        assert ("identical: fit at HEAD and fit here" in ran.stdout) == (done == 0)
+        assert ("identical: fit, base (HEAD) and head (working tree)" in ran.stdout) == (done == 0)
     assert "golden" in machine.summary.read_text()

@@ -72,7 +72,7 @@ def test_crash_in_ab_names_its_side(project: Project) -> None:
     result = project.golden("ab", "train", "--root", project.root)
     assert result.code == 3
     assert "train.base failed: run train.base: exit status 1" in result.err
-    assert "boom; train here ran to its end" in result.err
+    assert "boom; head (working tree) ran to its end" in result.err
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None])
     ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
     result = project.golden(*ab)
     assert result.code == 3
-    assert "train at HEAD failed: run train: exit status 1" in result.err
-    assert "train here ran to its end; a tree of another version holds committed files only" in result.err
+    assert "base (HEAD) failed: run train: exit status 1" in result.err
+    assert "head (working tree) ran to its end; a tree of another version holds" in result.err
     project.run_file(PLAIN_RUN + '\n[data]\npaths = ["data"]\n')
     assert project.golden(*ab).code == 0
     assert (project.root / "data" / "numbers.json").exists()
@@ -144,7 +144,7 @@ def test_of_a_folder_that_git_keeps_a_part_of_the_rest_is_shared(
     git("add", "train.py")
     git("commit", "-qm", "without the module")
     result = project.golden(*ab)
-    assert "train at HEAD failed: run train: exit status 1" in result.err
+    assert "base (HEAD) failed: run train: exit status 1" in result.err
     assert "No module named 'data.module'" in result.err
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.golden.project import Project
 from tests.golden.test_commands import git
 
+IDENTICAL = "identical: train, base (HEAD) and head (working tree)"
+
 
 @pytest.fixture
 def versions(project: Project) -> Project:
@@ -86,7 +88,7 @@ def test_submodules_are_checked_out_or_refused_in_one_line(
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")
     result = versions.golden(*common)
-    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train at HEAD and train here")
+    assert (result.code, result.out.splitlines()[0]) == (0, IDENTICAL), result
 
 
 def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Project, tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Proje
     git(versions.root, "commit", "-qam", "with a submodule")
     git(versions.root, "submodule", "deinit", "-q", "library")
     result = versions.golden("ab", "train", "--base", "HEAD", "--root", versions.root)
-    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train at HEAD and train here"), result
+    assert (result.code, result.out.splitlines()[0]) == (0, IDENTICAL), result
 
 
 def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_every_command_says_what_passed(moved: Project) -> None:
 
     result = moved.golden("ab", "train", "--root", moved.root)
     assert (result.code, SAID in result.out) == (0, True)
-    assert "equal within tolerance: train.base and train here" in result.out
+    assert "equal within tolerance: train, base (variant base) and head (working tree)" in result.out
 
     shard = moved.root / "shard"
     assert moved.golden("verify", "--root", moved.root, "-o", shard).code == 0

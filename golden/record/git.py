@@ -36,6 +36,21 @@ def uncommitted(root: Path) -> int:
     return len(status.stdout.splitlines())
 
 
+def top_of(root: Path) -> Path | None:
+    """The top folder of the repository that holds ``root``; None where git knows of none."""
+    try:
+        found = _git(root, "rev-parse", "--show-toplevel")
+    except UnusableInput:
+        return None
+    return Path(found.stdout.rstrip("\n")).resolve() if found.returncode == 0 else None
+
+
+def ignored_below(root: Path) -> list[str]:
+    """Files and folders at the top of ``root`` that git ignores, but for bytecode and hidden ones."""
+    names = {name.split("/")[0] for name in _listed(root, *_IGNORED) if not name.startswith(".")}
+    return sorted(names - {_BYTECODE})
+
+
 def commit_of(root: Path, ref: str) -> str:
     """The commit that ``ref`` names. Raises `UnusableInput` if there is none."""
     if _git(root, "rev-parse", "--show-prefix").returncode != 0:

@@ -1,0 +1,141 @@
+"""Programs given behind ``--``: compared, recorded and checked without a run file, and kept as one."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.golden.project import Project
+from tests.golden.test_commands import git
+
+# Takes a new folder for every run, reads what git ignores, and tells the time.
+SCRIPT = """
+import json, sys, time
+from pathlib import Path
+import torch
+
+values = [float(line) for line in Path("data/values.txt").read_text().split()]
+number = next(n for n in range(99) if not Path(f"runs/{n}").exists())
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+Path(f"runs/{number}").mkdir(parents=True)
+with open(f"runs/{number}/metrics.jsonl", "w") as log:
+    for step in range(int(sys.argv[1])):
+        loss = model(torch.tensor(values)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        log.write(json.dumps({"step": step, "began": time.time_ns(), "norm": 2.0}) + "\\n")
+"""
+FAILS = "import sys; open(sys.argv[1])\n"
+COMMAND = ("python", "train.py", "2")
+
+
+@pytest.fixture
+def repository(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Project:
+    """A repository without run files, in which an earlier run left its folder."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    project = Project(root, capsys)
+    (root / "golden" / "runs" / "train.toml").unlink()
+    project.script(SCRIPT)
+    (root / ".gitignore").write_text("data\n")
+    (root / "data").mkdir()
+    (root / "data" / "values.txt").write_text("1 2\n")
+    (root / "runs" / "0").mkdir(parents=True)
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "one")
+    monkeypatch.chdir(root)
+    return project
+
+
+def test_a_command_is_compared_with_its_base_and_kept_as_a_run_file(repository: Project) -> None:
+    ab = ("ab", "--base", "HEAD", "--data", "data", "--", *COMMAND)
+    same = repository.golden(*ab)
+    assert same.code == 0, same
+    assert same.out.splitlines()[0] == "identical: base (HEAD) and head (working tree)"
+    assert "not compared, differs between two runs of the base: field began of runs/0" in same.out
+    assert same.out.splitlines()[-1] == (
+        "keep it as a run file: golden init NAME --data data -- python train.py 2"
+    )
+    # Every run had a tree of its own.
+    assert sorted(path.name for path in (repository.root / "runs").iterdir()) == ["0"]
+
+    repository.script(SCRIPT.replace('"norm": 2.0', '"norm": 3.0'))
+    changed = repository.golden(*ab)
+    assert changed.code == 1
+    assert "first divergence: file runs/0/metrics.jsonl, line 1: field norm: 2.0 -> 3.0" in changed.out
+
+    kept = repository.golden("init", "metrics", "--data", "data", "--", *COMMAND)
+    assert kept.code == 0
+    path = repository.root / "golden" / "runs" / "metrics.toml"
+    assert _keys(tomllib.loads(path.read_text())) <= 9
+    by_file = repository.golden("ab", "metrics", "--base", "HEAD")
+    assert by_file.code == 1
+    assert by_file.out.splitlines()[1] == changed.out.splitlines()[1]
+
+    again = repository.golden("init", "metrics", "--", *COMMAND)
+    assert (again.code, "exists already" in again.err) == (2, True)
+
+
+def test_a_command_is_recorded_and_checked_alone(repository: Project) -> None:
+    for name in ("one", "two"):
+        result = repository.golden("record", "-o", name, "--data", "data", "--", *COMMAND)
+        assert result.code == 0, result
+        assert "train: 0 events, 2 optimizer steps" in result.out
+    compared = repository.golden("diff", "one", "two")
+    # One run alone does not tell what is unstable.
+    assert (compared.code, "field began" in compared.out) == (1, True)
+    doctor = repository.golden("doctor", "--data", "data", "--", *COMMAND)
+    assert doctor.code == 0
+    assert doctor.out.splitlines()[-1].startswith("keep it as a run file: golden init NAME --data data -- ")
+
+
+def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) -> None:
+    repository.script(FAILS)
+    result = repository.golden("doctor", "--", "python", "train.py", "data/values.txt")
+    assert result.code == 3
+    assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ab", "--", "python", "train.py"], "say which version the command is compared with: --base REF"),
+        (["ab", "train", "--base", "HEAD", "--", "python", "train.py"], "either the name of a run (train)"),
+        (["ab", "--base", "HEAD", "--"], "no command after --"),
+        (["ab", "--base", "HEAD", "--shard", "1/2", "--", "python"], "--shard and --executor are for runs"),
+        (["doctor"], "name a run, or give a command: golden doctor -- python train.py"),
+        (["record"], "name a run, or give a command: golden record -o DIR -- python train.py"),
+        (["record", "--", "python", "train.py"], "say where the trace goes with -o DIR"),
+        (["record", "--update", "--", "python", "train.py"], "a command has no golden"),
+        (["init", "one"], "give the command after --"),
+        (["init", "../one", "--", "python", "train.py"], "../one is no name of a run"),
+        (["doctor", "--data", "/usr", "--", "python", "train.py"], "write {data} where the command names it"),
+        (["doctor", "--", "python", "train.py", "{data}"], "the command has {data}"),
+        (["doctor", "--", "python", "none.py"], "no script none.py"),
+    ],
+)
+def test_what_a_command_lacks_is_said_in_one_line(
+    repository: Project, arguments: list[str], message: str
+) -> None:
+    result = repository.golden(*arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert len([line for line in result.err.splitlines() if line.startswith("golden: ")]) == 1
+
+
+def test_braces_of_other_programs_stay_as_they_are(repository: Project) -> None:
+    repository.script("import sys; sys.exit(sys.argv[1:] != ['{\"lr\": 1}', '{lr}'])\n")
+    result = repository.golden("doctor", "--", "python", "train.py", '{"lr": 1}', "{lr}")
+    assert "no optimizer step was seen" in result.err
+
+
+def _keys(table: dict[str, object]) -> int:
+    return sum(_keys(value) if isinstance(value, dict) else 1 for value in table.values())
