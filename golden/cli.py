@@ -20,13 +20,22 @@ _SUMMARIES = {
     "ab": "Compare two versions on this machine, now.",
     "diff": "Compare two traces, or two folders of traces by run.",
     "reads": "Where the program of a trace reads tensors to the host, and how often.",
-    "power": "Plant small mistakes in lines that golden runs execute: would the runs notice?",
+    "mutate": "Make small mistakes in lines that golden runs execute, and count those that the runs kill.",
     "report": "Write up how two traces compare, or what shards of a suite came to.",
 }
 
 
+# Former names of commands and options.
+_RENAMED = {
+    "power": "mutate",
+    "--reach": "--diff-coverage",
+    "--no-reach": "--no-diff-coverage",
+    "--mistakes": "--mutants",
+}
+
+
 def _loaded(name: str) -> click.Command:
-    if name == "power":
+    if name == "mutate":
         from golden.power.command import power_command  # the only one that needs libcst
 
         return power_command
@@ -58,6 +67,8 @@ class _Commands(click.Group):
         if args[0] not in _SUMMARIES and not ctx.resilient_parsing:
             from golden.trace.unknown_keys import hint
 
+            if args[0] in _RENAMED:
+                ctx.fail(f"golden {args[0]} is called golden {_RENAMED[args[0]]}")
             ctx.fail(f"unknown command {args[0]}{hint(args[0], list(_SUMMARIES))}")
         return super().resolve_command(ctx, args)
 
@@ -97,6 +108,12 @@ def main(argv: list[str] | None = None) -> int:
 
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
+    except click.NoSuchOption as error:
+        new = _RENAMED.get(error.option_name)
+        click.echo(
+            f"golden: {f'{error.option_name} is called {new}' if new else error.format_message()}", err=True
+        )
+        return ExitCode.UNUSABLE
     except click.ClickException as error:
         click.echo(f"golden: {error.format_message()}", err=True)
         return ExitCode.UNUSABLE

@@ -81,7 +81,8 @@ _shard = click.option(
     "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
 )
 _reach = click.option(
-    "--reach/--no-reach",
+    "--diff-coverage/--no-diff-coverage",
+    "reach",
     default=True,
     help="With --base, say which changed lines of Python the runs executed (the default).",
 )
@@ -286,7 +287,7 @@ def verify_command(
 
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
     if evidence is not None and (base is None or not reach):
-        raise UnusableInput("--evidence FILE needs --base REF, and not --no-reach")
+        raise UnusableInput("--evidence FILE needs --base REF, and not --no-diff-coverage")
     if evidence is not None:
         check_writable(evidence)
 
@@ -522,7 +523,7 @@ def _ab_as_jobs(
         data=asked.data,
         device=asked.device,
         localize=asked.closely,
-        no_reach=not asked.reach,
+        no_diff_coverage=not asked.reach,
     )
     each = [Asked(run, name, recordings) for run, name in _named(runs, asked.names)]
     return _as_jobs("ab", each, options, jobs, root, (asked.base, asked.head), since)
@@ -569,7 +570,7 @@ def _kept(out: Path | None) -> Iterator[Path]:
         yield Path(scratch)
 
 
-# All but `power`, which loads more than all these together.
+# All but `mutate`, which loads more than all these together.
 COMMANDS: dict[str, click.Command] = {
     "list": list_command,
     "init": init_command,

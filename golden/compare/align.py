@@ -85,7 +85,7 @@ def _content(step: _Titled) -> tuple[object, ...]:
 def _pairs(
     a: Sequence[_Titled], b: Sequence[_Titled]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
-    """Pairs of indices; of steps that one side has more: the side, the index there, its place on the left."""
+    """Pairs of indices; of steps that one side has more: the side, the index there, its place in base."""
     start = _equal(a, b)
     end = min(_equal(a[::-1], b[::-1]), min(len(a), len(b)) - start)
     stop_a, stop_b = len(a) - end, len(b) - end

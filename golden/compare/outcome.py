@@ -163,7 +163,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class EventChange:
-    """One event that is missing on the right, extra there, moved, or changed. Indices count from 0.
+    """One event that is missing in head, extra there, moved, or changed. Indices count from 0.
 
     ``moment`` is when it was there on every side that has it, where that was noted.
     """

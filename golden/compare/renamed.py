@@ -1,4 +1,4 @@
-"""Classes of models that only have another name on the right: their steps and modules belong together."""
+"""Classes of models that only have another name in head: their steps and modules belong together."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def _told(names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"the name of class {old} ({new} on the right)" for new, old in names.items())
+    return tuple(f"the name of class {old} ({new} in head)" for new, old in names.items())
 
 
 def _names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

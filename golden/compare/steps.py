@@ -274,9 +274,9 @@ def _tensor_changes(
     untold = False
     for name in dict.fromkeys([*a, *b]):
         if name not in b:
-            changes.append(TensorChange(name, None, "absent on the right"))
+            changes.append(TensorChange(name, None, "absent in head"))
         elif name not in a:
-            changes.append(TensorChange(name, None, "absent on the left"))
+            changes.append(TensorChange(name, None, "absent in base"))
         elif a[name][0] != b[name][0]:
             x, y = a[name][0], b[name][0]
             changes.append(TensorChange(name, None, f"{x.dtype}{list(x.shape)} -> {y.dtype}{list(y.shape)}"))

@@ -1,4 +1,4 @@
-"""The command `golden power`."""
+"""The command `golden mutate`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Asked:
     parameters: tuple[str, ...]
 
 
-@click.command("power")
+@click.command("mutate")
 @click.argument("paths", nargs=-1, type=_path, metavar="[PATHS...]")
 @click.option(
     "--root",
@@ -63,7 +63,7 @@ class _Asked:
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A golden run; all of them by default.")
 @click.option("--data", type=_path, help="A data folder for runs with a [data] table.")
 @click.option("--minutes", type=click.FloatRange(min=0), default=10, help="For how long, 10; 0: no limit.")
-@click.option("--mistakes", "most", type=click.IntRange(min=1), help="How many to plant at most.")
+@click.option("--mutants", "most", type=click.IntRange(min=1), help="How many to run at most.")
 @click.option(
     "-n",
     "--jobs",
@@ -71,20 +71,20 @@ class _Asked:
     type=click.IntRange(min=1),
     help="How many programs run at a time; one per core by default. With --executor, how many jobs.",
 )
-@click.option("--shard", "part", metavar="I/N", help="Every N-th mistake, for one of N machines.")
+@click.option("--shard", "part", metavar="I/N", help="Every N-th mutant, for one of N machines.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
 @click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
-@click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 if a smaller share is noticed.")
+@click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 below this mutation score.")
 @click.option("-o", "--out", type=_path, help="Keep results here; the same command goes on where it ended.")
-@click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what was not noticed.")
+@click.option("--html", type=_path, metavar="FILE", help="A page: the files, with what survived.")
 @click.option("--schema", is_flag=True, help=f"Print the JSON schema of {FILE}, and end.")
 @executor_options
 def power_command(**options: Any) -> int:
-    """Plant small mistakes in lines that golden runs execute: would the runs notice?
+    """Make small mistakes (mutants) in lines that golden runs execute, and count those that the runs kill.
 
     Say where: PATHS, or with --base the statements that a change touched. The working tree is copied, and
-    stays as it is. Exit status: 0 done; 1 a smaller share than --at-least was noticed; 2 unusable input;
-    4 no mistake could be tried, or a run differs from itself.
+    stays as it is. Exit status: 0 done; 1 the mutation score is below --at-least; 2 unusable input;
+    4 no mutant could be run, or a run differs from itself.
     """
     asked = _Asked(**options)
     if asked.schema:
@@ -103,7 +103,7 @@ def power_command(**options: Any) -> int:
         raise UnusableInput("say where: name files or folders, or a change with --base REF")
     jobs = settings(asked.executor, asked.parameters, out=asked.out, at_a_time=asked.workers)
     if jobs is not None and asked.part is not None:
-        raise UnusableInput("--executor shares the mistakes among its jobs: leave out --shard")
+        raise UnusableInput("--executor shares the mutants among its jobs: leave out --shard")
     if jobs is not None and not asked.only_plan:
         found: Power | None = _as_jobs(asked, jobs, root)
     else:
@@ -113,7 +113,7 @@ def power_command(**options: Any) -> int:
 
 def _as_jobs(asked: _Asked, jobs: Executor, root: Path) -> Power:
     """Jobs share the mistakes."""
-    options = given(base=asked.base, data=asked.data, minutes=asked.minutes, mistakes=asked.most)
+    options = given(base=asked.base, data=asked.data, minutes=asked.minutes, mutants=asked.most)
     arguments = [
         *(str(path.absolute()) for path in asked.paths),
         *(f"--run={name}" for name in asked.names),

@@ -26,7 +26,7 @@ def measure_as_jobs(
     refs: Sequence[str],
     notify: Callable[[str], None],
 ) -> Power:
-    """What ``golden power ARGUMENTS`` finds, with a job for each of as many parts as jobs go at a time.
+    """What ``golden mutate ARGUMENTS`` finds, with a job for each of as many parts as jobs go at a time.
 
     Raises `RunFailed` where a job was lost; the same command goes on with what all of them tried.
     """
@@ -38,9 +38,9 @@ def measure_as_jobs(
     each = [Asked(run, run.name, _RECORDINGS) for run in runs]
     jobs = [
         Job(
-            name=f"power-{index}-of-{count}",
+            name=f"mutate-{index}-of-{count}",
             argv=[
-                "power",
+                "mutate",
                 *arguments,
                 f"--root={root}",
                 f"--shard={index}/{count}",

@@ -94,7 +94,7 @@ def _rows(path: Path, here: list[Planted], silent: frozenset[int]) -> list[Row]:
         title = ""
         if tried:
             look = "missed" if missed else "noticed"
-            title = f"{tried - len(missed)} of {tried} noticed"
+            title = f"{tried - len(missed)} of {tried} killed"
         elif number in silent:
             look, title = "silent", "no run executes it"
         rows.append(Row(number, lines[number - 1], look, title, missed))

@@ -1,4 +1,4 @@
-"""What came of planting mistakes, as data: the JSON that `golden power` writes."""
+"""What came of planting mistakes, as data: the JSON that `golden mutate` writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from golden.power.mistakes import Mistake
 from golden.power.trial import Answer
 from golden.trace.errors import UnusableInput
 
-FILE = "power.json"
+FILE = "mutants.json"
 # Of the normal distribution, for 95 %.
 _Z = 1.959963984540054
 
@@ -62,7 +62,7 @@ class Planted(_Table):
     @property
     def judged(self) -> bool:
         """Whether it is known: a run noticed, or all of them came to their end."""
-        return self.noticed or all(answer.how == "not noticed" for answer in self.answers)
+        return self.noticed or all(answer.how == "survived" for answer in self.answers)
 
 
 class RunTold(_Table):
@@ -170,14 +170,14 @@ def interval(noticed: int, tried: int) -> tuple[float, float]:
 def read(path: Path) -> Power:
     """A result that was written. Raises `UnusableInput`."""
     if path.is_dir() and not (path / FILE).exists():
-        raise UnusableInput(f"no {FILE} in {path}: run `golden power` with -o DIR")
+        raise UnusableInput(f"no {FILE} in {path}: run `golden mutate` with -o DIR")
     path = path / FILE if path.is_dir() else path
     try:
         return Power.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UnusableInput(f"{path}: {error.strerror}") from None
     except (ValueError, ValidationError) as error:
-        raise UnusableInput(f"{path} is no result of golden power: {str(error).splitlines()[0]}") from None
+        raise UnusableInput(f"{path} is no result of golden mutate: {str(error).splitlines()[0]}") from None
 
 
 def write(path: Path, power: Power) -> None:

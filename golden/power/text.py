@@ -18,17 +18,17 @@ def plan_lines(plan: Plan) -> list[str]:
     part, parts = plan.wanted.asked.shard
     how = "all" if len(drawn) + plan.equivalent == len(found.found) else f"{len(drawn)}, drawn by chance,"
     lines = [
-        f"plan: {len(found.found):,} mistakes can be planted in {_files(files)} on lines that "
+        f"plan: {len(found.found):,} mutants in {_files(files)}, on lines that "
         f"{_runs(plan)} execute{'s' if len(plan.references) == 1 else ''}",
         f"  {how} are tried{f' in shard {part} of {parts}' if parts > 1 else ''}: about {len(drawn)} runs, "
         f"{_minutes(plan.seconds)} with {plan.wanted.workers} at a time, more where several runs reach it",
     ]
     if plan.equivalent:
-        lines.append(f"  {plan.equivalent} that make the same program, or the same one twice, are left out")
-    if found.unreached:
         lines.append(
-            f"  {found.unreached:,} more are on lines that no run executes: nothing would notice them"
+            f"  {plan.equivalent} equivalent mutants (the same program, or one made twice) are left out"
         )
+    if found.unreached:
+        lines.append(f"  {found.unreached:,} more are on lines that no run executes: nothing would kill them")
     if found.idle:
         lines.append(f"  {_files(len(found.idle))} of which no line runs: {_names(found.idle)}")
     return lines
@@ -55,7 +55,7 @@ def _minutes(seconds: float) -> str:
 def planted_line(number: int, planned: int, planted: Planted) -> str:
     """How one came out, for the one who waits."""
     last = planted.answers[-1]
-    how = last.how if not planted.noticed else f"noticed by {last.run}"
+    how = last.how if not planted.noticed else f"killed by {last.run}"
     return f"[{number}/{planned}] {how}: {place(planted)} {planted.operator}"
 
 
@@ -68,15 +68,14 @@ def headline(power: Power) -> str:
     """The answer in one line."""
     judged, noticed = len(power.judged), power.noticed
     if not judged:
-        return "power: no planted mistake was judged"
-    found = f"power: {noticed} of {judged} planted mistakes were noticed ({100 * noticed / judged:.0f} %)"
+        return "mutation score: no mutant was judged"
     crashed = sum(planted.answers[-1].how == "crashed" for planted in power.judged)
-    if crashed:
-        found += f", {crashed} of them by a crash"
+    how = f", {crashed} of them by a crash" if crashed else ""
+    found = f"mutation score: {100 * noticed / judged:.0f} % ({noticed} of {judged} mutants killed{how})"
     if not power.everything:
         low, high = interval(noticed, judged)
         found += (
-            f"; of all {power.possible:,} that can be planted between {100 * low:.0f} and {100 * high:.0f} % "
+            f"; of all {power.possible:,} mutants between {100 * low:.0f} and {100 * high:.0f} % "
             "(95 % confidence)"
         )
     return found
@@ -90,7 +89,7 @@ def result_lines(power: Power) -> Iterator[str]:
     for run in power.runs:
         said = power.told_by(run.name)
         yield (
-            f"  {run.name}: noticed {said.noticed} of {said.asked} that it was asked about"
+            f"  {run.name}: killed {said.noticed} of {said.asked} that it ran"
             f"{f' ({said.how})' if said.how else ''}; "
             f"it executes the lines of {run.reaches:,} of {power.possible:,}"
         )
@@ -100,7 +99,7 @@ def result_lines(power: Power) -> Iterator[str]:
         yield f"  {_files(len(power.idle))} of which no line runs: {_names(power.idle)}"
     missed = power.missed
     if missed:
-        yield "not noticed:"
+        yield "survived:"
     for planted in missed[:_MOST]:
         where = f" in {planted.scope}" if planted.scope else ""
         yield f"  {place(planted)}{where}: {planted.operator}; {', '.join(planted.runs)} ran it"

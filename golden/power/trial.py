@@ -23,7 +23,7 @@ from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
 
 # A run that takes this many times as long as the unchanged one, and some seconds more, has noticed.
 _PATIENCE, _GRACE_S = 4.0, 20.0
-How = Literal["different", "crashed", "nothing comparable", "not noticed", "not tried"]
+How = Literal["different", "crashed", "nothing comparable", "survived", "not tried"]
 
 
 class Answer(BaseModel):
@@ -105,7 +105,7 @@ def _first_difference(reference: Reference, tree: Tree, *, out: Path, data: Path
         return "not tried", str(error)
     match compare(reference.trace, trace):
         case Identical():
-            return "not noticed", ""
+            return "survived", ""
         case Different(first=first):
             return "different", describe(first)[0]
         case found:

@@ -115,7 +115,7 @@ class Evidence(_Table):
     @property
     def sides(self) -> list[tuple[str, Lines]]:
         """The sides that ran, by name."""
-        both = [("before", self.before), ("after", self.after)]
+        both = [("base", self.before), ("head", self.after)]
         return [(name, lines) for name, lines in both if lines is not None]
 
     @property

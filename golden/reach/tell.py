@@ -1,4 +1,4 @@
-"""How much of a change the runs executed, in words."""
+"""Diff coverage, in words: how much of a change the runs executed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def headline(found: Evidence) -> str:
     """How many changed lines ran in at least one of some runs."""
     total, runs = found.total, len(found.runs)
     if not total:
-        return "reached: no changed line of Python can run"
+        return "diff coverage: no changed line of Python can run"
     known = sum(run.known for run in found.runs)
     if not known:
-        return f"reached: nothing is known of {total} changed lines: {found.problem}"
+        return f"diff coverage: nothing is known of {total} changed lines: {found.problem}"
     if found.problem:
-        return f"reached: not measured: {found.problem}"
+        return f"diff coverage: not measured: {found.problem}"
     where = f"in at least one of {known} runs" if runs > 1 else "in this run"
-    sides = ", ".join(f"{lines.reached} of {lines.total} {name}" for name, lines in found.sides)
+    sides = ", ".join(f"{name} {lines.reached} of {lines.total}" for name, lines in found.sides)
     told = f" ({sides})" if found.before is not None else f"; {found.base} itself was not run"
-    return f"reached: of {total} changed lines that can run, {found.reached} ran {where}{told}" + (
+    return f"diff coverage: {found.reached} of {total} changed lines that can run ran {where}{told}" + (
         "" if known == runs else f"; nothing is known of {runs - known} runs"
     )
 
@@ -51,10 +51,10 @@ def tell(found: Evidence) -> list[str]:
     for name, side in found.sides:
         missed = list(side.missed())
         lines += [
-            f"  did not run, {name}: {path}:{_stretch(first, last)}" for path, first, last in missed[:_MOST]
+            f"  did not run in {name}: {path}:{_stretch(first, last)}" for path, first, last in missed[:_MOST]
         ]
         if len(missed) > _MOST:
-            lines.append(f"  did not run, {name}: {len(missed) - _MOST} more places")
+            lines.append(f"  did not run in {name}: {len(missed) - _MOST} more places")
     return lines
 
 

@@ -51,4 +51,4 @@ def _reads(trace: Trace) -> Counter[str]:
 
 
 def _ratio(left: float, right: float) -> str:
-    return f"{right / left:.2f}" if left else "none on the left"
+    return f"{right / left:.2f}" if left else "none in base"

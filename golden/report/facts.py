@@ -67,15 +67,15 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
         case StepCount(stream=stream):
             return (
                 *_stream(stream),
-                ("Steps on the left", str(found.left)),
-                ("on the right", str(found.right)),
+                ("Steps in base", str(found.left)),
+                ("in head", str(found.right)),
             )
         case StepOrder(number=number):
             sides = (("Left", found.left.title), ("Right", found.right.title))
             return (("Step", f"{number} of the whole run (from 0)"), *sides)
         case EventChange():
             env = (("Environment", str(found.env)),) if found.env is not None else ()
-            places = [(s, p) for s, p in (("left", found.left), ("right", found.right)) if p is not None]
+            places = [(s, p) for s, p in (("base", found.left), ("head", found.right)) if p is not None]
             where = ", ".join(f"{place} on the {side}" for side, place in places)
             head = (("Last identical", found.before), ("Event", found.kind), ("Place (from 0)", where))
             return (*head, *env, ("Change", found.change))
@@ -86,7 +86,7 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
             said, *details = describe(found)
             return (("What", said), *(("Place", line) for line in details))
         case ProcessCount():
-            return (("Processes on the left", str(found.left)), ("on the right", str(found.right)))
+            return (("Processes in base", str(found.left)), ("in head", str(found.right)))
         case _:
             return ((found.part, f"{found.left} → {found.right}"),)
 
@@ -115,8 +115,8 @@ def _kind(change: KindChange) -> tuple[Fact, ...]:
         ("Largest distance", f"{row.ulps} ulp{'' if row.ulps == '1' else 's'}" if row.ulps else ""),
         ("Absolute", row.absolute),
         ("First element", str(list(apart.index))),
-        ("on the left", apart.left),
-        ("on the right", apart.right),
+        ("in base", apart.left),
+        ("in head", apart.right),
     )
     return (*found, *(cell for cell in cells if cell[1]))
 
@@ -134,7 +134,9 @@ def tensor_row(kind: str, change: TensorChange) -> TensorRow:
     if apart is None:
         return TensorRow(title, change.name, first=change.note)
     nans = (
-        f" (NaN: {apart.nan_left} left, {apart.nan_right} right)" if apart.nan_left or apart.nan_right else ""
+        f" (NaN: {apart.nan_left} in base, {apart.nan_right} in head)"
+        if apart.nan_left or apart.nan_right
+        else ""
     )
     return TensorRow(
         kind=title,

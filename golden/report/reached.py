@@ -60,7 +60,7 @@ def shown(evidence: Evidence) -> Shown:
             passages.append([_cells(evidence, path, row, runs) for row in passage.rows])
         ran, total = _counts(evidence, path)
         files.append(File(path, ran, total, passages))
-    told = headline(evidence).removeprefix("reached: ")
+    told = headline(evidence).removeprefix("diff coverage: ")
     return Shown(told[:1].upper() + told[1:], files, evidence.before is not None, left_out)
 
 
@@ -84,7 +84,7 @@ def _runs_by_line(evidence: Evidence) -> _Runs:
     """The runs that executed a line, by side, file and line."""
     found: _Runs = {}
     for run in evidence.runs:
-        for name, side in (("before", run.before), ("after", run.after)):
+        for name, side in (("base", run.before), ("head", run.after)):
             for path, lines in side.ran.items() if side is not None else ():
                 for line in lines:
                     found.setdefault((name, path, line), []).append(run.name)
@@ -93,8 +93,8 @@ def _runs_by_line(evidence: Evidence) -> _Runs:
 
 def _cells(evidence: Evidence, path: str, row: Row, runs: _Runs) -> tuple[Cell, Cell]:
     return (
-        _cell(evidence, "before", path, row.before, row.left, runs),
-        _cell(evidence, "after", path, row.after, row.right, runs),
+        _cell(evidence, "base", path, row.before, row.left, runs),
+        _cell(evidence, "head", path, row.after, row.right, runs),
     )
 
 

@@ -65,7 +65,7 @@ _FIELDS_SHOWN = 3
 _LONG_VALUE = 120
 
 
-def render(comparison: Comparison, *, left: str = "left", right: str = "right") -> str:
+def render(comparison: Comparison, *, left: str = "base", right: str = "head") -> str:
     """The verdict, the first divergence, what follows, and what was compared."""
     match comparison:
         case Identical(compared=compared):
@@ -249,13 +249,13 @@ def _described(divergence: Divergence) -> list[str]:
             head = f"{place}: {_kind(kinds[0])}"
             return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
         case StepCount(stream=stream, left=left, right=right) if divergence.between:
-            side, apart = ("left", left - right) if left > right else ("right", right - left)
+            side, apart = ("base", left - right) if left > right else ("head", right - left)
             where = f"{many(apart, 'step')} more of {stream.title} on the {side}"
-            return [f"{where}, at step {divergence.number} overall: {left} on the left, {right} on the right"]
+            return [f"{where}, at step {divergence.number} overall: {left} in base, {right} in head"]
         case StepCount(stream=stream, left=left, right=right):
-            return [f"number of steps of {stream.title}: {left} on the left, {right} on the right"]
+            return [f"number of steps of {stream.title}: {left} in base, {right} in head"]
         case StepOrder(number=number, left=a, right=b):
-            sides = f"of {a.title} on the left, of {b.title} on the right"
+            sides = f"of {a.title} in base, of {b.title} in head"
             return [f"order of steps: step {number} overall is {sides}"]
         case RandomState(number=number, generators=generators):
             where = f"after step {number} overall" if number is not None else "at the end of the run"
@@ -278,7 +278,7 @@ def _described(divergence: Divergence) -> list[str]:
         case CallChange():
             return [_call(divergence)]
         case ProcessCount(left=left, right=right):
-            return [f"processes that took steps: {left} on the left, {right} on the right"]
+            return [f"processes that took steps: {left} in base, {right} in head"]
         case Rows(part=part, left=left, right=right):
             return [f"{part}: {left} -> {right}"]
 
@@ -322,7 +322,7 @@ def distance_text(apart: Distance) -> str:
     if apart.absolute is not None:
         parts.append(f"{apart.absolute:.3g} absolute")
     if apart.nan_left or apart.nan_right:
-        parts.append(f"NaN: {apart.nan_left} on the left, {apart.nan_right} on the right")
+        parts.append(f"NaN: {apart.nan_left} in base, {apart.nan_right} in head")
     parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}{share}")
     return ", ".join(parts)
 
@@ -393,9 +393,9 @@ def _event(change: EventChange) -> list[str]:
     lines: list[str] = []
     match change.change:
         case "missing":
-            head = f"event {change.left} ({change.kind}){env} is missing on the right"
+            head = f"event {change.left} ({change.kind}){env} is missing in head"
         case "extra":
-            head = f"event {change.right} ({change.kind}){env} is extra on the right"
+            head = f"event {change.right} ({change.kind}){env} is extra in head"
         case "moved":
             head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
         case "changed":
@@ -425,11 +425,11 @@ def _output(change: OutputChange) -> list[str]:
     where = f"{change.output}, {change.place}" if change.place else change.output
     match change.change:
         case "missing" | "extra" if not change.place:
-            return [f"{where} is {change.change} on the right"]
+            return [f"{where} is {change.change} in head"]
         case "missing" | "extra":
             first = change.fields[0] if change.fields else None
             text = (first.left or first.right or "") if first else ""
-            head = f"{where} is {change.change} on the right" + (f": {_from(text, 0)}" if text else "")
+            head = f"{where} is {change.change} in head" + (f": {_from(text, 0)}" if text else "")
         case "moved":
             head = f"{where} has moved"
         case _ if not change.fields:

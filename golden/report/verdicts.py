@@ -74,12 +74,12 @@ def _located(found: Located) -> list[str]:
         case "nothing":
             return [f"all {found.compared:,} agree; the difference arises outside torch's operations"]
         case "missing" if left is not None:
-            return [f"{_operation(left)} is missing on the right"]
+            return [f"{_operation(left)} is missing in head"]
         case "extra" if right is not None:
-            return [f"{_operation(right)} is extra on the right"]
+            return [f"{_operation(right)} is extra in head"]
     assert left is not None
     assert right is not None
-    at = f" (right: {right.place})" if right.place != left.place else ""
+    at = f" (head: {right.place})" if right.place != left.place else ""
     match found.change:
         case "arguments":
             pairs = zip_longest(left.arguments, right.arguments, fillvalue="none")
@@ -96,11 +96,11 @@ def _located(found: Located) -> list[str]:
 def _line(found: LineChange) -> str:
     left, right = found.left, found.right
     if right is None and left is not None:
-        return f"{left.place} `{left.text}` is missing on the right"
+        return f"{left.place} `{left.text}` is missing in head"
     assert right is not None
     if left is None:
-        return f"{right.place} `{right.text}` is extra on the right"
-    at = f"{left.place} (right: {right.place})" if right.place != left.place else left.place
+        return f"{right.place} `{right.text}` is extra in head"
+    at = f"{left.place} (head: {right.place})" if right.place != left.place else left.place
     text = f"`{left.text}`" if left.text == right.text else f"`{left.text}` -> `{right.text}`"
     sets = f" sets {found.name}: {found.before} -> {found.after}" if found.name else ""
     return f"{at} {text}{sets}"

@@ -54,12 +54,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "code", "told"),
     [
-        ("return n + rate", "return rate + n", 0, "1 of 1 planted mistakes were noticed (100 %)"),
+        ("return n + rate", "return rate + n", 0, "100 % (1 of 1 mutants killed)"),
         (
             "if n > 100",
             "if 100 < n",
             1,
-            "0 of 2 planted mistakes were noticed (0 %); at least 90% are wanted",
+            "0 % (0 of 2 mutants killed); at least 90% are wanted",
         ),
         (
             "return 0",
@@ -67,7 +67,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             1,
             "no mistake can be planted in changed lines of Python that these runs",
         ),
-        ("    rate = 2\n", "    rate = 2  # why\n", 0, "1 of 1 planted mistakes were noticed"),
+        ("    rate = 2\n", "    rate = 2  # why\n", 0, "100 % (1 of 1 mutants killed)"),
         ("def fit", "# why\ndef fit", 0, "no line of Python that can run was changed since"),
         ("import json\n", "import json, os\n", 0, "can hold a mistake"),
         ("n + rate", "n + rate + id(n)", 1, "fit differs from itself on a second run"),

@@ -225,7 +225,7 @@ def test_nan_is_compared_by_its_bits_and_named(project: Project) -> None:
         "step 3 of env 1, Sequential (step 10 overall, SGD): parameter 0.weight: 1 of 32 elements"
         in result.out
     )
-    assert "NaN: 1 on the left, 0 on the right" in result.out
+    assert "NaN: 1 in base, 0 in head" in result.out
     assert "loss: NaN -> " in result.out
 
 
@@ -276,10 +276,10 @@ def test_what_would_keep_or_compare_nothing(project: Project) -> None:
         assert "give a step or a range of steps" in refused(project, 2, "record", *common, "--dense", steps)
     line = refused(project, 4, "verify", "--root", project.root, "--device", "cuda")
     assert "no run has {device} in its command, so none can go to cuda" in line
-    line = refused(project, 2, "power", "--root", project.root, "--merge", project.root)
-    assert f"no power.json in {project.root}: run `golden power` with -o DIR" in line
+    line = refused(project, 2, "mutate", "--root", project.root, "--merge", project.root)
+    assert f"no mutants.json in {project.root}: run `golden mutate` with -o DIR" in line
     page = project.root / "train.py" / "page.html"
-    line = refused(project, 2, "power", "train.py", "--root", project.root, "--html", page)
+    line = refused(project, 2, "mutate", "train.py", "--root", project.root, "--html", page)
     assert f"can't write {page}: " in line
 
 
@@ -301,15 +301,28 @@ def test_data_folder(project: Project) -> None:
 
 
 def test_usage_error_is_unusable_input(project: Project) -> None:
-    result: Result = project.golden("record")
+    result: Result = project.golden("diff")
     assert result.code == 2
     assert "Missing argument" in result.err
+
+
+@pytest.mark.parametrize(
+    ("former", "message"),
+    [
+        (["power", "--base", "HEAD"], "golden power is called golden mutate"),
+        (["mutate", "--mistakes", "3"], "--mistakes is called --mutants"),
+        (["ab", "--base", "HEAD", "--reach"], "--reach is called --diff-coverage"),
+        (["ab", "--base", "HEAD", "--no-reach"], "--no-reach is called --no-diff-coverage"),
+    ],
+)
+def test_former_names_of_commands_and_options(project: Project, former: list[str], message: str) -> None:
+    assert refused(project, 2, *former) == f"golden: {message}"
 
 
 def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
     runs = project.root / "golden" / "runs"
     shutil.rmtree(runs)
     runs.symlink_to(runs)
-    for argv in (["list"], ["verify"], ["power", "train.py"]):
+    for argv in (["list"], ["verify"], ["mutate", "train.py"]):
         line = refused(project, 2, *argv, "--root", project.root)
         assert line == f"golden: {runs}: can't be read: {os.strerror(errno.ELOOP)}"

@@ -90,7 +90,7 @@ def test_weight_changed_after_the_last_step(project: Project, reference: Callabl
     )
     out = diff(project, reference)
     assert "first divergence: final state of env 1, Sequential: parameter 2.weight: 1 of 16 elements" in out
-    assert "NaN: 0 on the left, 1 on the right" in out
+    assert "NaN: 0 in base, 1 in head" in out
 
 
 def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Project) -> None:
@@ -136,13 +136,13 @@ def test_reordered_envs(project: Project, reference: Callable[[], Path]) -> None
     assert swapped != text
     project.script(swapped)
     out = diff(project, reference)
-    assert "order of steps: step 0 overall is of env 0, Sequential on the left, of env 2, Sequential" in out
+    assert "order of steps: step 0 overall is of env 0, Sequential in base, of env 2, Sequential" in out
 
 
 def test_missing_step(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("BEFORE STEP", "if (env, step) == (1, 5): continue")
     out = diff(project, reference)
-    assert "number of steps of env 1, Sequential: 6 on the left, 5 on the right" in out
+    assert "number of steps of env 1, Sequential: 6 in base, 5 in head" in out
 
 
 def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[], Path]) -> None:
@@ -152,7 +152,7 @@ def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[
         "            event.pop('loss') if (env, step) == (1, 5) else None",
     )
     out = diff(project, reference)
-    assert "first divergence: event 11 (step) of env 2 is missing on the right" in out
+    assert "first divergence: event 11 (step) of env 2 is missing in head" in out
     assert "last identical: event 10 (step, env 1)" in out
     assert "event 16 (step) of env 1: field loss is missing" in out
     assert "events: 2 changes (2 step)\n" in out

@@ -94,7 +94,7 @@ def test_ab_with_its_evidence(suite: Project, tmp_path: Path) -> None:
     options = ["--base", "HEAD", "--root", suite.root, "--executor", "local"]
     result = suite.golden("ab", "same", *options, "-o", tmp_path / "1", "--evidence", evidence)
     assert result.code == 1, result
-    assert "event 2 (step) is missing on the right" in result.out
+    assert "event 2 (step) is missing in head" in result.out
     (run,) = json.loads(evidence.read_text())["runs"]
     assert (run["known"], run["after"]["ran"]) == (True, {"same.py": [9]})
     # A job that changes the tree for which the next one was queued.
@@ -111,11 +111,11 @@ def test_power_in_two_jobs(project: Project, tmp_path: Path) -> None:
     project.script(WORK, "work.py")
     project.run_file(RUN)
     options = ["--root", project.root, project.root / "work.py", "-o", tmp_path / "out", "-n", "2"]
-    result = project.golden("power", *options, "--executor", "local")
+    result = project.golden("mutate", *options, "--executor", "local")
     assert result.code == 0, result
-    assert "power: 2 of 5 planted mistakes were noticed (40 %)\n" in result.out
-    assert json.loads((tmp_path / "out" / "power.json").read_text())["shard"] == [1, 1]
-    result = project.golden("power", *options, "--executor", "local", "--minutes", "0")
+    assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
+    assert json.loads((tmp_path / "out" / "mutants.json").read_text())["shard"] == [1, 1]
+    result = project.golden("mutate", *options, "--executor", "local", "--minutes", "0")
     assert (result.code, "say --parameter timeout_min=MINUTES" in result.err) == (2, True)
 
 

@@ -65,7 +65,7 @@ def test_an_absolute_pattern_is_an_error(project: Project) -> None:
 def test_a_file_that_one_side_alone_writes_is_a_difference(project: Project) -> None:
     code = "base and Path('scores.json').write_text('1')"
     result = prepared(project, code, 'files = ["scores.json"]').golden("ab", "train", "--root", project.root)
-    assert (result.code, "file scores.json is missing on the right" in result.out) == (1, True), result
+    assert (result.code, "file scores.json is missing in head" in result.out) == (1, True), result
 
 
 def test_files_that_nothing_compares_are_named(project: Project, tmp_path: Path) -> None:

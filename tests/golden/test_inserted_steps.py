@@ -32,9 +32,9 @@ def test_the_headline_is_one_step_more(project: Project, reference: Callable[[],
     assert {d.stream.env for d in found.rest if isinstance(d, StepDivergence)} == {1}
     assert [(e.env, e.first_step) for e in found.envs if not e.identical] == [(1, 3)]
     out = project.golden("diff", left, right).out
-    assert "first divergence: 1 step more of env 1, Sequential on the right, at step 8 overall" in out
+    assert "first divergence: 1 step more of env 1, Sequential in head, at step 8 overall" in out
     back = project.golden("diff", right, left).out
-    assert "first divergence: 1 step more of env 1, Sequential on the left, at step 8 overall" in back
+    assert "first divergence: 1 step more of env 1, Sequential in base, at step 8 overall" in back
     # Written after that step, and after one that both sides took: they are dated by the steps of one side.
     ours = Event("update", 1, {"passes": 1}, (8, 0, 0)), Event("late", 1, {}, (8, 1, 0))
     theirs = (Event("update", 1, {"passes": 2}, (9, 0, 0)),)

@@ -79,7 +79,7 @@ def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tm
         ["list", "--root", root],
         ["reads", trace],
         ["diff", trace, trace],
-        ["power", "-h"],
+        ["mutate", "-h"],
     ]
     options += [["report", trace, trace, f"--{form}", str(tmp_path / form)] for form in ("markdown", "junit")]
     code = (
@@ -101,4 +101,4 @@ def test_summaries_are_those_of_the_commands() -> None:
     for name, summary in _SUMMARIES.items():
         text = " ".join((_loaded(name).help or "").split())
         assert text.startswith(summary.split(".")[0].split(",")[0])
-    assert set(_SUMMARIES) == {*COMMANDS, "power"}
+    assert set(_SUMMARIES) == {*COMMANDS, "mutate"}

@@ -54,8 +54,8 @@ writer.close()
 ONLY_OUTPUT = 'command = ["python", "train.py", "{out}"]\nbudget = 3\n[observe]\nsteps = false\n'
 
 CHANGES = [
-    ("print('loss 0.25')", "stdout, line 4 is extra on the right: 'loss 0.25'"),
-    ("warnings.warn('another')", "stderr, line 2 is extra on the right"),
+    ("print('loss 0.25')", "stdout, line 4 is extra in head: 'loss 0.25'"),
+    ("warnings.warn('another')", "stderr, line 2 is extra in head"),
     (
         "torch.save({'model': weights, 'epoch': 4, 'options': Path('/x')}, out / 'model.pt')",
         "file model.pt: field epoch: 3 -> 4",
@@ -79,7 +79,7 @@ CHANGES = [
     ),
     (
         "(out / 'more.txt').write_text('one\\nthree\\n')",
-        "file more.txt, line 2 is missing on the right: 'two'",
+        "file more.txt, line 2 is missing in head: 'two'",
     ),
     ("(out / 'picture.bin').write_bytes(b'\\0\\1\\3')", "file picture.bin: field bytes"),
     (
@@ -88,16 +88,16 @@ CHANGES = [
     ),
     (
         "(out / 'more.txt').write_text('one\\nthree\\n')",
-        "file more.txt, line 2 is missing on the right: 'two'",
+        "file more.txt, line 2 is missing in head: 'two'",
     ),
-    ("os.remove(out / 'notes.txt')", "file notes.txt is missing on the right"),
+    ("os.remove(out / 'notes.txt')", "file notes.txt is missing in head"),
     (
         "pass",
         "file board/events.out.tfevents, loss, step 2: field value: 0.3333333432674408 -> 0.5",
     ),
     (
         "w = SummaryWriter(out / 'board2'); w.add_scalar('loss', 1.0, 9); w.close()",
-        "file board2/events.out.tfevents is extra on the right",
+        "file board2/events.out.tfevents is extra in head",
     ),
 ]
 

@@ -68,7 +68,7 @@ def test_property_that_holds_and_one_that_does_not(plain: Project) -> None:
         "train, numbers: broken: numbers of envs don't matter",
         "different: train and train.fewer",
     ]
-    assert "event 2 (step) of env 2 is missing on the right" in lines[4]
+    assert "event 2 (step) of env 2 is missing in head" in lines[4]
 
 
 def test_scope_of_a_property(plain: Project) -> None:
@@ -102,7 +102,7 @@ def test_envs_in_any_order(plain: Project) -> None:
     result = plain.golden("verify", "--root", plain.root)
     assert result.code == 1
     assert "train, order: holds for train.backwards (13 events" in result.out
-    assert "event 0 (step) of env 2 is missing on the right" in result.out
+    assert "event 0 (step) of env 2 is missing in head" in result.out
     assert "env 2 differs in events only, from event 0; envs 0, 1 are identical" in result.out
 
 
@@ -125,7 +125,7 @@ def test_variant_after_another(plain: Project) -> None:
     plain.run_file(text)
     result = plain.golden("verify", "--root", plain.root)
     assert result.code == 1
-    assert "event 0 (step) of env 1 is missing on the right" in result.out
+    assert "event 0 (step) of env 1 is missing in head" in result.out
     assert "events: 2 changes" in result.out
 
     plain.run_file(text.replace("where = { env = 1 }", "where = { step = 3 }"))

@@ -85,10 +85,12 @@ def test_lines_are_noted_wherever_they_run(repository: Path, capsys: pytest.Capt
     (repository / "new.py").write_text("x = 1\n")
     assert main(["ab", "--base", "HEAD", "fit", "-o", "traces"]) == 0
     out = capsys.readouterr().out
-    assert "reached: of 11 changed lines that can run, 8 ran in this run (4 of 5 before, 4 of 6 after)" in out
-    assert "did not run, before: work.py:3\n" in out
-    assert "did not run, after: work.py:3\n" in out
-    assert "did not run, after: new.py:1\n" in out
+    assert (
+        "diff coverage: 8 of 11 changed lines that can run ran in this run (base 4 of 5, head 4 of 6)" in out
+    )
+    assert "did not run in base: work.py:3\n" in out
+    assert "did not run in head: work.py:3\n" in out
+    assert "did not run in head: new.py:1\n" in out
     noted = json.loads((repository / "traces" / "fit" / "head" / "reached.json").read_text())
     assert noted["by"] == ["sys.monitoring" if sys.version_info >= (3, 12) else "code that notes its lines"]
     assert {4, 8, 12, 16} <= set(noted["files"]["work.py"])
@@ -106,8 +108,10 @@ def test_what_only_a_type_checker_reads_can_not_run(
     (repository / "work.py").write_text(f"{flagged}import flags\n{WORK}")
     assert main(["ab", "--base", "HEAD", "fit"]) == 0
     out = capsys.readouterr().out
-    assert "reached: of 8 changed lines that can run, 7 ran in this run (0 of 0 before, 7 of 8 after)" in out
-    assert "did not run, after: flags.py:5\n" in out
+    assert (
+        "diff coverage: 7 of 8 changed lines that can run ran in this run (base 0 of 0, head 7 of 8)" in out
+    )
+    assert "did not run in head: flags.py:5\n" in out
     assert "work.py:" not in out
 
 
@@ -117,8 +121,8 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     (repository / "golden" / "runs" / "broken.toml").write_text(RUN.replace("main.py", "work.py"))
     evidence = ["--evidence", "evidence.json"]
     assert main(["ab", "--base", "HEAD", "fit", "again", "broken", "-o", "kept", *evidence]) == 4
-    told = "of 4 changed lines that can run, 2 ran in at least one of 2 runs (1 of 2 before, 1 of 2 after)"
-    assert f"reached: {told}; nothing is known of 1 runs" in capsys.readouterr().out
+    told = "2 of 4 changed lines that can run ran in at least one of 2 runs (base 1 of 2, head 1 of 2)"
+    assert f"diff coverage: {told}; nothing is known of 1 runs" in capsys.readouterr().out
 
     found = Evidence.model_validate_json((repository / "evidence.json").read_text())
     assert (found.base, found.head, found.problem) == ("HEAD", None, "")
@@ -130,8 +134,8 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
 
     wanted = ["--html", "page.html", "--markdown", "text.md", "--junit", "cases.xml"]
     assert main(["report", "--merge", "kept", *wanted]) == 4
-    assert f"reached: {told}" in capsys.readouterr().out
-    assert f"reached: {told}" in (repository / "text.md").read_text()
+    assert f"diff coverage: {told}" in capsys.readouterr().out
+    assert f"diff coverage: {told}" in (repository / "text.md").read_text()
     page = (repository / "page.html").read_text()
     assert 'class="line idle" title="no run executes it">        return &#34;&lt;b&gt;&#34;</td>' in page
     assert 'class="line ran" title="run by fit, again">    return [i for i in range(n)]</td>' in page
@@ -145,8 +149,8 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
 def test_verify_says_it_of_what_it_runs(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "work.py").write_text(WORK.replace('"never"', '"not once"').replace("i + 0", "i"))
     assert main(["verify", "--base", "HEAD", "fit", "-o", "kept", "--evidence", "evidence.json"]) == 4
-    told = "reached: of 2 changed lines that can run, 1 ran in this run; HEAD itself was not run\n"
-    assert f"{told}  did not run, after: work.py:3\n" in capsys.readouterr().out
+    told = "diff coverage: 1 of 2 changed lines that can run ran in this run; HEAD itself was not run\n"
+    assert f"{told}  did not run in head: work.py:3\n" in capsys.readouterr().out
     found = Evidence.model_validate_json((repository / "evidence.json").read_text())
     assert (found.before, found.after.ran) == (None, {"work.py": (4,)})
     assert main(["verify", "fit", "--evidence", "evidence.json"]) == 2
@@ -155,7 +159,7 @@ def test_verify_says_it_of_what_it_runs(repository: Path, capsys: pytest.Capture
 
 def test_it_can_be_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
-    assert main(["ab", "--base", "HEAD", "fit", "--no-reach", "-o", "traces"]) == 0
+    assert main(["ab", "--base", "HEAD", "fit", "--no-diff-coverage", "-o", "traces"]) == 0
     assert "reached" not in capsys.readouterr().out
     assert not (repository / "traces" / "fit" / "head" / "reached.json").exists()
 
@@ -174,7 +178,7 @@ def test_without_the_means_it_says_so(
     )
     (repository / "main.py").write_text(MAIN.replace("import work\n", by_itself, 1))
     assert main(["ab", "--base", "HEAD", "fit"]) == 0
-    told = "reached: not measured: what the program compiles itself needs the package coverage"
+    told = "diff coverage: not measured: what the program compiles itself needs the package coverage"
     assert told in capsys.readouterr().out
 
 
@@ -207,9 +211,9 @@ def test_code_that_the_program_makes_functions_of_is_noted(
     (repository / "main.py").write_text(BY_HAND)
     assert main(["verify", "--base", "HEAD", "fit"]) == 4
     out = capsys.readouterr().out
-    assert "reached: of " in out
+    assert "diff coverage: " in out
     assert "work.py" not in out
-    assert "did not run, after: main.py:11\n" in out
+    assert "did not run in head: main.py:11\n" in out
 
 
 def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,8 +223,8 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
     (repository / "main.py").write_text(script)
     assert main(["verify", "--base", "HEAD", "fit"]) == 4
     out = capsys.readouterr().out
-    assert "of 4 changed lines that can run, 3 ran in this run; HEAD itself was not run" in out
-    assert "did not run, after: main.py:11\n" in out
+    assert "3 of 4 changed lines that can run ran in this run; HEAD itself was not run" in out
+    assert "did not run in head: main.py:11\n" in out
     (repository / "main.py").write_text(MAIN + "    raise KeyError('the end')\n")
     assert main(["verify", "--base", "HEAD", "fit"]) == 3
     assert "KeyError: 'the end'" in capsys.readouterr().out
@@ -231,6 +235,6 @@ def test_what_one_run_could_not_measure_is_told_of_that_run_alone() -> None:
     since = Since("HEAD", None, ("work.py",), change, both=False)
     since.note("blind", 0, (Reached({}), Reached({}, "no means")))
     since.note("seeing", 0, (Reached({}), Reached({"work.py": frozenset([1])})))
-    assert told(since, "blind") == ["reached: not measured: no means"]
-    assert told(since, "seeing")[1:] == ["  did not run, after: work.py:3"]
+    assert told(since, "blind") == ["diff coverage: not measured: no means"]
+    assert told(since, "seeing")[1:] == ["  did not run in head: work.py:3"]
     assert since.evidence().problem == "no means"

@@ -42,7 +42,7 @@ def test_another_name_is_named_and_no_difference(project: Project, monkeypatch: 
     renamed = SCRIPT.replace("Net", "Policy")
     project.script(renamed)
     result = project.golden("diff", base, project.record("renamed"))
-    assert (result.code, "the name of class Net (Policy on the right)" in result.out) == (0, True), result
+    assert (result.code, "the name of class Net (Policy in head)" in result.out) == (0, True), result
     # One optimizer steps two models: a golden keeps a digest of their names.
     assert project.golden("verify", "train", "--root", project.root).code == 1
     for code, said in (
@@ -63,6 +63,6 @@ def test_a_golden_knows_another_name(project: Project, monkeypatch: pytest.Monke
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
     project.script(script.replace("Net", "Policy"))
     result = project.golden("verify", "train", "--root", project.root)
-    assert (result.code, "the name of class Net (Policy on the right)" in result.out) == (0, True), result
+    assert (result.code, "the name of class Net (Policy in head)" in result.out) == (0, True), result
     project.script(script.replace("Net", "Policy").replace("target.eval()", ""))
     assert project.golden("verify", "train", "--root", project.root).code == 1

@@ -179,4 +179,4 @@ def test_another_number_of_ranks(project: Project) -> None:
     project.record("fewer")
     result = project.golden("diff", left.folder, project.root / "fewer" / "train")
     assert result.code == 1
-    assert "first divergence: processes that took steps: 3 on the left, 2 on the right" in result.out
+    assert "first divergence: processes that took steps: 3 in base, 2 in head" in result.out

@@ -108,7 +108,7 @@ def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
     assert code == 3
     assert "one: failed" not in said
     assert "run one: exit status 1 before the first optimizer step: boom" in said
-    assert "three: different: event 2 (step) is missing on the right" in said
+    assert "three: different: event 2 (step) is missing in head" in said
     assert "1 different, 1 failed, 1 identical of 3 runs" in page.read_text()
     result = suite.golden("ab", "--root", suite.root)
     assert (result.code, "name a run, or compare all of them" in result.err) == (2, True)

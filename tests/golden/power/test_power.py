@@ -53,11 +53,11 @@ def small(project: Project) -> Project:
 
 
 def power(project: Project, *options: str | Path) -> Result:
-    return project.golden("power", "--root", project.root, "-n", "2", *options)
+    return project.golden("mutate", "--root", project.root, "-n", "2", *options)
 
 
 def document(folder: Path) -> dict[str, dict[str, object]]:
-    found = json.loads((folder / "power.json").read_text())
+    found = json.loads((folder / "mutants.json").read_text())
     return {f"{p['before']} -> {p['after']}": p for p in found["planted"]}
 
 
@@ -71,33 +71,33 @@ def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None
     result = power(small, small.root / "work.py", "-o", out)
     assert result.code == 0, result
     assert everything(small.root) == before
-    assert "plan: 5 mistakes can be planted in 1 file on lines that train executes" in result.out
+    assert "plan: 5 mutants in 1 file, on lines that train executes" in result.out
     assert "  all are tried: about 5 runs" in result.out
-    assert "2 more are on lines that no run executes: nothing would notice them" in result.out
+    assert "2 more are on lines that no run executes: nothing would kill them" in result.out
     # Each of another value and the same length, in a module whose compiled form lies beside it.
     found = document(out)
     assert found["return n + 1 -> return n + 2"]["answers"][0]["how"] == "different"  # type: ignore[index]
     assert found["return n + 1 -> return n - 1"]["answers"][0]["how"] == "different"  # type: ignore[index]
-    assert found["unused = 5 -> unused = 6"]["answers"][0]["how"] == "not noticed"  # type: ignore[index]
+    assert found["unused = 5 -> unused = 6"]["answers"][0]["how"] == "survived"  # type: ignore[index]
     assert "if n > 100: -> if n > 101:" in found
-    assert "power: 2 of 5 planted mistakes were noticed (40 %)\n" in result.out
+    assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
     assert "  work.py:2 in fit: constant; train ran it\n    - unused = 5\n    + unused = 6\n" in result.out
     schema = json.loads(power(small, "--schema").out)
-    jsonschema.validate(json.loads((out / "power.json").read_text()), schema)
+    jsonschema.validate(json.loads((out / "mutants.json").read_text()), schema)
 
 
 def test_share_that_is_asked_for(small: Project) -> None:
-    result = power(small, small.root / "work.py", "--mistakes", "2", "--at-least", "1")
+    result = power(small, small.root / "work.py", "--mutants", "2", "--at-least", "1")
     assert result.code == 1
     assert "  2, drawn by chance, are tried" in result.out
-    assert "of all 5 that can be planted between" in result.out
+    assert "of all 5 mutants between" in result.out
 
 
 def test_crash_is_told_apart(small: Project) -> None:
     small.script('def fit(n):\n    return {4: "ok"}[n + 1]\n', "work.py")
     result = power(small, small.root / "work.py")
     assert result.code == 0, result
-    assert "power: 3 of 3 planted mistakes were noticed (100 %), 3 of them by a crash\n" in result.out
+    assert "mutation score: 100 % (3 of 3 mutants killed, 3 of them by a crash)\n" in result.out
 
 
 def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> None:
@@ -106,14 +106,14 @@ def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> N
         'from pathlib import Path\nPath("seen").touch(exist_ok=False)\nPath("main.py").touch()\n' + WORK,
         "work.py",
     )
-    result = power(small, small.root / "work.py", "--mistakes", "3")
+    result = power(small, small.root / "work.py", "--mutants", "3")
     assert result.code == 0, result
     assert "FileExistsError" not in result.out + result.err
 
 
 def test_it_goes_on_where_it_was_stopped(small: Project, tmp_path: Path) -> None:
     work, out = small.root / "work.py", tmp_path / "results"
-    assert power(small, work, "--mistakes", "2", "-o", out).code == 0
+    assert power(small, work, "--mutants", "2", "-o", out).code == 0
     [kept] = out.glob("planted-*.jsonl")
     first = kept.read_text()
     # A line that was cut off by the end of the process is tried again.
@@ -123,7 +123,7 @@ def test_it_goes_on_where_it_was_stopped(small: Project, tmp_path: Path) -> None
     assert len(kept.read_text().splitlines()) == 5
     # Results of another program are of no use, and stay where they are.
     small.script(WORK.replace("7", "8"), "work.py")
-    assert power(small, work, "--mistakes", "1", "-o", out).code == 0
+    assert power(small, work, "--mutants", "1", "-o", out).code == 0
     assert len(list(out.glob("planted-*.jsonl"))) == 2
     kept.write_text("nonsense\n")
     small.script(WORK, "work.py")
@@ -136,7 +136,7 @@ def test_shards_come_to_the_whole(small: Project, tmp_path: Path) -> None:
     for part in (1, 2):
         assert power(small, work, "--shard", f"{part}/2", "-o", tmp_path / str(part)).code == 0
     result = power(small, "--merge", tmp_path / "1", tmp_path / "2")
-    assert "power: 2 of 5 planted mistakes were noticed (40 %)\n" in result.out
+    assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
     for folders in ([tmp_path / "1"], [tmp_path / "1", tmp_path / "1"]):
         result = power(small, "--merge", *folders)
         assert (result.code, "name each one once" in result.err) == (2, True)
@@ -155,12 +155,12 @@ def test_only_what_a_change_touched(small: Project) -> None:
     assert (result.code, "no line of Python that can run was changed since HEAD" in result.err) == (4, True)
     small.script(WORK.replace("return n + 1", "return 1 + n"), "work.py")
     result = power(small, "--base", "HEAD")
-    assert "plan: 2 mistakes can be planted in 1 file" in result.out
-    assert "power: 2 of 2 planted mistakes were noticed (100 %)\n" in result.out
+    assert "plan: 2 mutants in 1 file" in result.out
+    assert "mutation score: 100 % (2 of 2 mutants killed)\n" in result.out
     # A file that is neither committed nor ignored is part of the change, and of the copies.
     small.script("def fit(n):\n    return n * 2\n", "other.py")
     small.script(MAIN.replace("from work", "from other"), "main.py")
-    assert "power: 2 of 2" in power(small, "--base", "HEAD", small.root / "other.py").out
+    assert "mutation score: 100 % (2 of 2" in power(small, "--base", "HEAD", small.root / "other.py").out
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_only_what_a_change_touched(small: Project) -> None:
         (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
         (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
         (WORK, ["--merge"], 2, "name the folders of the shards' results"),
-        (WORK, ["--merge", "{root}"], 2, "no power.json in"),
-        (WORK, ["--merge", "{root}/work.py"], 2, "is no result of golden power"),
+        (WORK, ["--merge", "{root}"], 2, "no mutants.json in"),
+        (WORK, ["--merge", "{root}/work.py"], 2, "is no result of golden mutate"),
         ("fit = str\n", ["{root}/work.py"], 4, "no mistake can be planted in lines that these runs execute"),
         ("import os\nfit = lambda n: os.getpid()\n", ["{root}/work.py"], 4, "train differs from itself"),
         ("fit = 1 / 0\n", ["{root}/work.py"], 3, "ZeroDivisionError"),
@@ -216,7 +216,7 @@ def test_page(small: Project, tmp_path: Path) -> None:
     result = power(small, small.root / "work.py", "--html", page)
     assert result.code == 0, result
     text = page.read_text()
-    assert "<h1>2 of 5 planted mistakes were noticed</h1>" in text
+    assert "<h1>2 of 5 mutants killed</h1>" in text
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     # The line that nobody executes, one that nobody notices with its mistake, one of which all are noticed.
