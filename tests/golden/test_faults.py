@@ -71,7 +71,7 @@ def test_crash_in_ab_names_its_side(project: Project) -> None:
     project.run_file(PLAIN_RUN + "\n[variants.base]\nargs = { crash = true }\n")
     result = project.golden("ab", "train", "--root", project.root)
     assert result.code == 3
-    assert "train.base failed: run train.base: exit status 1" in result.err
+    assert "base (variant base) failed: run train.base: exit status 1" in result.err
     assert "boom; head (working tree) ran to its end" in result.err
 
 
@@ -107,7 +107,7 @@ def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None])
     # What only the working tree lacks is no matter of committed files.
     project.plain("open('nothing')", PLAIN_RUN + '\n[data]\npaths = ["data"]\n')
     result = project.golden(*ab)
-    assert (result.code, "here failed: " in result.err, "files only" in result.err) == (3, True, False)
+    assert (result.code, "head (working tree) failed: " in result.err, "committed files only" in result.err) == (3, True, False)
     project.script(PLAIN.replace("range(3)", "range(1)"))
     result = project.golden("record", "train", "--root", project.root, "-o", project.root / "one")
     assert "train: 1 event, 0 optimizer steps -> " in result.out
