@@ -26,7 +26,7 @@ from golden.trace.trace import Trace
 
 PLAN = Path("codemods/plans/02_modular_split.toml")
 RUN = "ppo_small"
-_NEEDED = ("src", "golden", "codemods", "tests", "pyproject.toml")
+_NEEDED = ("src", "golden", "codemods", "esper_harness", "tests", "pyproject.toml")
 _STEPS = 6
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from codemods.program.patches import ANY_NAME
 from codemods.program.source import split_lines
+from esper_harness.report.json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +44,9 @@ def as_json(report: Report) -> str:
             }
             for helper in report.helpers
         ],
-        "imports": [dataclasses.asdict(stayed) for stayed in report.imports],
+        "imports": report.imports,
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def _reason(helper: HelperReport) -> str:

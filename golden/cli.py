@@ -104,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
     except GoldenError as error:
-        from golden.report.plain import visible
+        from esper_harness.report.plain import visible
 
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)

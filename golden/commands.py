@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from esper_harness.report.plain import visible
 from golden.check import (
     Failed,
     Judged,
@@ -48,7 +49,6 @@ from golden.record.program import renamed, write_run_file
 from golden.report import render, render_reads, render_verdict
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
-from golden.report.plain import visible
 from golden.report.text import gaps, many
 from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
 from golden.trace.reads import as_table, by_site

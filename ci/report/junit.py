@@ -1,47 +1,31 @@
-"""Outcomes as JUnit XML: a test case per check."""
+"""Outcomes as test cases, one a check."""
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
 from ci.report.told import Told
-from ci.verdicts import CouldNotRun, Failed, Passed
-from golden.report.plain import visible
-
-_LONGEST = 1000
+from ci.verdicts import CouldNotRun, Failed, Outcome
+from esper_harness.report.findings import Case, Suite
+from esper_harness.report.junit import junit_text
 
 
 def as_junit(told: Told) -> str:
-    """What failed is a failure, what could not run an error."""
-    outcomes = told.outcomes
-    root = ElementTree.Element("testsuites", name="gate")
-    suite = ElementTree.SubElement(
-        root,
-        "testsuite",
-        name="gate",
-        tests=str(len(outcomes)),
-        failures=str(sum(isinstance(outcome.verdict, Failed) for outcome in outcomes)),
-        errors=str(sum(isinstance(outcome.verdict, CouldNotRun) for outcome in outcomes)),
-        skipped="0",
-        time=f"{sum(outcome.seconds for outcome in outcomes):.3f}",
+    """Write what failed as a failure, what could not run as an error."""
+    seconds = sum(outcome.seconds for outcome in told.outcomes)
+    return junit_text("gate", [Suite("gate", [_case(told, outcome) for outcome in told.outcomes], seconds)])
+
+
+def _case(told: Told, outcome: Outcome) -> Case:
+    verdict = outcome.verdict
+    lines: list[str] = []
+    if isinstance(verdict, Failed):
+        lines += [f"{place.path}:{place.line or 1}: {place.message}" for place in verdict.places]
+        lines += [f"see {file}" for file in told.files(outcome)]
+    passed = not isinstance(verdict, (Failed, CouldNotRun))
+    return Case(
+        group="gate",
+        name=outcome.name,
+        outcome="passed" if passed else "failure" if isinstance(verdict, Failed) else "error",
+        message=verdict.detail,
+        lines=lines,
+        seconds=outcome.seconds,
     )
-    for outcome in outcomes:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="gate", name=visible(outcome.name), time=f"{outcome.seconds:.3f}"
-        )
-        message = visible(outcome.verdict.detail, _LONGEST)
-        match outcome.verdict:
-            case Passed():
-                pass
-            case Failed(places=places):
-                failure = ElementTree.SubElement(case, "failure", message=message)
-                failure.text = "\n".join(
-                    [
-                        *(visible(f"{p.path}:{p.line or 1}: {p.message}", _LONGEST) for p in places),
-                        *(f"see {visible(file, _LONGEST)}" for file in told.files(outcome)),
-                    ]
-                )
-            case CouldNotRun():
-                ElementTree.SubElement(case, "error", message=message)
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

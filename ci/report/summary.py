@@ -7,7 +7,8 @@ from urllib.parse import quote
 from ci.report.told import Told
 from ci.report.words import headline, word
 from ci.verdicts import Failed
-from golden.report.plain import code, visible
+from esper_harness.report.markdown import code, table
+from esper_harness.report.plain import visible
 
 LIMIT = 1_000_000
 """Bytes; job summaries hold 1 MiB."""
@@ -19,11 +20,11 @@ _PLACES = 50
 def as_markdown(told: Told) -> str:
     """The verdict, a table of checks, where each failed one found something, and what shows it."""
     outcomes = told.outcomes
-    lines = [f"# {headline(outcomes)}", "", "| check | verdict | time | detail |", "|---|---|---:|---|"]
-    lines += [
-        f"| {code(o.name)} | {word(o)} | {o.seconds:.1f} s | {code(visible(o.verdict.detail, _DETAIL))} |"
+    rows = [
+        (code(o.name), word(o), f"{o.seconds:.1f} s", code(visible(o.verdict.detail, _DETAIL)))
         for o in outcomes
     ]
+    lines = [f"# {headline(outcomes)}", "", *table(("check", "verdict", "time", "detail"), rows, [2])]
     if told.left_out:
         lines += ["", f"Left out without a base: {', '.join(map(code, told.left_out))}."]
     if told.compared:

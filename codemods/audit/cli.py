@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from codemods.audit.report import Report
 from codemods.audit.text import render_refusals, render_text
 from codemods.output import explain_code, put, run_command
 from codemods.program.source import room_for_nesting
+from esper_harness.report.json import json_text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,5 +74,5 @@ def command(
 
 def _render(report: Report, output_format: str, *, quiet: bool) -> str:
     if output_format == "json":
-        return json.dumps(dataclasses.asdict(report), indent=2, ensure_ascii=False) + "\n"
+        return json_text(report)
     return render_refusals(report) if quiet else render_text(report)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
 from codemods.hotpath.results import Finding, Place
 from codemods.hotpath.text import one_line, other_ways, told_once, way
+from esper_harness.report.findings import Case, Suite
+from esper_harness.report.json import json_text
+from esper_harness.report.junit import junit_text
 
 
 def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None]]:
@@ -69,7 +70,7 @@ def render_json(comparison: Comparison) -> str:
             for entry, count in comparison.stale
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document)
 
 
 def _finding(
@@ -131,46 +132,22 @@ def _property(text: str) -> str:
 
 
 def render_junit(comparison: Comparison) -> str:
-    """A test case for each finding; a single one that passes where there is none."""
+    """Write a test case for each finding; a single one that passes where there is none."""
     cases = []
-    for finding in comparison.new:
-        name = f"{finding.code} {finding.place.path}:{finding.place.line}"
-        cases.append(_failure(finding.place.path, name, finding.code, finding.message, one_line(finding)))
+    for found in comparison.new:
+        name = f"{found.code} {found.place.path}:{found.place.line}"
+        cases.append(_failure(found.place.path, name, found.code, found.message, one_line(found)))
     for entry, _ in comparison.stale:
         message = f"stale baseline entry: {entry}"
         name = f"HP902 {comparison.against}:{entry.line}"
         cases.append(_failure(comparison.against or "", name, "HP902", message, message))
-    failures = len(cases)
-    passed = [item.finding for item in comparison.accepted] + [item.finding for item in comparison.allowed]
-    for finding in passed:
-        place = finding.place
-        name = f"{finding.code} {place.path}:{place.line}"
-        cases.append(
-            f"    <testcase classname={_quoted(place.path)} name={_quoted(name)}><skipped/></testcase>"
-        )
-    skipped = len(cases) - failures
-    if not cases:
-        cases.append('    <testcase classname="hotpath" name="no stalls in hot loops"/>')
-    head = f'tests="{len(cases)}" failures="{failures}" skipped="{skipped}" errors="0"'
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            f"<testsuites {head}>",
-            f'  <testsuite name="hotpath" {head}>',
-            *cases,
-            "  </testsuite>",
-            "</testsuites>",
-            "",
-        ]
-    )
+    known = [item.finding for item in comparison.accepted] + [item.finding for item in comparison.allowed]
+    for found in known:
+        name = f"{found.code} {found.place.path}:{found.place.line}"
+        cases.append(Case(group=found.place.path, name=name, outcome="skipped"))
+    cases = cases or [Case(group="hotpath", name="no stalls in hot loops")]
+    return junit_text("hotpath", [Suite("hotpath", cases)])
 
 
-def _failure(classname: str, name: str, code: str, message: str, body: str) -> str:
-    return (
-        f"    <testcase classname={_quoted(classname)} name={_quoted(name)}>"
-        f"<failure type={_quoted(code)} message={_quoted(message)}>{escape(body)}</failure></testcase>"
-    )
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(text)
+def _failure(group: str, name: str, code: str, message: str, line: str) -> Case:
+    return Case(group=group, name=name, outcome="failure", kind=code, message=message, lines=[line])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -22,6 +21,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
+from esper_harness.report.json import json_text
 
 _CLASSES: dict[type[Outcome], str] = {
     Same: "same",
@@ -176,4 +176,4 @@ def as_json(review: Review) -> str:
         "not_judged": [dataclasses.asdict(file) for file in review.not_judged],
         "not_python": review.not_python,
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)

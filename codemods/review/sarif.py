@@ -1,16 +1,14 @@
-"""A review as SARIF 2.1.0, for code scanning."""
+"""A review's residue as findings, for code scanning."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-from urllib.parse import quote
+from importlib.metadata import version
 
 from codemods.review.accept import Item, items
 from codemods.review.report import Review
+from esper_harness.report.findings import Finding, Location, Rule, Tool
+from esper_harness.report.sarif import sarif_text
 
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_ROOT = "PROJECTROOT"
 _RULES = {
     "gone": "a statement of the base that does not stand in the head",
     "new": "a statement of the head that did not stand in the base",
@@ -27,33 +25,18 @@ _RULES = {
 
 
 def as_sarif(review: Review) -> str:
-    """One run with everything that is left to read."""
-    rules = [
-        {"id": kind.replace(" ", "-"), "shortDescription": {"text": text}} for kind, text in _RULES.items()
-    ]
-    driver = {"name": "review", "informationUri": "https://pypi.org/project/esper-harness/", "rules": rules}
-    run = {
-        "tool": {"driver": driver},
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "the root of the repository"}}},
-        "results": [_result(item) for item in items(review)],
-    }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    """Write everything that is left to read."""
+    rules = [Rule(id=kind.replace(" ", "-"), text=text) for kind, text in _RULES.items()]
+    tool = Tool(name="review", version=version("esper-harness"), rules=rules)
+    return sarif_text(tool, map(_finding, items(review)))
 
 
-def _result(item: Item) -> dict[str, Any]:
+def _finding(item: Item) -> Finding:
     where = f" in {item.unit}" if item.unit else ""
-    return {
-        "ruleId": item.kind.replace(" ", "-"),
-        "ruleIndex": list(_RULES).index(item.kind),
-        "level": "warning",
-        "message": {"text": f"{_RULES[item.kind]}{where}: {item.text}"},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(item.path), "uriBaseId": _ROOT},
-                    "region": {"startLine": item.first, "endLine": item.last},
-                }
-            }
-        ],
-        "partialFingerprints": {"review/v1": item.id},
-    }
+    return Finding(
+        rule=item.kind.replace(" ", "-"),
+        message=f"{_RULES[item.kind]}{where}: {item.text}",
+        location=Location(item.path, item.first, item.last),
+        fingerprint=("review/v1", item.id),
+        level="warning",
+    )

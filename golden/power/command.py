@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from esper_harness.report.plain import visible
 from golden.check.fixtures import check_writable, write_whole
 from golden.check.progress import progress
 from golden.check.shard import parse_shard
@@ -22,7 +23,6 @@ from golden.power.result import FILE, Power, merged, write
 from golden.power.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
 from golden.record.git import commit_of
-from golden.report.plain import visible
 from golden.trace.errors import ExitCode, UnusableInput
 
 _PAGE = "golden.power.page"

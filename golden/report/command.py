@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from esper_harness.report.plain import visible
 from golden.check.fixtures import write_whole
 from golden.check.results import Result, merge
 from golden.reach.evidence import Evidence
@@ -17,7 +18,6 @@ from golden.report.headlines import told_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
 from golden.report.pairs import localized, trace_pairs
-from golden.report.plain import visible
 from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from xml.etree import ElementTree
+from collections.abc import Iterator, Sequence
 
+from esper_harness.report.findings import Case, Outcome, Suite
+from esper_harness.report.junit import junit_text
 from golden.compare.outcome import (
     CallChange,
     EventChange,
@@ -25,7 +26,6 @@ from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
 from golden.report.lanes import Lane
-from golden.report.plain import visible
 from golden.report.text import KIND_TITLES, describe, placed, render
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
@@ -47,69 +47,57 @@ _CASES = (
 
 
 def render_junit(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
-    """What differs fails, what could not be judged is an error, what no side has is skipped.
+    """Write runs: what differs fails, what could not be judged is an error, what no side has is skipped.
 
     A file of a change counts as skipped while not all its lines ran: nothing judged them.
     """
-    root = ElementTree.Element("testsuites", name="golden")
-    for report in reports:
-        _suite(root, report)
+    suites = [_suite(report) for report in reports]
     if evidence is not None and evidence.total:
-        _reached(root, evidence)
-    suites = list(root)
-    for count in ("tests", "failures", "errors", "skipped"):
-        root.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+        suites.append(Suite("changed lines", list(_reached(evidence)), 0.0))
+    return junit_text("golden", suites)
 
 
-def _suite(root: ElementTree.Element, report: RunReport | Told) -> None:
-    name = visible(report.name)
+def _suite(report: RunReport | Told) -> Suite:
     seconds = report.seconds if isinstance(report, Told) else report.right.about.seconds
-    suite = ElementTree.SubElement(root, "testsuite", name=name, time=f"{seconds:.3f}")
+    return Suite(report.name, list(_cases(report, f"golden.{report.name}")), seconds)
+
+
+def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
     if isinstance(report, Told):
-        case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name="verdict")
-        if report.code != ExitCode.IDENTICAL:
-            tag = "failure" if report.code == ExitCode.DIFFERENT else "error"
-            found = ElementTree.SubElement(case, tag, message=visible(told_line(report), 1000))
-            found.text = "\n".join(visible(line) for line in report.text.splitlines())
-    elif isinstance(report.comparison, NotComparable):
-        case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name="comparable")
-        ElementTree.SubElement(case, "error", message=visible(render(report.comparison), 1000))
-    else:
-        failures = _failures(report)
-        present = _present(report)
-        for title in _CASES:
-            case = ElementTree.SubElement(suite, "testcase", classname=f"golden.{name}", name=title)
-            lines = failures.get(title, [])
-            if lines:
-                failure = ElementTree.SubElement(case, "failure", message=visible(lines[0]))
-                more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
-                failure.text = "\n".join([*map(visible, lines[:_SHOWN]), *more])
-            elif title not in present:
-                ElementTree.SubElement(case, "skipped", message="neither side has any")
-    _count(suite)
+        if report.code == ExitCode.IDENTICAL:
+            yield Case(group=group, name="verdict")
+        else:
+            lines = report.text.splitlines()
+            outcome: Outcome = "failure" if report.code == ExitCode.DIFFERENT else "error"
+            yield Case(group=group, name="verdict", outcome=outcome, message=told_line(report), lines=lines)
+        return
+    if isinstance(report.comparison, NotComparable):
+        yield Case(group=group, name="comparable", outcome="error", message=render(report.comparison))
+        return
+    failures, present = _failures(report), _present(report)
+    for title in _CASES:
+        lines = failures.get(title, [])
+        if lines:
+            more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
+            shown = [*lines[:_SHOWN], *more]
+            yield Case(group=group, name=title, outcome="failure", message=lines[0], lines=shown)
+        elif title not in present:
+            yield Case(group=group, name=title, outcome="skipped", message="neither side has any")
+        else:
+            yield Case(group=group, name=title)
 
 
-def _reached(root: ElementTree.Element, evidence: Evidence) -> None:
+def _reached(evidence: Evidence) -> Iterator[Case]:
     """A case for each file that a change touches."""
-    suite = ElementTree.SubElement(root, "testsuite", name="changed lines", time="0.000")
     missed = list(missed_lines(evidence))
     for path in sorted({path for _, side in evidence.sides for path in side.changed}):
-        case = ElementTree.SubElement(suite, "testcase", classname="golden.reached", name=visible(path))
-        if evidence.problem:
-            ElementTree.SubElement(case, "skipped", message=visible(headline(evidence), 1000))
-        elif lines := [told for where, told in missed if where == path]:
+        message = headline(evidence) if evidence.problem else None
+        lines = [told for where, told in missed if where == path]
+        if message is None and lines:
             more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
             message = f"did not run: {', '.join(lines[:_SHOWN])}{more}"
-            ElementTree.SubElement(case, "skipped", message=message)
-    _count(suite)
-
-
-def _count(suite: ElementTree.Element) -> None:
-    for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite.findall("testcase"))))
+        outcome: Outcome = "passed" if message is None else "skipped"
+        yield Case(group="golden.reached", name=path, outcome=outcome, message=message)
 
 
 def _failures(report: RunReport) -> dict[str, list[str]]:

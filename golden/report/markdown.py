@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from esper_harness.report.markdown import code, fenced, table
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
 from golden.report.build import RunReport, Told
 from golden.report.headlines import headline
-from golden.report.plain import code, visible
 from golden.report.text import render
 
 LIMIT = 1_000_000
-_LINE = 1000
 _CLOSING = 100  # bytes for the line that counts what is left out
 
 
@@ -24,12 +22,11 @@ def render_markdown(
 
     Never above ``limit`` bytes of UTF-8.
     """
-    head = [f"# golden: {headline(reports)}", "", *(_fenced(tell(evidence)) if evidence else ())]
-    rows = (f"| {code(r.name)} | {headline([r])} |" for r in reports)
-    table = ["| run | verdict |", "|---|---|"]
+    head = [f"# golden: {headline(reports)}", "", *([*fenced(tell(evidence)), ""] if evidence else ())]
+    rows = table(("run", "verdict"), ((code(r.name), headline([r])) for r in reports))
     # A run's section is worth more than its row: rows may take a quarter.
-    shown, left = _within(rows, limit // 4, len(reports))
-    lines = [*head, *table, *shown, *([f"\n{left:,} more runs are not listed."] if left else []), ""]
+    shown, left = _within(rows, limit // 4, len(reports) + 2)
+    lines = [*head, *shown, *([f"\n{left:,} more runs are not listed."] if left else []), ""]
     text = "\n".join(lines)
     sections, left = _within(map(_section, reports), limit - len(text.encode()) - _CLOSING, len(reports))
     if left:
@@ -54,10 +51,4 @@ def _section(report: RunReport | Told) -> str:
     else:
         text = render(report.comparison, left=report.left_title, right=report.right_title)
         text = "\n".join([text, *report.closely])
-    return "\n".join([f"## {code(report.name)}", "", *_fenced(text.splitlines())])
-
-
-def _fenced(lines: Iterable[str]) -> list[str]:
-    body = "\n".join(visible(line, _LINE) for line in lines)
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
-    return [f"{fence}text", body, fence, ""]
+    return "\n".join([f"## {code(report.name)}", "", *fenced(text.splitlines()), ""])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from golden.report.plain import visible
+from esper_harness.report.plain import visible
 from golden.trace.reads import SiteReads
 
 

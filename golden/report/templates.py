@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from golden.report.plain import visible
+from esper_harness.report.plain import visible
 
 
 @lru_cache

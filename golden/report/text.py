@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from esper_harness.report.plain import visible
 from golden.compare.outcome import (
     CallChange,
     Compared,
@@ -33,7 +34,6 @@ from golden.compare.outcome import (
     TensorChange,
     Tolerated,
 )
-from golden.report.plain import visible
 from golden.trace.numbers import apart_text, far_apart
 
 KIND_TITLES = {

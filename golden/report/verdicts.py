@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from esper_harness.report.plain import visible
 from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
-from golden.report.plain import visible
 from golden.report.text import amounts, gaps, not_kept, render, tolerance_lines, verdict_word
 
 

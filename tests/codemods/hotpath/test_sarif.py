@@ -12,7 +12,9 @@ import pytest
 from tests.codemods.hotpath.conftest import Project
 
 Capture = pytest.CaptureFixture[str]
-SCHEMA = json.loads(Path(__file__).with_name("sarif-subset.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(
+    Path(__file__).parents[2].joinpath("esper_harness/sarif-subset.schema.json").read_text("utf-8")
+)
 TRAIN = """
 def read(value):
     return value.item()
