@@ -24,7 +24,9 @@ def test_the_presets_load_neither_the_training_loop_nor_torch() -> None:
 
 def test_the_settings_load_neither_the_training_loop_nor_torch() -> None:
     found = loaded("import esper.simic.training.config, esper.simic.training.dual_ab", "torch", "esper.simic")
-    assert [name for name in found if name not in ("esper.simic", "esper.simic.training")] == [
+    packages = ("esper.simic", "esper.simic.agent", "esper.simic.training")
+    assert [name for name in found if name not in packages] == [
+        "esper.simic.agent.config",
         "esper.simic.training.config",
         "esper.simic.training.dual_ab",
     ]

@@ -16,7 +16,7 @@ import torch
 from esper.leyline.errors import InputError, OutputError
 
 FORMAT = "esper-ppo-agent"
-VERSION = 1
+VERSION = 2
 
 
 def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:

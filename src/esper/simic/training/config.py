@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from esper.leyline import DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD, SlotConfig
 from esper.leyline.errors import InputError
 from esper.leyline.task import Loading
+from esper.simic.agent.config import PPOConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,9 @@ EnvCount = Annotated[int, Field(ge=1, le=1_024)]
 EpisodeLength = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 RewardModeName = Literal["shaped", "escrow", "simplified", "basic", "minimal", "sparse"]
-_PPO = ("ppo",)
-
-
 Workers = Annotated[int, Field(ge=0, le=256)]
+_PPO = ("ppo",)
+_AGENT = PPOConfig()
 
 
 class TrainingConfig(BaseModel):
@@ -50,9 +50,38 @@ class TrainingConfig(BaseModel):
     policy: Annotated[Literal["ppo", "heuristic"], Flag("who acts; the sub-command says it", commands=())] = (
         "ppo"
     )
-    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update", commands=_PPO)] = 8
+    learning_rate: Annotated[float, Field(gt=0), Flag("step size of the policy's Adam", commands=_PPO)] = (
+        _AGENT.learning_rate
+    )
+    clip: Annotated[
+        float, Field(gt=0), Flag("how far an update may move the odds of a choice", commands=_PPO)
+    ] = _AGENT.clip
+    discount: Annotated[
+        float, Field(gt=0, le=1), Flag("weight of a reward one step later, gamma", commands=_PPO)
+    ] = _AGENT.discount
+    gae_lambda: Annotated[
+        float, Field(ge=0, le=1), Flag("decay of advantage estimates, lambda", commands=_PPO)
+    ] = _AGENT.gae_lambda
+    target_kl: Annotated[
+        float, Field(gt=0), Flag("KL divergence at which an update stops early", commands=_PPO)
+    ] = _AGENT.target_kl
+    hidden_size: Annotated[int, Field(ge=2, le=8_192), Flag("units of the policy's LSTM", commands=_PPO)] = (
+        _AGENT.hidden_size
+    )
+    max_grad_norm: Annotated[
+        float, Field(gt=0), Flag("norm that the policy's gradients are clipped to", commands=_PPO)
+    ] = _AGENT.max_grad_norm
+    ppo_epochs: Annotated[Count, Flag("passes over the rollout per policy update", commands=_PPO)] = (
+        _AGENT.epochs
+    )
+    minibatches: Annotated[
+        Count, Flag("groups of hosts per pass, with one optimizer step each", commands=_PPO)
+    ] = _AGENT.minibatches
+    value_coef: Annotated[float, Field(ge=0), Flag("weight of the value loss", commands=_PPO)] = (
+        _AGENT.value_coef
+    )
     entropy_start: Annotated[float, Field(ge=0), Flag("entropy bonus in the first round", commands=_PPO)] = (
-        0.05
+        _AGENT.entropy_coef
     )
     entropy_end: Annotated[float, Field(ge=0), Flag("entropy bonus after annealing", commands=_PPO)] = 0.01
     entropy_anneal_episodes: Annotated[
@@ -155,6 +184,22 @@ class TrainingConfig(BaseModel):
     ] = None
     no_progress: Annotated[bool, Flag("no progress bar", outcome=False)] = False
     quiet: Annotated[bool, Flag("print nothing but warnings and errors", outcome=False)] = False
+
+    def ppo_config(self) -> PPOConfig:
+        """The agent's part of the settings."""
+        return PPOConfig(
+            hidden_size=self.hidden_size,
+            learning_rate=self.learning_rate,
+            clip=self.clip,
+            value_coef=self.value_coef,
+            entropy_coef=self.entropy_start,
+            discount=self.discount,
+            gae_lambda=self.gae_lambda,
+            epochs=self.ppo_epochs,
+            minibatches=self.minibatches,
+            target_kl=self.target_kl,
+            max_grad_norm=self.max_grad_norm,
+        )
 
     def outcome_settings(self) -> dict[str, Any]:
         """The fields that can change what is learnt, as JSON values."""

@@ -10,7 +10,7 @@ from esper.kasmina import gate_config
 from esper.leyline import SlotConfig
 from esper.leyline.errors import naming_flag
 from esper.leyline.task import TaskSpec
-from esper.simic.agent import PPOAgent, PPOConfig
+from esper.simic.agent import PPOAgent
 from esper.simic.attribution import SAMPLED_ORDERS, most_coalitions
 from esper.simic.rewards import RewardConfig, RewardFamily, RewardMode
 from esper.simic.training.checkpoint import read_progress
@@ -72,8 +72,8 @@ def make_policy(
         return HeuristicPolicy(slot_config)
     device = setup.placement.policy_device
     if config.resume is None:
-        ppo_config, seed = PPOConfig(epochs=config.ppo_epochs), derive_seed(config.seed, "policy")
-        agent = agent_class(slot_config, ppo_config, seed=seed, device=device)
+        seed = derive_seed(config.seed, "policy")
+        agent = agent_class(slot_config, config.ppo_config(), seed=seed, device=device)
     else:
         with naming_flag("--resume"):
             agent, saved = agent_class.load(config.resume, device=device)

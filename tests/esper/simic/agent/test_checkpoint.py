@@ -124,6 +124,6 @@ def test_somebody_elses_file_is_refused(tmp_path: Path) -> None:
     torch.save({"weights": torch.zeros(2)}, path)
     assert refused(path) == "not a checkpoint of this trainer; give one that a run saved"
     torch.save({"format": "esper-ppo-agent", "version": 99}, path)
-    assert refused(path) == "checkpoint version 99; this trainer reads 1"
-    torch.save({"format": "esper-ppo-agent", "version": 1, "slot_ids": ["r0c0"]}, path)
+    assert refused(path) == "checkpoint version 99; this trainer reads 2"
+    torch.save({"format": "esper-ppo-agent", "version": 2, "slot_ids": ["r0c0"]}, path)
     assert refused(path) == "does not fit this trainer ('config'); save it again"

@@ -5,7 +5,7 @@ import torch
 
 from esper.leyline import HEAD_INDEX, LifecycleOp
 from esper.simic.agent import PPOAgent, PPOConfig, PPOUpdateResult, RolloutBuffer
-from esper.simic.agent.advantages import advantages_and_returns
+from esper.simic.agent.ppo import advantages_and_returns
 from tests.esper.simic.agent.helpers import SLOTS, SMALL, Rollout, play
 
 
@@ -102,3 +102,31 @@ def test_a_rollout_with_a_hole_is_refused() -> None:
     agent = PPOAgent(SLOTS, SMALL, seed=0)
     with pytest.raises(ValueError, match="step 0 of the rollout has no actions"):
         agent.update(RolloutBuffer(1, 2, SLOTS), torch.zeros(1))
+
+
+def test_an_epoch_takes_a_step_for_each_minibatch_and_envs_stay_whole() -> None:
+    steps = []
+    for envs, minibatches in ((1, 4), (6, 4), (6, 6)):
+        config = PPOConfig(hidden_size=16, epochs=2, minibatches=minibatches, target_kl=1e9)
+        agent = PPOAgent(SLOTS, config, seed=0)
+        result = learn(agent, play(agent, envs, 3))
+        assert (result.epochs, result.stopped_early) == (2, False)
+        steps.append(int(agent.optimizer.state_dict()["state"][0]["step"]))
+    assert steps == [2, 8, 12]
+
+
+def test_the_units_of_rewards_do_not_matter_from_round_to_round() -> None:
+    """The rewards of a run come in other units once their statistics are known."""
+    learnt = []
+    for unit in (1.0, 32.0):
+        agent = PPOAgent(SLOTS, SMALL, seed=0)
+        losses = []
+        for number in range(3):
+            rollout = play(agent, 4, 6, seed=number)
+            for step, made in enumerate(rollout.actions):
+                paid = [float(action.lifecycle_op is LifecycleOp.GERMINATE) + 5.0 for action in made]
+                rollout.buffer.set_rewards(step, [reward * (unit if number else 1.0) for reward in paid])
+            losses.append(agent.update(rollout.buffer, torch.zeros(4)).metrics["value_loss"])
+        assert losses[1] < 2 * losses[0]
+        learnt.append(weights(agent))
+    torch.testing.assert_close(learnt[0], learnt[1], rtol=1e-3, atol=1e-5)
