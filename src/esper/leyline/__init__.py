@@ -62,6 +62,7 @@ from esper.leyline.stages import (
     SeedStage,
     is_legal_transition,
 )
+from esper.leyline.telemetry import TelemetryEvent, TelemetryEventType
 
 __all__ = [
     "ALPHA_CURVE_CHOICES",
@@ -118,6 +119,8 @@ __all__ = [
     "SharedEngineProtocol",
     "SlotConfig",
     "SlottedHostProtocol",
+    "TelemetryEvent",
+    "TelemetryEventType",
     "Topology",
     "TrainingSignals",
     "head_sizes",

@@ -4,13 +4,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from esper.simic.training.parallel_env_state import ParallelEnvState
+    from esper.simic.parallel_env_state import ParallelEnvState
+    from esper.simic.seed_management import (
+        advance_active_seed,
+        aggregate_ppo_metrics,
+        calculate_entropy_anneal_steps,
+        resolve_target_slot,
+        run_ppo_updates,
+    )
     from esper.simic.training.vectorized import train_ppo_vectorized
 
-__all__ = ["ParallelEnvState", "train_ppo_vectorized"]
+__all__ = [
+    "ParallelEnvState",
+    "advance_active_seed",
+    "aggregate_ppo_metrics",
+    "calculate_entropy_anneal_steps",
+    "resolve_target_slot",
+    "run_ppo_updates",
+    "train_ppo_vectorized",
+]
 
 _HOMES = {
-    "ParallelEnvState": "esper.simic.training.parallel_env_state",
+    **dict.fromkeys(__all__, "esper.simic.seed_management"),
+    "ParallelEnvState": "esper.simic.parallel_env_state",
     "train_ppo_vectorized": "esper.simic.training.vectorized",
 }
 

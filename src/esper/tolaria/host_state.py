@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from esper.kasmina import ModelSnapshot, MorphogeneticModel
 from esper.leyline.rollout import Configuration, HostEvent, HostResult, SlotChange
+from esper.leyline.telemetry import Payload
 from esper.tamiyo import SignalTracker
 from esper.tolaria.governor import Governor, GovernorConfig
 from esper.tolaria.models import create_model
@@ -86,6 +87,16 @@ def _same_device(one: torch.device, other: torch.device) -> bool:
     return one.type == other.type and (other.index is None or one.index == other.index)
 
 
+def make_telemetry_callback(events: list[HostEvent]) -> Callable[[str, Payload], None]:
+    """A callback for the slots of one env, which keeps what happens in them until the client is told."""
+    return lambda slot_id, payload: events.append(SlotChange(slot_id, payload))
+
+
+def configure_slot_telemetry(model: MorphogeneticModel, events: list[HostEvent]) -> None:
+    """Keep what happens in the slots of a model."""
+    model.set_telemetry(make_telemetry_callback(events))
+
+
 def create_host_states(round_idx: int, setup: EngineSetup) -> list[HostEnvState]:
     """The hosts of a round."""
     return [create_host_state(env_idx, round_idx, setup) for env_idx in setup.envs]
@@ -110,7 +121,7 @@ def create_host_state(env_idx: int, round_idx: int, setup: EngineSetup) -> HostE
     chance = 1.0 / subject.task_spec.num_classes
     governor.keep(model.snapshot, 0, -math.log(chance), chance)
     events: list[HostEvent] = []
-    model.set_telemetry(lambda slot_id, payload: events.append(SlotChange(slot_id, payload)))
+    configure_slot_telemetry(model, events)
     return HostEnvState(
         env_idx=env_idx,
         device=device,

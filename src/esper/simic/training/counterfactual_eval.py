@@ -1,4 +1,7 @@
-"""What each slot adds: which configurations validation compares, and what they say."""
+"""The comparisons of an epoch: which configurations validation runs, and how much each seed adds.
+
+`process_fused_val_batch`, which validates them in one pass, is the engine's, from `tolaria.hosts`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from collections.abc import Sequence
 from esper.leyline.rollout import Configuration
 from esper.simic.attribution import Comparison
 from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.tolaria.hosts import process_fused_val_batch
 from esper.tolaria.seeding import derive_generator
+
+__all__ = ["choose_configurations", "measure_contributions", "process_fused_val_batch"]
 
 
 def choose_configurations(

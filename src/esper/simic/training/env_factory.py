@@ -1,4 +1,8 @@
-"""Make what the agent's side keeps of a round and of its envs."""
+"""Make what the agent's side keeps of a round and of its envs.
+
+`make_telemetry_callback` and `configure_slot_telemetry` are the engine's, from `tolaria.host_state`; those that emit
+at once, with a run's reporter, are in the tree that the plans derive.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,16 @@ from esper.simic.training.helpers import calculate_entropy_anneal_steps
 from esper.simic.training.observation import ObservationSpace
 from esper.simic.training.parallel_env_state import ParallelEnvState
 from esper.simic.training.round_state import RoundState
+from esper.tolaria.host_state import configure_slot_telemetry, make_telemetry_callback
 from esper.tolaria.seeding import derive_generator, derive_seed
+
+__all__ = [
+    "announce_round",
+    "configure_slot_telemetry",
+    "create_env_state",
+    "create_round_state",
+    "make_telemetry_callback",
+]
 
 
 def create_env_state(env_idx: int, round_idx: int, *, seed: int) -> ParallelEnvState:

@@ -1,0 +1,5 @@
+"""The specification's home of `LayerGradientStats`; it lives in `simic.telemetry`."""
+
+from esper.simic.telemetry import LayerGradientStats
+
+__all__ = ["LayerGradientStats"]

@@ -1,0 +1,8 @@
+"""The specification's home of `ParallelEnvState`; it lives in `simic.training.parallel_env_state`.
+
+The half of an env that an engine trains is `tolaria.host_state.HostEnvState`.
+"""
+
+from esper.simic.training.parallel_env_state import ParallelEnvState
+
+__all__ = ["ParallelEnvState"]

@@ -1,0 +1,5 @@
+"""The specification's home of `PPOAgent`; it lives in `simic.agent.ppo`."""
+
+from esper.simic.agent.ppo import PPOAgent
+
+__all__ = ["PPOAgent"]
