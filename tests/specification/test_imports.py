@@ -15,7 +15,8 @@ from esper.simic.parallel_env_state import ParallelEnvState
 from esper.simic.seed_management import advance_active_seed, resolve_target_slot, \
 calculate_entropy_anneal_steps, aggregate_ppo_metrics, run_ppo_updates, handle_telemetry_escalation, \
 emit_anomaly_diagnostics
-from esper.simic.training.env_factory import make_telemetry_callback, configure_slot_telemetry, create_env_state
+from esper.simic.training.env_factory import make_telemetry_callback, configure_slot_telemetry, \
+create_env_state
 from esper.simic.training.batch_ops import process_train_batch, process_val_batch, batch_signals_to_features
 from esper.simic.training.counterfactual_eval import process_fused_val_batch
 from esper.simic.agent.ppo import PPOAgent
