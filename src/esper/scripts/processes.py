@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,6 +30,11 @@ _WORD_S = 3.0
 
 class Terminated(BaseException):
     """SIGTERM came: by hand, or because torchrun saw another process end."""
+
+
+def group_backend(devices: Sequence[str]) -> str:
+    """The backend of a process group: NCCL for tensors on CUDA devices, gloo for those of the host."""
+    return "cpu:gloo,cuda:nccl" if any(name.startswith("cuda") for name in devices) else "gloo"
 
 
 class Processes:
@@ -80,7 +85,7 @@ class Processes:
         import torch.distributed as dist
 
         try:
-            again = self._join(timedelta(seconds=config.rank_timeout))
+            again = self._join(config, timedelta(seconds=config.rank_timeout))
         except (RuntimeError, ValueError) as error:
             problem = str(error).splitlines()[0]
             raise InputError(
@@ -98,7 +103,7 @@ class Processes:
         finally:
             dist.destroy_process_group()
 
-    def _join(self, timeout: timedelta) -> bool:
+    def _join(self, config: TrainingConfig, timeout: timedelta) -> bool:
         """Make the process group; whether torchrun has started any of its processes again."""
         import torch
         import torch.distributed as dist
@@ -111,7 +116,8 @@ class Processes:
         if self._one_machine:
             # The store of torchrun --standalone still has what processes told that are gone.
             store = dist.PrefixStore(f"start-{self._restarts}", store)
-        dist.init_process_group("gloo", store=store, rank=self._rank, world_size=self._size, timeout=timeout)
+        backend = group_backend([config.device, *(config.devices or ())])
+        dist.init_process_group(backend, store=store, rank=self._rank, world_size=self._size, timeout=timeout)
         store.set(f"process/{self._rank}", f"{socket.gethostname()}/{os.getpid()}")
         self._store = store
         restarts = torch.tensor(

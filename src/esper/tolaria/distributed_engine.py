@@ -15,6 +15,7 @@ from esper.leyline.errors import InputError
 from esper.leyline.rollout import ActionOutcome, Configuration, HostObservation, RolloutResult, SlotAction
 from esper.tolaria.engine import VectorizedEngine
 from esper.tolaria.ranks import Ranks
+from esper.tolaria.runtime import keep_bits
 from esper.tolaria.setup import EngineSetup, Placement
 
 
@@ -30,6 +31,7 @@ class DistributedEngine:
         kind, self._parts = setup.host_parallel or ("ddp", 1)
         local_rank = int(os.environ.get("LOCAL_RANK", self._ranks.rank))
         placement = own_placement(setup.placement, local_rank, torch.cuda.device_count())
+        keep_bits(placement.policy_device, placement.env_devices)
         parts = None
         if self._parts > 1:
             from esper.tolaria.host_parts import HostParts  # loads what runs without it need not wait for

@@ -1,6 +1,7 @@
 """Devices, streams, mixed precision and timing; on a CPU the same calls do nothing or the plain thing."""
 
 import ctypes
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,27 @@ def resolve_env_devices(
     """
     devices = [policy_device] if names is None else [resolve_device(name, "--devices") for name in names]
     return tuple(devices[env_idx % len(devices)] for env_idx in range(envs))
+
+
+def keep_bits(policy_device: torch.device, devices: Sequence[torch.device]) -> None:
+    """Set what the same bits need on CUDA, before its first operation, and the policy's device as the current
+    one; does nothing where all devices are CPUs.
+
+    Products in float32 stay in float32, libraries choose their algorithms by no measurement, and cuBLAS gets
+    the workspace that its repeatable algorithms ask for.
+    """
+    if policy_device.type == "cuda" and policy_device.index is not None:
+        torch.cuda.set_device(policy_device)
+    if all(device.type != "cuda" for device in (policy_device, *devices)):
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    # The backward pass of max pooling has no variant that torch calls deterministic; windows that don't
+    # overlap add nothing up, so that it repeats. Hence a warning where an error would end the run.
+    torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def resolve_amp_dtype(enabled: bool, name: str, devices: Sequence[torch.device]) -> torch.dtype | None:

@@ -8,11 +8,13 @@ import torch
 from esper.leyline import SlotConfig
 from esper.leyline.errors import InputError
 from esper.runtime import get_task_spec
+from esper.scripts.processes import group_backend
 from esper.tolaria.models import create_model
 from esper.tolaria.optimizers import create_optimizer, reset_momentum
 from esper.tolaria.runtime import (
     CUDATimer,
     PhaseTimer,
+    keep_bits,
     make_scaler,
     make_stream,
     on_stream,
@@ -146,3 +148,17 @@ def test_momentum_can_be_forgotten() -> None:
     optimizer.step()
     reset_momentum(optimizer)
     assert optimizer.state[parameter]["momentum_buffer"].item() == 0.0
+
+
+def test_on_a_cpu_nothing_is_set_for_the_same_bits() -> None:
+    before = (torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.deterministic)
+    keep_bits(CPU, [CPU])
+    assert (torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.deterministic) == before
+
+
+@pytest.mark.parametrize(
+    ("devices", "backend"),
+    [(["cpu"], "gloo"), (["cpu", "cuda:1"], "cpu:gloo,cuda:nccl"), (["cuda"], "cpu:gloo,cuda:nccl")],
+)
+def test_tensors_on_cuda_devices_go_by_nccl(devices: list[str], backend: str) -> None:
+    assert group_backend(devices) == backend

@@ -23,6 +23,7 @@ from esper.simic.control import RunningMeanStd
 from esper.tamiyo import (
     FactoredRecurrentActorCritic,
     Hidden,
+    PolicyOutput,
     choose_actions,
     create_policy,
     draw_noise,
@@ -263,6 +264,7 @@ class PPOAgent:
         self.observations = RunningMeanStd(size, self.device)
         self.returns = ReturnScale()
         self._loss: LossFunction = ppo_loss
+        self._compiled = False
 
     @property
     def parameter_count(self) -> int:
@@ -272,7 +274,14 @@ class PPOAgent:
     def compile(self, mode: str) -> None:
         """Compile policy and loss in a mode of `torch.compile`; bits differ from the plain agent's."""
         self.policy.compile(mode=mode)
-        self._loss = torch.compile(ppo_loss, mode=mode)
+        compiled = torch.compile(ppo_loss, mode=mode)
+
+        def loss(*arguments: Any) -> tuple[Tensor, list[Tensor]]:
+            torch.compiler.cudagraph_mark_step_begin()
+            result: tuple[Tensor, list[Tensor]] = compiled(*arguments)
+            return result
+
+        self._loss, self._compiled = loss, True
 
     def initial_hidden(self, num_envs: int) -> Hidden:
         """The recurrent state at the start of a round."""
@@ -304,9 +313,7 @@ class PPOAgent:
         values = []
         for rows in _blocks(features.shape[0]):
             state = Hidden(hidden.h[:, rows], hidden.c[:, rows])
-            output = self.policy(
-                _pad(self.observations.normalize(features[rows]))[:, None], _pad_hidden(state)
-            )
+            output = self._run_policy(features[rows], state)
             values.append(output.values[: features[rows].shape[0], 0])
         return self.returns.restore(torch.cat(values))
 
@@ -381,11 +388,22 @@ class PPOAgent:
             raise InputError(f"{path}: does not fit this trainer ({problem}); save it again") from None
         return agent, extra
 
+    def _run_policy(self, features: Tensor, hidden: Hidden) -> PolicyOutput:
+        """One step of a block of environments."""
+        if self._compiled:
+            torch.compiler.cudagraph_mark_step_begin()
+        output = self.policy(_pad(self.observations.normalize(features))[:, None], _pad_hidden(hidden))
+        if not self._compiled:
+            return output
+        # A replayed CUDA graph writes into the tensors of its last run, which the rollout still needs.
+        logits = {name: head.clone() for name, head in output.logits.items()}
+        return PolicyOutput(logits, output.values.clone(), Hidden(*(part.clone() for part in output.hidden)))
+
     def _decide_block(
         self, features: Tensor, masks: Mapping[str, Tensor], hidden: Hidden, noise: Tensor | None
     ) -> ActionBatch:
         num_envs = features.shape[0]
-        output = self.policy(_pad(self.observations.normalize(features))[:, None], _pad_hidden(hidden))
+        output = self._run_policy(features, hidden)
         logits = {name: head[:, 0] for name, head in output.logits.items()}
         padded_masks = {name: _pad(mask, value=True) for name, mask in masks.items()}
         actions = choose_actions(logits, padded_masks, None if noise is None else _pad(noise))

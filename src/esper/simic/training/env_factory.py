@@ -1,7 +1,7 @@
 """Make what the agent's side keeps of a round and of its envs.
 
-`make_telemetry_callback` and `configure_slot_telemetry` are the engine's, from `tolaria.host_state`; those that
-emit at once, with a run's reporter, are in the tree that the plans derive.
+`make_telemetry_callback` and `configure_slot_telemetry` are the engine's, from `tolaria.host_state`; those
+that emit at once, with a run's reporter, are in the tree that the plans derive.
 """
 
 from __future__ import annotations

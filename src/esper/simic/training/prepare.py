@@ -21,7 +21,7 @@ from esper.simic.training.saving import restore_progress
 from esper.tamiyo import HeuristicPolicy
 from esper.tolaria.data import SharedBatchIterator, load_data
 from esper.tolaria.models import create_model
-from esper.tolaria.runtime import resolve_amp_dtype, resolve_device, resolve_env_devices
+from esper.tolaria.runtime import keep_bits, resolve_amp_dtype, resolve_device, resolve_env_devices
 from esper.tolaria.seeding import derive_generator, derive_seed
 from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject
 
@@ -30,6 +30,7 @@ def place_run(config: TrainingConfig, torch_amp: ModuleType) -> Placement:
     """Devices, precision and loading of a run. Raises InputError for what is not here."""
     device = resolve_device(config.device)
     env_devices = resolve_env_devices(config.devices, device, config.envs)
+    keep_bits(device, env_devices)
     amp_dtype = resolve_amp_dtype(config.amp, config.amp_dtype, env_devices)
     return Placement(device, env_devices, Precision(amp_dtype, torch_amp), resolve_loading(config))
 
