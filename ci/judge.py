@@ -19,6 +19,7 @@ from ci.base import Base, prefix_of
 from ci.checks import Check, Context, checks, needing_base
 from ci.config import ConfigError, GateConfig, find_gate, has_gate, load_config
 from ci.execute import execute
+from ci.git import git
 from ci.report import Told, as_junit, as_markdown, as_sarif, as_table
 from ci.report.words import headline
 from ci.verdicts import Passed
@@ -46,7 +47,7 @@ def judge(asked: Asked) -> int:
     """Make the checks that are asked for, and tell what came of them; the exit status."""
     if asked.accept and asked.base is None:
         raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
-    folder = (asked.root or find_gate(Path.cwd())).resolve()
+    folder = (asked.root or _nearest(Path.cwd(), asked.base)).resolve()
     before = _summary(asked.summary)
     for path in filter(None, (asked.summary, asked.sarif, asked.junit)):
         check_writable(path)
@@ -72,6 +73,15 @@ def judge(asked: Asked) -> int:
     if asked.junit is not None:
         write_whole(asked.junit, as_junit(told))
     return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
+
+
+def _nearest(start: Path, base: str | None) -> Path:
+    """The nearest folder upwards with a gate here or at the base, whose gate no change takes away."""
+    here = find_gate(start)
+    upwards = [start, *start.parents]
+    closer = upwards[: upwards.index(here)] if base is not None else []
+    marked = (folder for folder in closer if "[tool.gate" in git(folder, "show", f"{base}:./pyproject.toml"))
+    return next(marked, here)
 
 
 def _summary(file: Path | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -110,8 +109,3 @@ class Check:
     name: str
     run: Callable[[], Verdict]
     runs: Literal["beside", "in turn", "alone"] = "beside"
-
-
-def tool(name: str) -> Path:
-    """A console script beside this interpreter."""
-    return Path(sys.executable).with_name(name)

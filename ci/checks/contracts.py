@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-
-from ci.checks.check import Context, tool
+from ci.checks.check import Context
+from ci.launch import launch
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 
 
 def contracts(context: Context) -> Verdict:
     """Run import-linter on the repository."""
-    lint = tool("lint-imports")
-    try:
-        done = subprocess.run(
-            [lint, "--no-cache"],
-            cwd=context.root,
-            env=context.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError as error:
-        return CouldNotRun(f"{lint}: {error.strerror}; install import-linter beside this Python")
-    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    if done.returncode == 0 and any(line.startswith("Contracts:") for line in lines):
+    done = launch("import-linter", ["--no-cache"], root=context.root, config=context.config)
+    if done.told is None:
+        return CouldNotRun("import-linter can't be loaded; install import-linter beside this Python")
+    lines = [line.strip() for line in done.output.splitlines() if line.strip()]
+    if done.status == 0 and any(line.startswith("Contracts:") for line in lines):
         return Passed(next(line for line in lines if line.startswith("Contracts:")))
     broken = [line for line in lines if line.endswith("BROKEN")]
     if broken:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ci.checks.check import Context
 from ci.config import HotPath
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
@@ -9,18 +11,18 @@ from codemods.hotpath.baseline import Entry, read_baseline
 from codemods.hotpath.check import check, check_commit
 from codemods.hotpath.compare import Comparison, compare
 from codemods.hotpath.config import read_config
-from codemods.hotpath.results import Finding
+from codemods.hotpath.results import Finding, Report
 from codemods.program import SourceError
 
 
 def hotpath(context: Context, wanted: HotPath) -> Verdict:
     """Check, and compare with the base or the baseline."""
     try:
-        found = _compared(context, wanted)
+        found, before = _compared(context, wanted)
     except SourceError as error:
         return CouldNotRun(str(error))
     if found.clean:
-        return _clean(found)
+        return _clean(found, before)
     places = (*map(_place, found.new), *(_stale(entry, count, wanted) for entry, count in found.stale))
     parts = [f"{len(found.new)} new"] if found.new else []
     parts += [f"{len(found.stale)} entries of the baseline match nothing"] if found.stale else []
@@ -29,26 +31,32 @@ def hotpath(context: Context, wanted: HotPath) -> Verdict:
     return Failed(f"{', '.join(parts)}; {where}: {first.message}", places)
 
 
-def _compared(context: Context, wanted: HotPath) -> Comparison:
+def _compared(context: Context, wanted: HotPath) -> tuple[Comparison, Report | None]:
+    """Compare with the base, whose report comes second, or with the baseline."""
     paths = [context.root / path for path in wanted.paths]
     config = read_config(context.root)
     report = check(paths, config, root=context.root)
     if context.base is not None:
         before = check_commit(context.base.ref, paths, config, root=context.root)
-        return compare(report, before, against=context.base.ref)
+        return compare(report, before, against=context.base.ref), before
     if wanted.baseline is not None:
-        return compare(report, read_baseline(context.root / wanted.baseline))
-    return compare(report)
+        return compare(report, read_baseline(context.root / wanted.baseline)), None
+    return compare(report), None
 
 
-def _clean(found: Comparison) -> Verdict:
+def _clean(found: Comparison, before: Report | None) -> Verdict:
     report = found.report
     if not report.loops:
         return CouldNotRun(
             f"no hot loop in {report.files} files; say which they are in [tool.codemods.hotpath]"
         )
     known = f"{len(found.accepted)} known stalls" if found.accepted else "no stall"
-    return Passed(f"{known} in {len(report.loops)} hot loops of {report.files} files")
+    told = f"{known} in {len(report.loops)} hot loops of {report.files} files"
+    cooled = Counter(loop.header for loop in before.loops) if before else Counter[str]()
+    cooled -= Counter(loop.header for loop in report.loops)
+    if cooled:
+        told += f"; hot at {found.against} and not here: {', '.join(f'`{header}`' for header in cooled)}"
+    return Passed(told)
 
 
 def _place(finding: Finding) -> Place:

@@ -12,7 +12,7 @@ from golden.trace.errors import UnusableInput
 def policy(context: Context, base: Base) -> Verdict:
     """List what the base demands and this tree does not, but for what was accepted by name."""
     try:
-        found = weakened(base.root, context.root, context.config)
+        found = weakened(base.root, context.root)
     except UnusableInput as error:
         return CouldNotRun(str(error))
     if found is None:

@@ -74,12 +74,51 @@ def ordered(*strictest_first: str) -> Rule:
     return rule
 
 
+def may_come(before: Any, after: Any) -> str | None:
+    """A piece that may appear, but not go or change."""
+    if before is None:
+        return None
+    if after is None:
+        return f"is gone: {_short(before.shown)}"
+    return f"is changed: {_short(after.shown)}" if before.content != after.content else None
+
+
+def may_go(before: Any, after: Any) -> str | None:
+    """A piece that may go, but not appear or change."""
+    if after is None:
+        return None
+    return may_come(before, after) if before is not None else f"is new: {_short(after.shown)}"
+
+
+def unchanged(before: Any, after: Any) -> str | None:
+    """A piece that may neither appear nor go nor change."""
+    return may_go(before, after) if before is None else may_come(before, after)
+
+
+def more(before: Any, after: Any) -> str | None:
+    """A piece of which there may be fewer."""
+    added = (after.content if after else 0) - (before.content if before else 0)
+    return f"accepts {added} more of {after.shown}" if added > 0 else None
+
+
+def run_as_often(before: Any, after: Any) -> str | None:
+    """A test that may appear, but not go or be skipped by a line more."""
+    if before is None or after is None:
+        return may_come(before, after)
+    added = sorted(after.content - before.content)
+    return f"{after.shown} may be skipped by `{_short(added[0])}`" if added else None
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may appear but not go; its keys by their rules, others may not change."""
+    """A table that may appear but not go; its keys by their rules, others may not change.
+
+    ``optional`` says that none is the same as an empty one.
+    """
 
     keys: Mapping[str, Node] = field(default_factory=dict)
     default: Node = same
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +150,8 @@ def compare(name: str, before: Any, after: Any, node: Node, path: str) -> Iterat
 
 
 def _table(name: str, before: Any, after: Any, node: Table, path: str) -> Iterator[Weakening]:
+    if node.optional:
+        before, after = before or {}, after or {}
     if before is None:
         return
     if after is None:

@@ -2,134 +2,86 @@
 
 from __future__ import annotations
 
-import dataclasses
-import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from ci.config import ConfigError, GateConfig, load_config
+from ci.config import ConfigError, has_gate, load_config
 from ci.policy.compare import Weakening, compare
-from ci.policy.contracts import contracts
-from ci.policy.rules import GATE, HOTPATH, RUN
-from ci.policy.source import pragmas, unread
-from codemods.hotpath.config import read_config
-from codemods.program import SourceError, read_tools
-from golden.check.fixtures import FOLDER
-from golden.record import Run, load_run
-from golden.record.run import RUNS_FOLDER
+from ci.policy.place import Found, Side
+from ci.policy.readings import PROJECT
+from ci.policy.sources import SOURCES, Source
+from ci.policy.unread import unread
+from codemods.program import SourceError
 from golden.trace.errors import GoldenError
 
-_PROJECT = "pyproject.toml"
-_IDENTITY = ("code", "text", "function", "heat")
+_UNREADABLE = (SourceError, ConfigError, GoldenError, OSError, ValueError)
 
 
-def weakened(base: Path, head: Path, config: GateConfig) -> list[Weakening] | None:
-    """What the tree ``head`` with the configuration ``config`` no longer demands of what ``base`` did.
+def weakened(base: Path, head: Path) -> list[Weakening] | None:
+    """What the tree ``head`` no longer demands of what ``base`` did.
 
     None if the base demands nothing: it has no ``[tool.gate]``. What of the base can't be read is
     named as well, since nobody knows what it demanded.
     """
     try:
-        if "gate" not in (read_tools(base / _PROJECT, _PROJECT) or {}):
-            return None
-        demanded = load_config(base)
+        if not has_gate(base):
+            above = _above(base)
+            return [Weakening("tool.gate", f"was that of {above}", PROJECT)] if above else None
+        config = load_config(base)
     except (SourceError, ConfigError) as error:
-        return [Weakening("tool.gate", f"the base's can't be read: {error}", _PROJECT)]
-    return list(_weakened(base, head, demanded, config))
+        return [Weakening("tool.gate", f"the base's can't be read: {_said(error, base)}", PROJECT)]
+    before, after = Side(base, config), Side(head, config)
+    found = [each for source in SOURCES if source.wanted(config) for each in _source(source, before, after)]
+    return [*found, *unread(before, after)]
 
 
-def _weakened(base: Path, head: Path, before: GateConfig, after: GateConfig) -> Iterator[Weakening]:
-    left, right = before.model_dump(mode="json"), after.model_dump(mode="json")
-    yield from compare("", left, right, GATE, _PROJECT)
-    timed = [before.throughput.run] if before.throughput else []
-    for name in dict.fromkeys([*before.runs, *before.counts, *before.reads, *timed]):
-        yield from _run(base, head, name)
-        yield from _goldens(base, head, name)
-    if before.hotpath is not None:
-        yield from _hotpath(base, head)
-        yield from _baseline(base, head, before, after)
-        yield from pragmas(base, head, before.hotpath.paths)
-    looked_at = tuple(dict.fromkeys([*(before.hotpath.paths if before.hotpath else ()), *before.fences]))
-    if looked_at:
-        yield from unread(base, head, looked_at)
-    if before.contracts:
-        yield from contracts(base, head)
+def _above(base: Path) -> str:
+    """A folder above whose gate a gate of this folder would take the place of; in the same repository."""
+    folder = base
+    while not (folder / ".git").exists() and folder != folder.parent:
+        folder = folder.parent
+        if has_gate(folder):
+            return "the repository's own folder" if (folder / ".git").exists() else folder.name
+    return ""
 
 
-def _run(base: Path, head: Path, name: str) -> Iterator[Weakening]:
-    file = RUNS_FOLDER / f"{name.partition('.')[0]}.toml"
-    if not (base / file).is_file():
-        return
-    label, path = f"run.{file.stem}", file.as_posix()
-    if not (head / file).is_file():
-        yield Weakening(label, "is gone", path)
+def _source(source: Source, before: Side, after: Side) -> Iterator[Weakening]:
+    """Compare all that two trees say in places of one kind."""
+    try:
+        left = {(each.name, each.key): each for each in source.read(before)}
+    except _UNREADABLE as error:
+        yield Weakening(
+            "tool.gate", f"the base's {source.told} can't be read: {_said(error, before.root)}", PROJECT
+        )
         return
     try:
-        before = load_run(base / file)
-    except GoldenError as error:
-        yield Weakening(label, f"the base's can't be read: {error}", path)
+        right = {(each.name, each.key): each for each in source.read(after)}
+    except _UNREADABLE as error:
+        yield Weakening("tool.gate", f"{source.told} can't be read: {_said(error, after.root)}", PROJECT)
+        return
+    for key in dict.fromkeys([*left, *right]):
+        yield from _pair(source, left.get(key), right.get(key), before.root, after.root)
+
+
+def _pair(
+    source: Source, left: Found | None, right: Found | None, base: Path, head: Path
+) -> Iterator[Weakening]:
+    there = right or left
+    assert there is not None
+    name = there.name or "tool.gate"
+    try:
+        before = left.load() if left else None
+    except _UNREADABLE as error:
+        yield Weakening(name, f"the base's can't be read: {_said(error, base)}", there.path)
         return
     try:
-        after = load_run(head / file)
-    except GoldenError as error:
-        yield Weakening(label, f"can't be read: {error}", path)
+        after = right.load() if right else None
+    except _UNREADABLE as error:
+        yield Weakening(name, f"can't be read: {_said(error, head)}", there.path)
         return
-    yield from compare(label, _dump(before), _dump(after), RUN, path)
+    yield from compare(there.name, before, after, source.rule, there.path)
 
 
-def _dump(run: Run) -> dict[str, Any]:
-    return run.model_dump(mode="json")
-
-
-def _goldens(base: Path, head: Path, name: str) -> Iterator[Weakening]:
-    """Goldens for other machines may come; those that are there stay."""
-    run = name.partition(".")[0]
-    folder = FOLDER / run
-    for path in sorted((base / folder).glob("*.json")):
-        here = head / folder / path.name
-        what = "is gone" if not here.is_file() else "is replaced"
-        if what == "is gone" or here.read_bytes() != path.read_bytes():
-            yield Weakening(f"golden.{run}", f"{path.name} {what}", (folder / path.name).as_posix())
-
-
-def _hotpath(base: Path, head: Path) -> Iterator[Weakening]:
-    name = "tool.codemods.hotpath"
-    try:
-        before = dataclasses.asdict(read_config(base))
-    except SourceError as error:
-        yield Weakening(name, f"the base's can't be read: {error}", _PROJECT)
-        return
-    try:
-        after = dataclasses.asdict(read_config(head))
-    except SourceError as error:
-        yield Weakening(name, f"can't be read: {error}", _PROJECT)
-        return
-    yield from compare(name, before, after, HOTPATH, _PROJECT)
-
-
-def _baseline(base: Path, head: Path, before: GateConfig, after: GateConfig) -> Iterator[Weakening]:
-    name = before.hotpath.baseline if before.hotpath else None
-    now = after.hotpath.baseline if after.hotpath else None
-    if name is None or now is None:
-        return
-    added = _entries(head / now) - _entries(base / name)
-    for (code, text, function, heat), count in sorted(added.items()):
-        where = f"in {function or 'a module'}, per {heat}"
-        yield Weakening("hotpath.baseline", f"accepts {count} more of {code} {text} {where}", now)
-
-
-def _entries(path: Path) -> Counter[tuple[str, str, str, str]]:
-    found: Counter[tuple[str, str, str, str]] = Counter()
-    for entry in (_toml(path) or {}).get("finding", ()):
-        code, text, function, heat = (str(entry.get(part, "")) for part in _IDENTITY)
-        found[code, text, function, heat] += int(entry.get("count", 1))
-    return found
-
-
-def _toml(path: Path) -> dict[str, Any] | None:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return None
+def _said(error: Exception, root: Path) -> str:
+    """What an error says, in a line, of files as the tree names them."""
+    return " ".join(str(error).split()).replace(f"{root}/", "")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.program.git import Git, Objects
-from codemods.program.repository import project_root, python_files, unreadable_files
+from codemods.program.repository import is_skipped, project_root, python_files, unreadable_files
 from codemods.program.source import SourceError
 
 
@@ -136,7 +136,7 @@ def _of_commit(reference: str, paths: Sequence[Path], root: Path, patterns: tupl
         path = entry.path[len(prefix) :]
         if path.endswith("__init__.py"):
             packages.add(path.rpartition("/")[0])
-        if any(_below(path, folder) for folder in wanted) and not _excluded(path, patterns):
+        if any(_holds(folder, path) for folder in wanted) and not _excluded(path, patterns):
             blobs[path] = entry.blob
     objects = Objects(git)
     return [
@@ -144,5 +144,9 @@ def _of_commit(reference: str, paths: Sequence[Path], root: Path, patterns: tupl
     ]
 
 
-def _below(path: str, folder: str) -> bool:
-    return folder == "." or path == folder or path.startswith(f"{folder}/")
+def _holds(folder: str, path: str) -> bool:
+    """Whether a file is read below a folder, as one of the working tree is."""
+    if folder == path:
+        return True
+    inside = path if folder == "." else path.removeprefix(f"{folder}/")
+    return (folder == "." or inside != path) and not any(map(is_skipped, inside.split("/")[:-1]))

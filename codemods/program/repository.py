@@ -220,9 +220,14 @@ def no_file(path: str | Path) -> str | None:
 
 def is_project_folder(where: str, name: str) -> bool:
     """Whether a folder may hold a project's own files: no hidden folder, environment or build folder."""
-    if name in _SKIPPED or name.startswith("."):
+    if is_skipped(name):
         return False
     return not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
+
+
+def is_skipped(name: str) -> bool:
+    """Whether a folder holds none of a project's own files, by its name."""
+    return name in _SKIPPED or name.startswith(".")
 
 
 def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:

@@ -154,6 +154,14 @@ def test_files_of_the_commit_below_the_paths_only(repository: Project) -> None:
     assert repository.run("--base", "HEAD~1") == 1
 
 
+def test_the_commit_s_files_are_those_that_are_read_of_the_tree(repository: Project) -> None:
+    stalls = "def run(envs):\n    return [env.loss.item() for env in envs]\n"
+    repository.write(**{"build/other": stalls, "dist/a/more": stalls, ".hidden/more": stalls})
+    repository.commit()
+    repository.write(other=stalls)
+    assert repository.run("--base", "HEAD") == 1
+
+
 def test_no_such_commit(repository: Project, capsys: Capture) -> None:
     assert repository.run("--base", "nowhere") == 2
     assert capsys.readouterr().err == (
