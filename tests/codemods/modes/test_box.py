@@ -109,18 +109,6 @@ def outer(a, /, b, *args, c=1, **kw):
     return a, b, args, c, kw
 print(outer(1, 2, 3, 4, z=5))
 """,
-    "a parameter's old value is let go": """
-import weakref
-class Big: pass
-def outer(big):
-    seen = weakref.ref(big)
-    def h():
-        nonlocal big
-        big = None
-        return seen() is None
-    return h()
-print(outer(Big()))
-""",
     "other names of a nonlocal declaration stay": """
 def outer():
     n = m = 0
