@@ -107,7 +107,11 @@ def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None])
     # What only the working tree lacks is no matter of committed files.
     project.plain("open('nothing')", PLAIN_RUN + '\n[data]\npaths = ["data"]\n')
     result = project.golden(*ab)
-    assert (result.code, "head (working tree) failed: " in result.err, "committed files only" in result.err) == (3, True, False)
+    assert (
+        result.code,
+        "head (working tree) failed: " in result.err,
+        "committed files only" in result.err,
+    ) == (3, True, False)
     project.script(PLAIN.replace("range(3)", "range(1)"))
     result = project.golden("record", "train", "--root", project.root, "-o", project.root / "one")
     assert "train: 1 event, 0 optimizer steps -> " in result.out
