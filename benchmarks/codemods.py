@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MONOLITH = ROOT / "golden" / "monolith" / "vectorized.py"
+MONOLITH = ROOT / "examples" / "monolith" / "vectorized.py"
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 
 FUNCTION = '''

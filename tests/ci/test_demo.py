@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def test_the_extraction_changes_nothing_and_the_swap_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = (REPOSITORY / "golden/monolith/vectorized.py").read_bytes()
+    before = (REPOSITORY / "examples/monolith/vectorized.py").read_bytes()
     kept = tmp_path / "kept"
     assert main(["--keep", str(kept)]) == 0
     printed = capsys.readouterr().out
@@ -27,7 +27,7 @@ def test_the_extraction_changes_nothing_and_the_swap_is_found(
     assert "gradient slots." in different
     assert re.search(r"\b[1-9]\d* helpers lifted", printed)
     assert len(load_trace(kept / "the-monolith").events) > 100
-    assert (REPOSITORY / "golden/monolith/vectorized.py").read_bytes() == before
+    assert (REPOSITORY / "examples/monolith/vectorized.py").read_bytes() == before
 
 
 def test_a_folder_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

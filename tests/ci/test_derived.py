@@ -43,7 +43,7 @@ count = 2
 skip = 1
 
 [variants.base]
-command = ["python", "-m", "golden.monolith.train", "ppo", "--no-progress", "--quiet"]
+command = ["python", "-m", "examples.monolith.train", "ppo", "--no-progress", "--quiet"]
 """
 
 

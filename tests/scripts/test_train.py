@@ -15,7 +15,7 @@ from esper.leyline.telemetry import RoundStarted, TelemetryEvent
 from esper.nissa import get_hub, read_events
 from esper.scripts.train import main
 from esper.simic.training.config import TrainingConfig, flag_name, flags
-from golden.monolith.vectorized import train_ppo_vectorized
+from examples.monolith.vectorized import train_ppo_vectorized
 
 
 class Recorded:
@@ -337,7 +337,7 @@ def test_help_and_refusals_do_not_wait_for_torch() -> None:
 
 
 def test_the_module_of_the_single_file_trainer_runs_the_same_command_line() -> None:
-    argv = [sys.executable, "-m", "golden.monolith.train", "ppo", "--rounds", "0"]
+    argv = [sys.executable, "-m", "examples.monolith.train", "ppo", "--rounds", "0"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: --rounds 0: input should be greater than or equal to 1\n"

@@ -15,7 +15,7 @@ from codemods.plans import derive_tree
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-MONOLITH = "golden/monolith/vectorized.py"
+MONOLITH = "examples/monolith/vectorized.py"
 # At the start of functions that the plans lift, move and rename.
 PRINTED = "print(inputs.mean().item(), "
 PLANTED = {
@@ -59,7 +59,7 @@ def modules(root: Path) -> Report:
 
 def derived(root: Path, *, stalls: bool) -> Path:
     """The repository with the modules that the plans make of the monolith, as it is or with stalls in it."""
-    for part in ("golden/monolith", "src/esper", "codemods/plans", "tests/esper"):
+    for part in ("examples/monolith", "src/esper", "codemods/plans", "tests/esper"):
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     (root / "pyproject.toml").write_text("")
     monolith = root / MONOLITH

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.xdist_group("planted"), pytest.mark.slow]
 # A statement may go on over some lines.
 _LONGEST = 30
 PLAN = REPOSITORY / "codemods" / "plans" / "03_engine.toml"
-MONOLITH = REPOSITORY / "golden" / "monolith" / "vectorized.py"
+MONOLITH = REPOSITORY / "examples" / "monolith" / "vectorized.py"
 COUNT = int(os.environ.get("REVIEW_PLANTED", "4"))
 # More is left than the statement: what reads a changed constant, a function with another name, what
 # calls the change out of a file that the single-file trainer never had.

@@ -11,7 +11,7 @@ from esper.leyline.task import TaskSpec
 from esper.scripts.train import main
 from esper.simic.training.config import TrainingConfig
 
-TRAINERS = {"modular": "esper.simic.training.vectorized", "single-file": "golden.monolith.vectorized"}
+TRAINERS = {"modular": "esper.simic.training.vectorized", "single-file": "examples.monolith.vectorized"}
 HOST_LR = 1.0
 SEED_LR = 0.5
 

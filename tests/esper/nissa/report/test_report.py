@@ -15,7 +15,7 @@ from esper.nissa.report import collect, render_page
 from esper.runtime import get_task_spec
 from esper.scripts.report import main
 from esper.simic.training.config import TrainingConfig
-from golden.monolith import vectorized
+from examples.monolith import vectorized
 
 pytestmark = pytest.mark.xdist_group("report")
 

@@ -1,0 +1,1 @@
+"""Programs that the tools are tried on; each folder stands for somebody's repository."""
