@@ -20,6 +20,7 @@ from golden.check import (
     Failed,
     Judged,
     Property,
+    Verdict,
     doctor,
     refuse_under_ci,
     unused,
@@ -35,7 +36,7 @@ from golden.check.since import Since, between, of_working_tree
 from golden.check.suggest import suggest_env
 from golden.check.unstable import ways_out
 from golden.compare import Compared, compare
-from golden.compare.outcome import Different
+from golden.compare.outcome import Different, NotComparable
 from golden.executors.settings import Executor, Name, executor_options, settings
 from golden.executors.settings import given as given_options
 from golden.executors.suite import Asked, reached_by, run_suite
@@ -280,9 +281,16 @@ def verify_command(
                 seconds=sum(verdict.seconds for verdict in verdicts),
                 budget=run.budget,
                 right=right,
+                not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
             )
         )
     return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
+
+
+def _left_out(verdict: Verdict) -> list[str]:
+    """The lines of a verdict that name what was not compared."""
+    found = verdict.comparison if isinstance(verdict, Judged) else None
+    return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
 
 
 def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:

@@ -24,7 +24,7 @@ class _Table(BaseModel):
 class Result(_Table):
     """What came of one run: exit status, the verdict in words, and its traces below the file's folder.
 
-    ``tolerated`` says that it took a tolerance.
+    ``tolerated`` says that it took a tolerance, ``not_compared`` has the lines of the verdict that say so.
     """
 
     run: str
@@ -35,6 +35,7 @@ class Result(_Table):
     budget: float = 0.0
     left: str | None = None
     right: str | None = None
+    not_compared: tuple[str, ...] = ()
 
 
 class Results(_Table):

@@ -214,7 +214,9 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
 
 def contents(trace: Trace) -> Compared:
     """How much a trace holds."""
-    total = Compared(events=len(trace.events), unwatched=tuple(trace.about.unwatched))
+    total = Compared(
+        events=len(trace.events), unwatched=tuple(trace.about.unwatched), masked=tuple(trace.about.masked)
+    )
     for process in trace.processes:
         total += compare_process(process, process).compared
     return total + compare_outputs(trace, trace)[1]

@@ -73,6 +73,7 @@ def judge(
         events=min(len(left.events), len(right.events)),
         unstable=titles(unstable),
         unwatched=tuple(dict.fromkeys([*left.about.unwatched, *right.about.unwatched])),
+        masked=tuple(dict.fromkeys([*left.about.masked, *right.about.masked])),
     )
     divergences: list[Divergence] = [*counts]
     steps_of: dict[Stream, tuple[int, int | None]] = {}

@@ -19,7 +19,7 @@ class Compared:
     the program's own generators; ``uncompared`` names what was not. ``places`` are those
     of ranks in a mesh of devices. ``unlike`` names tensors whose digests were made otherwise on each side.
     ``unstable`` are places that differ between two runs of the base, ``unwatched`` files that the program
-    wrote where nothing looks, with what to do about it.
+    wrote where nothing looks, with what to do about it, ``masked`` what reads like a time or a rate.
     """
 
     events: int = 0
@@ -37,6 +37,7 @@ class Compared:
     unlike: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     unwatched: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
         return Compared(
@@ -55,6 +56,7 @@ class Compared:
             tuple(dict.fromkeys([*self.unlike, *other.unlike])),
             tuple(dict.fromkeys([*self.unstable, *other.unstable])),
             tuple(dict.fromkeys([*self.unwatched, *other.unwatched])),
+            tuple(dict.fromkeys([*self.masked, *other.masked])),
         )
 
 

@@ -120,7 +120,26 @@ _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
+_MEASURED = re.compile(r"<(?:unstable|duration|rate|time)>")
+_SHOWN = 5
 _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
+
+
+@dataclass
+class LeftOut:
+    """What of one output was masked: fields by their names, and in how many lines a time or a rate."""
+
+    fields: set[str] = field(default_factory=set)
+    lines: int = 0
+
+    def in_words(self, output: str) -> Iterator[str]:
+        """A phrase for the fields and one for the lines."""
+        if self.fields:
+            names = sorted(self.fields)
+            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+            yield f"field{'s' if len(names) > 1 else ''} {shown} of {output}"
+        if self.lines:
+            yield f"numbers in {self.lines:,} line{'s' if self.lines > 1 else ''} of {output}"
 
 
 @dataclass(frozen=True)
@@ -136,6 +155,7 @@ class Masks:
     expressions: Sequence[re.Pattern[str]] = ()
     # The patterns that matched so far.
     seen: set[str] = field(default_factory=set, compare=False)
+    left_out: LeftOut = field(default_factory=LeftOut, compare=False)
 
     def text(self, text: str) -> str:
         """One line, or one value, with placeholders for what can't repeat."""
@@ -189,19 +209,28 @@ class Masks:
             # What the run file masks as a whole may be there or not.
             if shown in ("", "<unstable>") or echoed or _UNBOUNDED_BAR.search(shown):
                 continue
+            self.left_out.lines += _MEASURED.search(shown) is not None
             yield shown
 
     def tree(self, value: Any, path: str = "") -> Any:
         """A tree without its unstable fields."""
         if isinstance(value, Mapping):
-            return {
-                name: self.tree(item, below)
-                for name, item in _named(value)
-                if not self.is_unstable(below := f"{path}.{name}" if path else name)
-            }
+            found = {}
+            for name, item in _named(value):
+                below = f"{path}.{name}" if path else name
+                if self.is_unstable(below):
+                    self.left_out.fields.add(below)
+                else:
+                    found[name] = self.tree(item, below)
+            return found
         if isinstance(value, (list, tuple)):
             return [self.tree(item, f"{path}.{index}") for index, item in enumerate(value)]
-        return self.text(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        text = self.text(value)
+        if text != value and _MEASURED.search(text):
+            self.left_out.fields.add(path)
+        return text
 
     def path(self, path: str) -> str:
         """The name of a file without the time, the host and the ids in it."""

@@ -14,7 +14,7 @@ from typing import Any
 import xxhash
 
 from golden.outputs.arrays import read_numpy, read_safetensors
-from golden.outputs.masks import Masks
+from golden.outputs.masks import LeftOut, Masks
 from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
@@ -37,17 +37,22 @@ def read_outputs(
     *,
     links: Iterable[tuple[str, Path]] = (),
     ordered: bool = True,
+    left_out: list[str] | None = None,
 ) -> list[Output]:
     """Read streams and files by value; those whose content can't be read are named with the reason.
 
     ``links`` are not followed: what they lead to is their value.
+    Phrases for what was masked are added to ``left_out``.
     ``ordered`` is false where several processes share the streams: then their lines count, not their order.
     """
     found = []
+    phrases: list[str] = [] if left_out is None else left_out
     for name, path in (("stdout", stdout), ("stderr", stderr)):
         if path is not None:
             # A carriage return is no end of a line, which it would be read as.
-            rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), masks)
+            own = replace(masks, left_out=LeftOut())
+            rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
+            phrases += own.left_out.in_words(name)
             if not ordered:
                 rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
             found.append(Output("text", name, rows))
@@ -61,7 +66,9 @@ def read_outputs(
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
-        found.append(_read(name, path, masks))
+        own = replace(masks, left_out=LeftOut())
+        found.append(_read(name, path, own))
+        phrases += own.left_out.in_words(name)
     for given, link in sorted(links):
         target = os.path.normpath(link.parent / link.readlink())
         found.append(Output("link", masks.path(given), ({"to": masks.path(target)},)))
@@ -87,7 +94,9 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
         raise Unreadable("wandb's own log; what it keeps as JSON beside it is compared")
     if ".tfevents" in path.name:
         rows = read_event_file(path.read_bytes())
-        return "tensorboard", tuple(row for row in rows if not masks.is_unstable(row["tag"]))
+        tags = {row["tag"] for row in rows if masks.is_unstable(row["tag"])}
+        masks.left_out.fields.update(tags)
+        return "tensorboard", tuple(row for row in rows if row["tag"] not in tags)
     if suffix == ".safetensors":
         return "checkpoint", _tree(read_safetensors(path), masks)
     if suffix in (".npz", ".npy"):

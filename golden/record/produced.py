@@ -23,6 +23,7 @@ _Stamp = tuple[int, int]
 # Of libraries, which fill them once.
 _CACHES = frozenset({".cache", ".config", ".triton", "node_modules"})
 _NO_STAMP = (0, 0)
+_IGNORED_SHOWN = 3
 
 
 class Declared:
@@ -137,10 +138,11 @@ def gather(
     declared: Declared,
     processes: int,
     seen: set[str],
+    left_out: list[str],
 ) -> list[Output]:
     """Everything that the run printed and wrote, but for its events and what it says to leave out.
 
-    Patterns of unstable fields that matched are added to ``seen``.
+    Patterns of unstable fields that matched are added to ``seen``, words for what was masked to ``left_out``.
     """
     without = run.observe.without
     events = set(matching(outputs, run.events.files)) if run.events else set()
@@ -153,6 +155,10 @@ def gather(
         files = [(name, path) for name, path in own if path not in events]
         files += declared.written()
     kept = [(name, path) for name, path in files if not _ignored(name, run)]
+    ignored = [name for name, path in files if _ignored(name, run) and not is_passing(path)]
+    left_out += [f"file {name} ([outputs] ignore)" for name in ignored[:_IGNORED_SHOWN]]
+    if ignored[_IGNORED_SHOWN:]:
+        left_out.append(f"{len(ignored) - _IGNORED_SHOWN} more files ([outputs] ignore)")
     return read_outputs(
         None if "stdout" in without else folder / "stdout.txt",
         None if "stderr" in without else folder / "stderr.txt",
@@ -160,6 +166,7 @@ def gather(
         replace(masks(run, root=root, outputs=outputs), seen=seen),
         links=[(name, path) for name, path in links if not _ignored(name, run)],
         ordered=processes <= 1,
+        left_out=left_out,
     )
 
 

@@ -148,6 +148,7 @@ def _record(
         _check_all_seen(run, folder)
         processes = _processes(folder)
         seen: set[str] = set()
+        masked: list[str] = []
         events, event_files = _events(run, outputs, seen)
         produced = gather(
             run,
@@ -157,6 +158,7 @@ def _record(
             declared=declared,
             processes=len(processes),
             seen=seen,
+            left_out=masked,
         )
     write_outputs(folder, produced)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
@@ -178,6 +180,7 @@ def _record(
         without=[*run.observe.without, *(f"values of {name}" for name in run.observe.unstable_values)],
         unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
         unwatched=beside,
+        masked=masked,
         no_files=no_files,
         tree=digest,
     )

@@ -70,6 +70,8 @@ def _on_audit(event: str, arguments: Any) -> None:
                 listener(path)
     elif event == "os.rename":
         note(arguments[1])
+    elif event == "os.utime":
+        note(arguments[0])
 
 
 def written(folder: Path) -> set[Path]:

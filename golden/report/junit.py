@@ -26,7 +26,7 @@ from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
 from golden.report.lanes import Lane
-from golden.report.text import KIND_TITLES, describe, placed, render
+from golden.report.text import KIND_TITLES, describe, gaps, placed, render
 from golden.trace.errors import ExitCode
 from golden.trace.trace import KINDS
 
@@ -85,6 +85,9 @@ def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
             yield Case(group=group, name=title, outcome="skipped", message="neither side has any")
         else:
             yield Case(group=group, name=title)
+    for line in gaps(report.comparison.compared):
+        why, _, what = line.partition(": ")
+        yield Case(group=group, name=why, outcome="skipped", message=what)
 
 
 def _reached(evidence: Evidence) -> Iterator[Case]:

@@ -50,6 +50,7 @@ KIND_TITLES = {
     "extra": "extra state",
     "attributes": "attribute",
 }
+MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _SHOWN = 10
@@ -137,15 +138,16 @@ def amounts(compared: Compared) -> str:
 
 
 def gaps(compared: Compared) -> list[str]:
-    """What was left out as unstable, and what the program wrote where nothing looks, a line each."""
-    lines = []
-    if compared.unstable:
-        shown = ", ".join(compared.unstable[:_UNSTABLE_SHOWN])
-        more = len(compared.unstable) - _UNSTABLE_SHOWN
-        rest = f", and {more} more" if more > 0 else ""
-        lines.append(f"not compared, differs between two runs of the base: {shown}{rest}")
+    """What was not compared: unstable, masked, or written where nothing looks; a line each."""
+    kinds = (("differs between two runs of the base", compared.unstable), (MASKED, compared.masked))
+    lines = [f"not compared, {why}: {_some(what)}" for why, what in kinds if what]
     lines += [f"not compared, written outside {{out}}: {each}" for each in compared.unwatched]
     return [visible(line, _LINE) for line in lines]
+
+
+def _some(what: Sequence[str]) -> str:
+    more = len(what) - _UNSTABLE_SHOWN
+    return ", ".join(what[:_UNSTABLE_SHOWN]) + (f", and {more} more" if more > 0 else "")
 
 
 def not_kept(compared: Compared) -> str:

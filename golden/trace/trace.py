@@ -52,6 +52,8 @@ class About(BaseModel):
     unstable: list[Unstable] = []
     # Files that it wrote outside of {out} and that its run file does not name, with what to do about it.
     unwatched: list[str] = []
+    # What of its output was masked as a time or a rate, or left out by its run file.
+    masked: list[str] = []
     # Patterns of files that matched none which it wrote, with what is there instead.
     no_files: dict[str, str] = {}
     # A digest of the tree that it ran in.

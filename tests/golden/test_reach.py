@@ -140,7 +140,7 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     assert 'class="line idle" title="no run executes it">        return &#34;&lt;b&gt;&#34;</td>' in page
     assert 'class="line ran" title="run by fit, again">    return [i for i in range(n)]</td>' in page
     cases = (repository / "cases.xml").read_text()
-    assert '<skipped message="did not run: before 3, after 3" />' in cases
+    assert '<skipped message="did not run: base 3, head 3" />' in cases
 
     assert main(["ab", "fit", "--evidence", "evidence.json"]) == 2
     assert "--evidence FILE needs --base REF" in capsys.readouterr().err

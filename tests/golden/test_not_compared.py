@@ -1,0 +1,51 @@
+"""Verdicts name what they do not compare, in the same words in text, page, JUnit and JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.golden.project import PLAIN_RUN, Project
+
+WRITES = (
+    "print('took 0.25 s'); open('beside.txt', 'w').write('1');"
+    " json.dump({'elapsed': time.time(), 'score': 1}, open(sys.argv[1] + '/scores.json', 'w'));"
+    " open(sys.argv[1] + '/plot.png', 'w').write('x')"
+)
+MASKED = (
+    "not compared, reads like a time or a rate, or left out by the run file: "
+    "file plot.png ([outputs] ignore), "
+    "numbers in 3 lines of stdout, field elapsed of scores.json"
+)
+BESIDE = "not compared, written outside {out}: beside.txt; to compare, add to [outputs]: files = "
+
+
+def test_every_gap_is_named_everywhere(project: Project, tmp_path: Path) -> None:
+    project.plain(WRITES, PLAIN_RUN + '\n[outputs]\nignore = ["*.png"]\n\n[variants.base]\n')
+    out = project.root / "out"
+    result = project.golden("ab", "train", "--root", project.root, "-o", out)
+    assert result.code == 0, result
+    assert MASKED in result.out.splitlines()
+    assert BESIDE in result.out
+
+    [found] = json.loads((out / "results.json").read_text())["results"]
+    assert found["not_compared"][0] == MASKED
+    assert found["not_compared"][1].startswith(BESIDE)
+
+    page, cases = tmp_path / "page.html", tmp_path / "cases.xml"
+    sides = (out / "train" / "base", out / "train" / "head")
+    assert project.golden("report", *sides, "--html", page, "--junit", cases).code == 0
+    shown = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+    skipped = ((case.get("name"), case.find("skipped")) for case in ElementTree.parse(cases).iter("testcase"))
+    said = "\n".join(f"{name}: {each.get('message')}" for name, each in skipped if each is not None)
+    for text in (shown, said):
+        assert MASKED in text
+        assert BESIDE in text
+
+
+def test_a_file_that_is_only_touched_is_the_programs_own(project: Project) -> None:
+    project.plain("os.utime('train.py')")
+    assert project.golden("doctor", "train", "--root", project.root).code == 0
