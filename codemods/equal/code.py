@@ -19,7 +19,6 @@ from typing import TypeVar
 
 from codemods.equal.instructions import Step, Steps
 from codemods.program.annotations import cannot_fail
-from codemods.program.helpers import Helper
 from codemods.program.imports import imported_module
 from codemods.program.scopes import FunctionNode
 from codemods.program.source import (
@@ -33,28 +32,36 @@ from codemods.program.source import (
 from codemods.program.walk import read_scopes
 
 Node = TypeVar("Node", bound=ast.AST)
+Place = tuple[int, int]
+"""Line and column at which a definition of the old version begins."""
 
 
 class NotProven(Exception):
-    """Something is not the same; says what."""
+    """A difference, and the definition of the old version in which it is."""
 
-    def __init__(self, what: str, helper: Helper | None = None) -> None:
+    def __init__(self, what: str, place: Place | None = None) -> None:
         super().__init__(what)
         self.what = what
-        self.helper = helper
+        self.place = place
+
+
+def place_of(node: ast.stmt) -> Place:
+    """The place of a statement."""
+    return node.lineno, node.col_offset
 
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """How one module calls a lifted helper: by which name, with which captures, for which helper."""
+    """A call in the new version: the old name and place of what it calls, and the captures it passes."""
 
-    helper: Helper
+    name: str
+    place: Place
     passed: tuple[str, ...]
 
 
-def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> Counter[Helper]:
-    """Undo the rewriting of calls in a tree; how many calls of each helper there were."""
-    count: Counter[Helper] = Counter()
+def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> Counter[Place]:
+    """Undo the rewriting of calls in a tree; how many calls of each definition there were."""
+    count: Counter[Place] = Counter()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in calls:
             continue
@@ -62,13 +69,13 @@ def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> Counter[Helper]:
         added = node.keywords[len(node.keywords) - len(new.passed) :] if new.passed else []
         for keyword, name in zip(added, new.passed, strict=False):
             if keyword.arg != name or not isinstance(keyword.value, ast.Name) or keyword.value.id != name:
-                raise NotProven(f"a call passes {keyword.arg} where {name} was expected", new.helper)
+                raise NotProven(f"a call passes {keyword.arg} where {name} was expected", new.place)
         if len(added) != len(new.passed):
-            raise NotProven("a call passes too few captures", new.helper)
-        count[new.helper] += 1
+            raise NotProven("a call passes too few captures", new.place)
+        count[new.place] += 1
         if new.passed:
             node.keywords = node.keywords[: -len(new.passed)]
-        node.func.id = new.helper.name
+        node.func.id = new.name
     return count
 
 
@@ -85,7 +92,7 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
 
 
 def reread(text: str, path: str, before: Source | None = None) -> Source:
-    """What an interpreter makes of a text that is written in a file's encoding; in UTF-8 without one.
+    """Read a text as an interpreter does once it is written in a file's encoding; in UTF-8 without one.
 
     Raises:
         NotProven: if that is not the text, or can't be compiled.
@@ -104,7 +111,7 @@ def reread(text: str, path: str, before: Source | None = None) -> Source:
 
 
 def same_code(
-    old: types.CodeType, new: types.CodeType, passed: frozenset[str], helper: Helper | None = None
+    old: types.CodeType, new: types.CodeType, passed: frozenset[str], place: Place | None = None
 ) -> None:
     """Check that two code objects do the same, where ``passed`` are parameters that used to be captures.
 
@@ -112,16 +119,16 @@ def same_code(
         NotProven: at the first difference.
     """
     if (old.co_flags ^ new.co_flags) & ~inspect.CO_NESTED:
-        raise NotProven(f"{old.co_name}: the kind of function differs", helper)
+        raise NotProven(f"{old.co_name}: the kind of function differs", place)
     if (old.co_argcount, old.co_posonlyargcount) != (new.co_argcount, new.co_posonlyargcount):
-        raise NotProven(f"{old.co_name}: the parameters differ", helper)
+        raise NotProven(f"{old.co_name}: the parameters differ", place)
     if new.co_kwonlyargcount != old.co_kwonlyargcount + len(passed):
-        raise NotProven(f"{old.co_name}: the keyword-only parameters differ", helper)
+        raise NotProven(f"{old.co_name}: the keyword-only parameters differ", place)
     if old.co_name != new.co_name or (not passed and _parameters(old) != _parameters(new)):
-        raise NotProven(f"{old.co_name}: its name or a parameter's differs", helper)
+        raise NotProven(f"{old.co_name}: its name or a parameter's differs", place)
     if set(old.co_freevars) - passed != set(new.co_freevars):
-        raise NotProven(f"{old.co_name}: what it captures differs", helper)
-    same_paths(Steps(old), Steps(new), 0, 0, helper=helper)
+        raise NotProven(f"{old.co_name}: what it captures differs", place)
+    same_paths(Steps(old), Steps(new), 0, 0, at=place)
 
 
 def _parameters(code: types.CodeType) -> tuple[str, ...]:
@@ -137,7 +144,7 @@ def same_paths(
     second: int,
     *,
     until: object = None,
-    helper: Helper | None = None,
+    at: Place | None = None,
 ) -> None:
     """Walk two graphs of instructions side by side from ``first`` and ``second``, each path up to an
     instruction whose argument is ``until``.
@@ -160,17 +167,15 @@ def same_paths(
             or (one.handler is None) != (other.handler is None)
             or len(one.follows) != len(other.follows)
         ):
-            place = (
-                f"line {left.line(one)}" if helper is None else f"{left.code.co_name}, line {left.line(one)}"
-            )
-            raise NotProven(f"{place}: {_shown(one)} became {_shown(other)}", helper)
+            where = f"line {left.line(one)}" if at is None else f"{left.code.co_name}, line {left.line(one)}"
+            raise NotProven(f"{where}: {_shown(one)} became {_shown(other)}", at)
         if isinstance(one.argument, types.CodeType) and isinstance(other.argument, types.CodeType):
-            same_code(one.argument, other.argument, frozenset(), helper)
+            same_code(one.argument, other.argument, frozenset(), at)
         if one.argument is not None and one.argument == until:
             continue
         if one.handler is not None and other.handler is not None:
             if one.handler[1:] != other.handler[1:]:
-                raise NotProven(f"{left.code.co_name}: the exception handlers differ", helper)
+                raise NotProven(f"{left.code.co_name}: the exception handlers differ", at)
             waiting.append((one.handler[0], other.handler[0]))
         waiting.extend(zip(one.follows, other.follows, strict=True))
 
@@ -179,50 +184,49 @@ def _shown(step: Step) -> str:
     return step.name if step.argument is None else f"{step.name} {step.argument}"
 
 
-def prove_helper(
-    helper: Helper,
-    moved: FunctionNode,
+def prove_closure(
+    old: FunctionNode,
+    new: FunctionNode,
     calls: Mapping[str, NewCall],
     captures: Sequence[str],
     passed_globals: Sequence[str],
-    inside: Sequence[Helper],
+    free: frozenset[str],
+    inside: Mapping[Place, str],
     flags: Sequence[str],
     package: str | None,
-) -> Counter[Helper]:
-    """Check that a lifted definition does what the helper did; the calls in it, by helper.
+) -> Counter[Place]:
+    """Check that a function with parameters for its captures does what the closure did; the calls in it.
 
-    ``captures`` and ``passed_globals`` are its new parameters; ``inside`` are helpers in it that were lifted
-    too.
+    ``captures`` and ``passed_globals`` are the added parameters, ``free`` the closure's free variables;
+    ``inside`` are definitions in the closure, by their names, that are not in the function any more.
 
     Raises:
         NotProven: if it can't be shown.
     """
-    old = copied(helper.node)
-    places = {(h.node.lineno, h.node.col_offset) for h in inside}
-    if places:
-        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
-    new = copied(moved)
+    place, name = place_of(old), old.name
+    old, new = copied(old), copied(new)
+    if inside:
+        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and place_of(s) in inside)
     count = turn_back(new, calls)
     absolute(old, package)
-    # A name of its own: inside, the helper's may mean something else.
+    # A name of its own: inside, the closure's may mean something else.
     old.name = new.name = "helper_in_proof"
     added = [*captures, *passed_globals]
     names = [argument.arg for argument in new.args.kwonlyargs]
     start = len(names) - len(added)
     if start < 0 or sorted(names[start:]) != sorted(added) or any(new.args.kw_defaults[start:]):
-        raise NotProven(f"{helper.name}: the added parameters are not the captures", helper)
+        raise NotProven(f"{name}: the added parameters are not the captures", place)
     stated = [added.annotation for added in new.args.kwonlyargs[start:] if added.annotation is not None]
     if "annotations" not in flags and not all(map(cannot_fail, stated)):
-        raise NotProven(f"{helper.name}: the annotation of an added parameter is evaluated", helper)
+        raise NotProven(f"{name}: the annotation of an added parameter is evaluated", place)
     del new.args.kwonlyargs[start:], new.args.kw_defaults[start:]
     for part in ("args", "decorator_list", "returns"):
         if not alike(getattr(old, part), getattr(new, part)):
-            raise NotProven(f"{helper.name}: its {part} changed", helper)
+            raise NotProven(f"{name}: its {part} changed", place)
     if _docstring_lines(old) != _docstring_lines(new):
-        raise NotProven(f"{helper.name}: its docstring changed", helper)
+        raise NotProven(f"{name}: its docstring changed", place)
     old.decorator_list, new.decorator_list = [], []
-    gone = {h.name for h in inside}
-    local = sorted({*captures, *(helper.scope.free - gone - {"__class__"})})
+    local = sorted({*captures, *(free - {*inside.values(), "__class__"})})
     around = ast.parse("def around(): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.args.args = [_parameter(name) for name in local]
@@ -231,7 +235,7 @@ def prove_helper(
     new.args.kw_defaults += [None] * len(local)
     closure = nested_code(nested_code(compile_tree(ast.Module([around], []), flags))[-1])[-1]
     lifted = nested_code(compile_tree(ast.Module([new], []), flags))[-1]
-    same_code(closure, lifted, frozenset(local), helper)
+    same_code(closure, lifted, frozenset(local), place)
     return count
 
 

@@ -1,4 +1,4 @@
-"""What a code object does, in a form in which encoding and layout don't count.
+"""The instructions of a code object as a graph, in which encoding and layout don't count.
 
 Pairs of instructions are taken apart, cells of a function's own are like its other variables, jumps are edges
 of a graph. So two code objects that differ in where their variables live compare equal, whatever the
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ _FLAGS = (
 _PRELUDE = frozenset(["MAKE_CELL", "COPY_FREE_VARS"])
 _AIDS = frozenset(["NOP", "CACHE"])
 _STOPS = frozenset(["RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"])
+_STORES = frozenset(["STORE_FAST"])
+_READS = frozenset(["DELETE_FAST", "LOAD_CLOSURE", "LOAD_FAST"])
 _GOTO = frozenset(["JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"])
 # Jumps that are written as their opposites with the ways swapped.
 _OPPOSITE = {"POP_JUMP_IF_FALSE": "POP_JUMP_IF_TRUE", "POP_JUMP_IF_NOT_NONE": "POP_JUMP_IF_NONE"}
@@ -79,6 +81,62 @@ class Steps:
             if line is not None and first <= line <= last:
                 return self.settled(number)
         return None
+
+    def found(self, argument: object) -> list[int]:
+        """The instructions with an argument."""
+        return [number for number, step in enumerate(self.steps) if step.argument == argument]
+
+    def stored(self, first: int, ends: Collection[int]) -> set[str]:
+        """The variables that instructions store between one and others."""
+        seen, waiting, names = set(ends), [first], set[str]()
+        while waiting:
+            number = waiting.pop()
+            if number not in seen:
+                seen.add(number)
+                waiting += self._after(number)
+                step = self.steps[number]
+                if step.name in _STORES:
+                    names.add(str(step.argument))
+        return names - self._restored
+
+    def live(self, ends: Mapping[int, frozenset[str]]) -> list[frozenset[str]]:
+        """The variables whose values may be read at or after each instruction, before they are stored.
+
+        ``ends`` are those for instructions at which reading stops. Variables that comprehensions keep aside
+        are never among them.
+        """
+        live: list[frozenset[str]] = [ends.get(number, frozenset()) for number in range(len(self.steps))]
+        before: dict[int, list[int]] = {}
+        for number in range(len(self.steps)):
+            for other in self._after(number):
+                before.setdefault(other, []).append(number)
+        waiting = dict.fromkeys(reversed(range(len(self.steps))))
+        while waiting:
+            number = next(iter(waiting))
+            del waiting[number]
+            if number in ends:
+                continue
+            step = self.steps[number]
+            found = frozenset[str]().union(*(live[other] for other in step.follows))
+            if step.name in _STORES:
+                found -= {str(step.argument)}
+            if step.name in _READS and step.argument not in self._restored:
+                found |= {str(step.argument)}
+            if step.handler is not None:
+                found |= live[step.handler[0]]
+            if found != live[number]:
+                live[number] = found
+                waiting.update(dict.fromkeys(before.get(number, ())))
+        return live
+
+    def _after(self, number: int) -> tuple[int, ...]:
+        step = self.steps[number]
+        return step.follows if step.handler is None else (*step.follows, step.handler[0])
+
+    @cached_property
+    def _restored(self) -> frozenset[str]:
+        """Variables that comprehensions keep aside and put back."""
+        return frozenset(str(s.argument) for s in self.steps if s.name.startswith("LOAD_FAST_AND_CLEAR"))
 
     def settled(self, number: int) -> int:
         """The instruction that is reached by going on through jumps that ask nothing."""

@@ -1,4 +1,7 @@
-"""Proof of a whole composition: every lifted definition, and all that is left."""
+"""Proof that nested functions became functions of modules: definitions, calls, and all that is left.
+
+A caller claims which function became which; names of both versions decide whether that can be.
+"""
 
 from __future__ import annotations
 
@@ -7,122 +10,206 @@ import bisect
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from codemods.equal.code import (
     FUNCTIONS,
     NewCall,
     NotProven,
+    Place,
     absolute,
     alike,
     drop_statements,
-    prove_helper,
+    place_of,
+    prove_closure,
     turn_back,
     unresolved,
 )
-from codemods.program.helpers import Helper
 from codemods.program.imports import bound_name
-from codemods.program.scopes import FunctionNode
+from codemods.program.scopes import FunctionNode, Scope, ScopeTree, Use
 from codemods.program.source import Source, blocks_of, statements_in
-from codemods.rewrites.lift.decision import Decision
-from codemods.rewrites.naming import Names
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-class Module(Protocol):
-    """A file that helpers were moved to."""
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A claim: the nested function at a place became a function of a module.
 
-    helpers: list[Helper]
-    module: str
+    ``passed`` are the parameters that it gained, ``names`` those by which it is called: in each other
+    function that was lifted, by its place, and (None) in all that is left. Without a ``module`` it stands in
+    the rest itself.
+    """
+
+    place: Place
+    definition: str
+    passed: tuple[str, ...]
+    names: Mapping[Place | None, str]
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A file that functions went to, and how it was before (None: it is new)."""
+
+    name: str
+    source: Source
     start: Source | None
 
 
-def prove_all(
-    decision: Decision,
-    names: Mapping[Helper, Names],
+def prove_lift(
+    old: ScopeTree,
+    claims: Sequence[Lifted],
     rest: Source,
-    moved: Sequence[tuple[Module, Source]],
+    modules: Sequence[Module],
     package: str | None,
     added: Collection[str] = (),
 ) -> None:
     """Check new files against the original one. Their trees are used up.
 
-    ``moved`` is empty where the lifted functions stand in the rest itself; ``added`` are imports that only
+    ``modules`` is empty where the lifted functions stand in the rest itself; ``added`` are imports that only
     annotations need.
 
     Raises:
         NotProven: if anything differs but the lift.
     """
-    proof = _Proof(decision, names, package)
-    if moved:
-        for module, made in moved:
-            before = unresolved(module.start) if module.start is not None else set[str]()
-            if lost := sorted(unresolved(made) - before):
-                raise NotProven(f"{module.module}: {', '.join(lost)} would not be bound")
-            proof.definitions(made.tree, module.helpers)
-    else:
-        proof.definitions(rest.tree, decision.lifted)
-        lifted = {names[helper].definition for helper in decision.lifted}
-        drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in lifted)
+    proof = _Proof(old, claims, package)
+    proof.names()
+    for module in modules:
+        before = unresolved(module.start) if module.start is not None else set[str]()
+        if lost := sorted(unresolved(module.source) - before):
+            raise NotProven(f"{module.name}: {', '.join(lost)} would not be bound")
+        proof.definitions(module.source.tree, [each for each in claims if each.module == module.name])
+    here = [each for each in claims if each.module is None]
+    proof.definitions(rest.tree, here)
+    definitions = {each.definition for each in here}
+    drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in definitions)
     drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
-    proof.rest(rest, {module.module for module, _ in moved})
-    for helper in decision.lifted:
-        found, total = proof.calls[helper], len(decision.lifting.analysis.rewritten_uses(helper))
+    proof.rest(rest, {module.name for module in modules})
+    for nested in proof.nested:
+        found, total = proof.calls[nested.claim.place], len(nested.calls)
         if found != total:
-            raise NotProven(f"{helper.name}: {found} of {total} calls were rewritten", helper)
+            raise NotProven(f"{nested.name}: {found} of {total} calls were rewritten", nested.claim.place)
+
+
+class _Nested:
+    """A function of the old version that a claim is about."""
+
+    def __init__(self, tree: ScopeTree, claim: Lifted, node: FunctionNode) -> None:
+        self.claim, self.node, self.scope = claim, node, tree.by_node[node]
+        outer = self.scope.parent
+        if outer is None or outer.kind != "function":
+            raise NotProven(f"{node.name} is no nested function", claim.place)
+        self.outer, self.name = outer, self.scope.name
+        key = self.outer, self.name
+        # Where something else binds the name too, it stays a variable, and its calls stay.
+        self.keeps_name = len(tree.binders.get(key, ())) > 1
+        self.calls: list[Use] = [] if self.keeps_name else tree.uses.get(key, [])
+        self.owners = {name: tree.owner(self.scope, name) for name in claim.passed}
+        for name, owner in self.owners.items():
+            if owner.inside(self.scope):
+                raise NotProven(f"{node.name}: {name} is its own", claim.place)
+
+    @property
+    def called(self) -> NewCall:
+        """Its calls in the new version."""
+        return NewCall(self.node.name, self.claim.place, self.claim.passed)
 
 
 class _Proof:
-    """One decision, and how many calls of each helper were found in the new trees."""
+    """The claims, and how many calls of each function were found in the new trees."""
 
-    def __init__(self, decision: Decision, names: Mapping[Helper, Names], package: str | None) -> None:
-        self.decision = decision
-        self.names = names
-        self.package = package
-        self.calls: Counter[Helper] = Counter()
+    def __init__(self, tree: ScopeTree, claims: Sequence[Lifted], package: str | None) -> None:
+        self.tree, self.package = tree, package
+        self.calls: Counter[Place] = Counter()
+        functions = {place_of(node): node for node in tree.by_node if isinstance(node, FUNCTIONS)}
+        if missing := [claim.place for claim in claims if claim.place not in functions]:
+            raise NotProven(f"line {missing[0][0]}: there is no function")
+        self.nested = [_Nested(tree, claim, functions[claim.place]) for claim in claims]
+        self._by_scope = {nested.scope: nested for nested in self.nested}
 
-    def _call(self, helper: Helper) -> NewCall:
-        return NewCall(helper, tuple(name for name, _ in self.decision.lifting.needs[helper]))
+    def _around(self, scope: Scope) -> _Nested | None:
+        """The innermost lifted function around a scope."""
+        return next((self._by_scope[s] for s in scope.ancestors() if s in self._by_scope), None)
 
-    def definitions(self, tree: ast.Module, helpers: list[Helper]) -> None:
+    def names(self) -> None:
+        """Check that names at every call mean what they mean in the function: what is passed, what is called.
+
+        Raises:
+            NotProven: if one does not.
+        """
+        for nested in self.nested:
+            for use in nested.calls:
+                caller, place = self._around(use.scope), nested.claim.place
+                called = nested.claim.names.get(caller.claim.place if caller is not None else None)
+                if called is None:
+                    raise NotProven(f"line {use.position[0]}: {nested.name} has no name here", place)
+                owner = self.tree.owner(use.scope, called)
+                if owner is not self.tree.module and (owner, called) != (nested.outer, nested.name):
+                    raise NotProven(f"line {use.position[0]}: {called} means something else here", place)
+                for name, owner in nested.owners.items():
+                    self._means(nested, use, caller, name, owner)
+            self._is_new(nested)
+
+    def _means(self, nested: _Nested, use: Use, caller: _Nested | None, name: str, owner: Scope) -> None:
+        """A captured name is the same variable at a call, and is at hand there."""
+        line, place = use.position[0], nested.claim.place
+        if self.tree.owner(use.scope, name) is not owner:
+            raise NotProven(f"line {line}: {name} is another variable here", place)
+        if caller is None or owner.inside(caller.scope):
+            return
+        travels = owner is not self.tree.module or caller.claim.module is not None
+        if travels and name not in caller.claim.passed:
+            raise NotProven(f"line {line}: {caller.name} does not get {name}", place)
+
+    def _is_new(self, nested: _Nested) -> None:
+        """The name by which what is left calls a function meant nothing in its module."""
+        called, key = nested.claim.names.get(None), (nested.outer, nested.name)
+        for owner, name in (*self.tree.uses, *self.tree.binders):
+            if name == called and (owner, name) != key and owner is self.tree.module:
+                raise NotProven(f"{called} is a name of the module already", nested.claim.place)
+
+    def definitions(self, tree: ast.Module, claims: Sequence[Lifted]) -> None:
         """Check the definitions in one module."""
-        lifting, names = self.decision.lifting, self.names
         found: dict[str, list[FunctionNode]] = {}
         top = set(tree.body)
-        for node in statements_in(tree):
+        for node in _module_level(tree) if claims else ():
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 found.setdefault(node.name, []).append(node)
-        for helper in helpers:
-            definition = names[helper].definition
-            moved = found.get(definition, [])
-            moved = [node for node in moved if node in top] or moved
-            if len(moved) != 1:
-                raise NotProven(f"{definition} is defined {len(moved)} times", helper)
+        flags, chosen = self.tree.source.future_flags, {claim.place for claim in claims}
+        for nested in (nested for nested in self.nested if nested.claim.place in chosen):
+            claim = nested.claim
+            made = found.get(claim.definition, [])
+            made = [node for node in made if node in top] or made
+            if len(made) != 1:
+                raise NotProven(f"{claim.definition} is defined {len(made)} times", claim.place)
             calls = {
-                names[callee].calls[helper]: self._call(callee) for callee, _ in lifting.calls_in[helper]
+                callee.claim.names[claim.place]: callee.called
+                for callee in self.nested
+                if any(self._around(use.scope) is nested for use in callee.calls)
             }
-            own = [name for name, owner in lifting.needs[helper] if owner is lifting.tree.module]
-            captures = [name for name, owner in lifting.needs[helper] if owner is not lifting.tree.module]
-            inside, flags = lifting.nested[helper], lifting.tree.source.future_flags
+            own = [name for name, owner in nested.owners.items() if owner is self.tree.module]
+            captures = [name for name in nested.owners if name not in own]
+            inside = {
+                n.claim.place: n.name for n in self.nested if n is not nested and n.scope.inside(nested.scope)
+            }
             self.calls.update(
-                prove_helper(helper, moved[0], calls, captures, own, inside, flags, self.package)
+                prove_closure(
+                    nested.node, made[0], calls, captures, own, nested.scope.free, inside, flags, self.package
+                )
             )
 
     def rest(self, rest: Source, modules: set[str]) -> None:
-        """Check that what is left is the original without the helpers, once calls are turned back."""
-        source, lifted, names = self.decision.lifting.tree.source, self.decision.lifted, self.names
-        places = {(helper.node.lineno, helper.node.col_offset) for helper in lifted}
-        old, new = ast.parse(source.text), rest.tree
-        bound = {
-            (helper.node.lineno, helper.node.col_offset): names[helper].calls[None]
-            for helper in lifted
-            if self.decision.lifting.analysis.keeps_name(helper)
-        }
-        bind_names(old, bound)
-        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and (s.lineno, s.col_offset) in places)
-        calls = {names[helper].calls[None]: self._call(helper) for helper in lifted}
-        added = {(names[helper].definition, names[helper].calls[None]) for helper in lifted}
+        """Check that what is left is the original without the functions, once calls are turned back."""
+        source, new = self.tree.source, rest.tree
+        places = {nested.claim.place for nested in self.nested}
+        old = ast.parse(source.text)
+        calls: dict[str, NewCall] = {}
+        for nested in self.nested:
+            calls[nested.claim.names[None]] = nested.called
+        bind_names(old, {n.claim.place: n.claim.names[None] for n in self.nested if n.keeps_name})
+        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and place_of(s) in places)
+        added = {(nested.claim.definition, nested.claim.names[None]) for nested in self.nested}
         if modules:
             absolute(new, self.package)
         drop_statements(
@@ -139,8 +226,18 @@ class _Proof:
                 raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
 
 
+def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
+    """Statements that run as the module's own, also those in blocks."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            waiting += (statement for block in blocks_of(node) for statement in block)
+
+
 class Written:
-    """Tells which statements of two versions of a file must be looked at: those that are written alike, with
+    """The statements of two versions of a file that must be compared: those that are written alike, with
     nothing taken out and no call turned back in them, are the same.
     """
 

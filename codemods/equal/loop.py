@@ -1,9 +1,9 @@
-"""Proof that a loop does the same in its method as it did in the function.
+"""Proof that a loop does the same in a method as it did in the function.
 
-The new text is read back, and what it hands in, unpacks, returns and rebinds is checked against the decision.
-The loop's statements must be the old ones, every name in them of the same kind, and the function and the
-method must compile to the same instructions from the loop's first one to where it ends, compared path by
-path.
+A caller claims where the loop was, what the method is handed and what it hands back. All of that is checked
+against both texts, and against what the function's instructions read and store in the loop and after it. The
+loop's statements must be the old ones, every name in them of the same kind, and the function and the method
+must compile to the same instructions from the loop's first one to where it ends, compared path by path.
 """
 
 from __future__ import annotations
@@ -16,64 +16,275 @@ from dataclasses import dataclass
 from codemods.equal.code import (
     FUNCTIONS,
     NotProven,
+    Place,
     absolute,
     alike,
     compile_tree,
     copied,
     drop_statements,
+    place_of,
     same_paths,
 )
 from codemods.equal.instructions import Steps
-from codemods.program.imports import bound_name
-from codemods.program.scopes import FunctionNode
+from codemods.program.helpers import own_nodes
+from codemods.program.imports import bound_name, imports_of
+from codemods.program.scopes import FunctionNode, Scope, ScopeTree
 from codemods.program.source import Source, nested_code, statements_in
-from codemods.rewrites.loop.rules import LoopDecision, field_of
 
 _END = "<end of the loop>"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The two new files, and the names in them."""
+class Method:
+    """A claim: the statement of number ``at`` of the function at a place became a method of a new class.
 
-    rest: Source
-    target: Source
+    ``fields`` are the names that its object is handed, ``passed`` those of them that were globals;
+    ``returned`` are the variables that it hands back. ``groups`` are other new classes, of which each holds
+    some of the names in one field: by their names, with the field's.
+    """
+
+    place: Place
+    at: int
     module: str
     class_name: str
     method: str
-    groups: Mapping[str, tuple[str, ...]]
-    package: str | None
+    fields: tuple[str, ...]
+    passed: frozenset[str]
+    returned: tuple[str, ...]
+    groups: Mapping[str, tuple[str, tuple[str, ...]]]
+
+    @property
+    def attributes(self) -> list[str]:
+        """The fields of the loop's class: those of the groups, then the names in no group."""
+        grouped = {name for _, names in self.groups.values() for name in names}
+        own = [name for name in self.fields if name not in grouped]
+        return [*(field for field, _ in self.groups.values()), *own]
 
 
-def prove_loop(decision: LoopDecision, made: Made) -> None:
-    """Check both new files against the old one. The tree of what is left is used up.
+def prove_loop(old: ScopeTree, claim: Method, rest: Source, target: Source, package: str | None) -> None:
+    """Check what is left and the new file against the old one. The tree of what is left is used up.
 
     Raises:
         NotProven: if anything can't be shown.
     """
-    function = _rest(decision, made)
-    method = _target(decision, made)
-    old = copied(decision.parts.node)
-    absolute(old, made.package)
-    loop = _loop(decision, made, method, old.body[len(decision.parts.setup)])
-    _kinds(decision, made, function, method)
-    _instructions_agree(decision, method, loop, old)
+    _Proof(old, claim, package).check(rest, target)
+
+
+class _Proof:
+    """One claim, and the function and the loop that it is about."""
+
+    def __init__(self, old: ScopeTree, claim: Method, package: str | None) -> None:
+        self.tree, self.source, self.claim, self.package = old, old.source, claim, package
+        found = [n for n in old.by_node if isinstance(n, FUNCTIONS) and place_of(n) == claim.place]
+        if not found or claim.at >= len(found[0].body):
+            raise NotProven(f"line {claim.place[0]}: there is no such loop")
+        self.node: FunctionNode = found[0]
+        self.scope = old.by_node[self.node]
+        self.loop = self.node.body[claim.at]
+        self.last = self.loop.end_lineno or self.loop.lineno
+        self.globals = self._names(old.module)
+
+    def _names(self, owner: Scope) -> set[str]:
+        """The names of a scope that are used or bound in the loop."""
+        return {
+            name
+            for (scope, name), uses in self.tree.uses.items()
+            if scope is owner
+            and any(use.scope.inside(self.scope) and self._is_inside(use.node.lineno) for use in uses)
+        } | {
+            name
+            for (scope, name), binders in self.tree.binders.items()
+            if scope is owner
+            and any(each.scope.inside(self.scope) and self._is_inside(each.line) for each in binders)
+        }
+
+    def _is_inside(self, line: int) -> bool:
+        return self.loop.lineno <= line <= self.last
+
+    def check(self, rest: Source, target: Source) -> None:
+        """Compare both files with the old one."""
+        function = self._rest(rest)
+        method = self._target(target)
+        old = copied(self.node)
+        absolute(old, self.package)
+        loop = self._loop(method, old.body[self.claim.at])
+        self._kinds(rest, target, function, method)
+        self._instructions_agree(method, loop, old)
+
+    def _rest(self, rest: Source) -> FunctionNode:
+        """The function as it is left: a call stands in the loop's place. All else differs in one import."""
+        old, new, at = ast.parse(self.source.text), rest.tree, self.claim.at
+        before, after = self._function_of(old), self._function_of(new)
+        if len(before.body) != len(after.body):
+            raise NotProven(f"{self.node.name} has other statements than before")
+        _must_be([after.body[at]], [self._call()], "the call in the loop's place is not as it should be")
+        before.body[at] = after.body[at] = ast.Pass()
+        names = {self.claim.class_name, *self.claim.groups}
+        if taken := sorted(names & self.tree.names):
+            raise NotProven(f"{', '.join(taken)} means something already")
+        absolute(new, self.package)
+        imported = [statement for statement in new.body if self._is_import(statement, names)]
+        if not imported:
+            raise NotProven("the new classes are not imported")
+        drop_statements(new, lambda s: s in imported)
+        absolute(old, self.package)
+        if not alike(old, new):
+            raise NotProven("what is left differs in more than the loop")
+        return after
+
+    def _is_import(self, statement: ast.stmt, names: set[str]) -> bool:
+        return (
+            isinstance(statement, ast.ImportFrom)
+            and statement.module == self.claim.module
+            and {alias.name for alias in statement.names} == names
+            and all(alias.asname is None for alias in statement.names)
+        )
+
+    def _function_of(self, tree: ast.Module) -> FunctionNode:
+        """The function in another version of its file: of all of that name the one with its number."""
+        number = _named(self.source.tree, self.node.name).index(self.node)
+        found = _named(tree, self.node.name)
+        if number >= len(found):
+            raise NotProven(f"{self.node.name} is gone")
+        return found[number]
+
+    def _call(self) -> str:
+        """The statement in the loop's place: it hands in what the fields are, and rebinds what comes back."""
+        claim = self.claim
+        returns = any(isinstance(node, ast.Return) for node in own_nodes([self.loop]))
+        if returns and (claim.returned or self.node.body[claim.at + 1 :]):
+            raise NotProven("statements that follow the loop would run after it has returned")
+        built = [
+            f"{field}={group}({', '.join(f'{n}={n}' for n in names)})"
+            for group, (field, names) in claim.groups.items()
+        ]
+        built += [f"{name}={name}" for name in claim.attributes[len(claim.groups) :]]
+        call = f"{claim.class_name}({', '.join(built)}).{claim.method}()"
+        if claim.returned:
+            return f"{', '.join(claim.returned)} = {call}"
+        return f"return {call}" if returns else call
+
+    def _target(self, target: Source) -> ast.FunctionDef:
+        """The method; nothing else is defined in the target but it and the fields of classes."""
+        claim = self.claim
+        classes = {node.name: node for node in target.tree.body if isinstance(node, ast.ClassDef)}
+        if set(classes) != {claim.class_name, *claim.groups}:
+            raise NotProven("the target has other classes than asked for")
+        bound: dict[str, set[str]] = {name: set() for name in classes}
+        for statement in target.tree.body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                for name in map(bound_name, statement.names):
+                    bound.setdefault(name, set()).update(self._paths(statement, name, claim.module))
+            elif not isinstance(statement, (ast.ClassDef, ast.Expr, ast.If)):
+                raise NotProven("the target has other statements than asked for")
+        for name in sorted(self.globals - claim.passed):
+            binders = self.tree.binders.get((self.tree.module, name), ())
+            nodes = [b.node for b in binders if isinstance(b.node, (ast.Import, ast.ImportFrom))]
+            if nodes and len(nodes) == len(binders):
+                meant = {path for node in nodes for path in self._paths(node, name, None)}
+                if bound.get(name) != meant:
+                    raise NotProven(f"the target does not import {name}")
+            elif name in bound or not self.tree.is_builtin(self.tree.module, name):
+                raise NotProven(f"{name} means something else in the target")
+        for group, (_, names) in claim.groups.items():
+            _has_fields(classes[group].body[1:], names)
+        *fields, method = classes[claim.class_name].body[1:]
+        _has_fields(fields, claim.attributes)
+        if not isinstance(method, ast.FunctionDef) or method.name != claim.method or method.decorator_list:
+            raise NotProven("the target has no such method")
+        return method
+
+    def _paths(self, node: ast.Import | ast.ImportFrom, name: str, module: str | None) -> list[str]:
+        """The dotted paths of what a statement binds to a name, in the old file or in a module."""
+        package = (self.package or "") if module is None else module.rpartition(".")[0]
+        return [made.path for made in imports_of(node, name, package)]
+
+    def _loop(self, method: ast.FunctionDef, old: ast.stmt) -> ast.stmt:
+        """The loop in the method, as it was: before it each field is unpacked once into the variable of its
+        name, after it what the tail reads is handed back.
+        """
+        claim, receiver = self.claim, method.args.args[0].arg
+        if receiver in {*claim.fields, *self.globals, *self._names(self.scope)}:
+            raise NotProven(f"{receiver} means something in the loop")
+        groups = {name: f".{field}" for field, names in claim.groups.values() for name in names}
+        lines = [f"{name} = {receiver}{groups.get(name, '')}.{name}" for name in claim.fields]
+        lines += [f"return {', '.join(claim.returned)}"] if claim.returned else []
+        body, at = method.body[1:], len(claim.fields)
+        what = "the method does not unpack its fields and return what is read after the loop"
+        _must_be([*body[:at], *body[at + 1 :]], lines, what)
+        if not alike(old, body[at]):
+            raise NotProven("the loop's statements changed")
+        return body[at]
+
+    def _kinds(self, rest: Source, target: Source, function: FunctionNode, method: ast.FunctionDef) -> None:
+        """Every name in the loop, and in what is left, is as local or global as it was."""
+        old = _table(self.source.table, self.node.name, self.node.lineno)
+        left = symtable.symtable(rest.text, rest.path, "exec")
+        new = _table(left, self.node.name, function.lineno)
+        inner = symtable.symtable(target.text, target.path, "exec")
+        moved = _table(inner, method.name, method.lineno)
+        own, passed = {self.claim.class_name, *self.claim.groups}, self.claim.passed
+        # Globals that only comprehensions and functions in the loop read: the function does not know them.
+        nested = passed.difference(old.get_identifiers())
+        for symbol in new.get_symbols():
+            name = symbol.get_name()
+            if name in nested and not symbol.is_global():
+                raise NotProven(f"{name} is no global of what is left")
+            if name not in own | nested:
+                _same_kind(_symbol(old, name), symbol, frozenset())
+        for symbol in moved.get_symbols():
+            name = symbol.get_name()
+            if name != method.args.args[0].arg and name not in nested:
+                _same_kind(_symbol(old, name), symbol, passed)
+        children = old.get_children()
+        inside = [child for child in children if self._is_inside(child.get_lineno())]
+        outside = [child for child in children if not self._is_inside(child.get_lineno())]
+        _same_tables(inside, moved.get_children(), passed)
+        _same_tables(outside, new.get_children(), frozenset())
+
+    def _instructions_agree(self, method: ast.FunctionDef, loop: ast.stmt, old: FunctionNode) -> None:
+        """Walk the loop in the function and in the method side by side."""
+        claim, flags, new = self.claim, self.source.future_flags, copied(method)
+        end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
+        old.body.insert(claim.at + 1, end)
+        place = 1 + len(claim.fields)
+        new.body.insert(place + 1, copied(end))
+        # A global that is handed in is read as a global here, so that both sides read it in the same way.
+        unpacked = zip(claim.fields, new.body[1:place], strict=True)
+        new.body[1:place] = [statement for name, statement in unpacked if name not in claim.passed]
+        old.decorator_list = []
+        before, after = (nested_code(compile_tree(ast.Module([node], []), flags))[-1] for node in (old, new))
+        left, right = Steps(before), Steps(after)
+        first = left.on_lines(self.loop.lineno, self.last)
+        second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
+        if first is not None and second is not None:
+            same_paths(left, right, first, second, until=(_END, 1))
+            self._all_travel(left, first)
+        elif first is not second:
+            raise NotProven("the loop is reached in one of function and method only")
+
+    def _all_travel(self, steps: Steps, first: int) -> None:
+        """Values that the loop reads of the setup are handed in, those for the tail are handed back."""
+        claim, ends = self.claim, steps.found((_END, 1))
+        live = steps.live({})
+        after = set[str]().union(*(live[end] for end in ends))
+        back = steps.stored(first, ends) & after
+        start = steps.live({end: frozenset(claim.returned) for end in ends})[first]
+        setup = {
+            name
+            for (owner, name), binders in self.tree.binders.items()
+            if owner is self.scope and any(binder.line < self.loop.lineno for binder in binders)
+        }
+        if lost := sorted(back - set(claim.returned)):
+            raise NotProven(f"{', '.join(lost)} is read after the loop and not handed back")
+        if lost := sorted((start & setup) - set(claim.fields)):
+            raise NotProven(f"{', '.join(lost)} is read in the loop and not handed in")
 
 
 def _must_be(found: Sequence[ast.stmt], lines: Sequence[str], what: str) -> None:
-    """Some statements are those of some lines; else ``what`` says what is wrong."""
+    """Compare statements with those of some lines; ``what`` is the error where they differ."""
     if not alike(list(found), ast.parse("\n".join(lines)).body):
         raise NotProven(what)
-
-
-def _function_of(tree: ast.Module, decision: LoopDecision) -> FunctionNode:
-    """The function in another version of its file: of all of that name the one with its number."""
-    name, source = decision.parts.node.name, decision.parts.analysis.source.tree
-    number = _named(source, name).index(decision.parts.node)
-    found = _named(tree, name)
-    if number >= len(found):
-        raise NotProven(f"{name} is gone")
-    return found[number]
 
 
 def _named(tree: ast.Module, name: str) -> list[FunctionNode]:
@@ -81,134 +292,11 @@ def _named(tree: ast.Module, name: str) -> list[FunctionNode]:
     return [node for node in statements_in(tree) if isinstance(node, FUNCTIONS) and node.name == name]
 
 
-def _rest(decision: LoopDecision, made: Made) -> FunctionNode:
-    """What is left differs from what was there in the loop, for which a call stands, and in one import."""
-    parts = decision.parts
-    old, new = ast.parse(parts.analysis.source.text), made.rest.tree
-    before, after = _function_of(old, decision), _function_of(new, decision)
-    at = len(parts.setup)
-    if len(before.body) != len(after.body):
-        raise NotProven(f"{parts.node.name} has other statements than before")
-    _must_be([after.body[at]], [_call(decision, made)], "the call in the loop's place is not as it should be")
-    before.body[at] = after.body[at] = ast.Pass()
-    names = {made.class_name, *made.groups}
-    absolute(new, made.package)
-    drop_statements(
-        new,
-        lambda s: (
-            isinstance(s, ast.ImportFrom)
-            and s.module == made.module
-            and {alias.name for alias in s.names} == names
-            and all(alias.asname is None for alias in s.names)
-        ),
-    )
-    absolute(old, made.package)
-    if not alike(old, new):
-        raise NotProven("what is left differs in more than the loop")
-    return after
-
-
-def _call(decision: LoopDecision, made: Made) -> str:
-    """The statement in the loop's place: it hands in what the fields are, and rebinds what comes back."""
-    if decision.returns and (decision.returned or decision.parts.tail):
-        raise NotProven("statements that follow the loop would run after it has returned")
-    built = [f"{field_of(g)}={g}({', '.join(f'{n}={n}' for n in names)})" for g, names in made.groups.items()]
-    built += [f"{name}={name}" for name in _own_fields(decision, made)]
-    call = f"{made.class_name}({', '.join(built)}).{made.method}()"
-    if decision.returned:
-        return f"{', '.join(decision.returned)} = {call}"
-    return f"return {call}" if decision.returns else call
-
-
-def _own_fields(decision: LoopDecision, made: Made) -> list[str]:
-    """The fields of the loop's class that are in no group."""
-    grouped = {name for names in made.groups.values() for name in names}
-    return [name for name in decision.fields if name not in grouped]
-
-
-def _target(decision: LoopDecision, made: Made) -> ast.FunctionDef:
-    """The method; nothing else is defined in the target but it and the fields of classes."""
-    classes = {node.name: node for node in made.target.tree.body if isinstance(node, ast.ClassDef)}
-    if set(classes) != {made.class_name, *made.groups}:
-        raise NotProven("the target has other classes than asked for")
-    bound: set[str] = set(classes)
-    for statement in made.target.tree.body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            bound.update(bound_name(alias) for alias in statement.names)
-        elif not isinstance(statement, (ast.ClassDef, ast.Expr, ast.If)):
-            raise NotProven("the target has other statements than asked for")
-    known = decision.parts.analysis.tree
-    for name in decision.parts.globals:
-        if name in decision.imported or name in decision.passed:
-            if name in decision.imported and name not in bound:
-                raise NotProven(f"the target does not import {name}")
-        elif name in bound or not known.is_builtin(known.module, name):
-            raise NotProven(f"{name} means something else in the target")
-    for group, names in made.groups.items():
-        _has_fields(classes[group].body[1:], names)
-    *fields, method = classes[made.class_name].body[1:]
-    _has_fields(fields, [*map(field_of, made.groups), *_own_fields(decision, made)])
-    if not isinstance(method, ast.FunctionDef) or method.name != made.method or method.decorator_list:
-        raise NotProven("the target has no such method")
-    return method
-
-
 def _has_fields(body: Sequence[ast.stmt], names: Sequence[str]) -> None:
     """Statements of a class are annotations of fields, and nothing else."""
     found = [ast.unparse(s.target) for s in body if isinstance(s, ast.AnnAssign) and s.value is None]
     if found != list(names) or len(found) != len(body):
         raise NotProven("the fields are not what the loop needs")
-
-
-def _loop(decision: LoopDecision, made: Made, method: ast.FunctionDef, old: ast.stmt) -> ast.stmt:
-    """The loop in the method, as it was: before it each field is unpacked once into the variable of its name,
-    after it what the tail reads is handed back.
-    """
-    receiver, parts = method.args.args[0].arg, decision.parts
-    if receiver in (*decision.fields, *parts.names, *parts.globals):
-        raise NotProven(f"{receiver} means something in the loop")
-    groups = {name: f".{field_of(group)}" for group, names in made.groups.items() for name in names}
-    lines = [f"{name} = {receiver}{groups.get(name, '')}.{name}" for name in decision.fields]
-    lines += [f"return {', '.join(decision.returned)}"] if decision.returned else []
-    body, at = method.body[1:], len(decision.fields)
-    what = "the method does not unpack its fields and return what is read after the loop"
-    _must_be([*body[:at], *body[at + 1 :]], lines, what)
-    if not alike(old, body[at]):
-        raise NotProven("the loop's statements changed")
-    return body[at]
-
-
-# Names
-
-
-def _kinds(decision: LoopDecision, made: Made, function: FunctionNode, method: ast.FunctionDef) -> None:
-    """Every name in the loop, and in what is left, is as local or global as it was."""
-    parts = decision.parts
-    old = _table(parts.analysis.source.table, parts.node.name, parts.node.lineno)
-    rest = symtable.symtable(made.rest.text, made.rest.path, "exec")
-    new = _table(rest, parts.node.name, function.lineno)
-    inner = symtable.symtable(made.target.text, made.target.path, "exec")
-    moved = _table(inner, method.name, method.lineno)
-    own = {made.class_name, *made.groups}
-    passed = frozenset(decision.passed)
-    # Globals that only comprehensions and functions in the loop read: the function itself does not know them.
-    nested = passed.difference(old.get_identifiers())
-    for symbol in new.get_symbols():
-        name = symbol.get_name()
-        if name in nested and not symbol.is_global():
-            raise NotProven(f"{name} is no global of what is left")
-        if name not in own | nested:
-            _same_kind(_symbol(old, name), symbol, frozenset())
-    for symbol in moved.get_symbols():
-        name = symbol.get_name()
-        if name != method.args.args[0].arg and name not in nested:
-            _same_kind(_symbol(old, name), symbol, passed)
-    first, last = parts.loop.lineno, parts.last
-    children = old.get_children()
-    inside = [child for child in children if first <= child.get_lineno() <= last]
-    outside = [child for child in children if not first <= child.get_lineno() <= last]
-    _same_tables(inside, moved.get_children(), passed)
-    _same_tables(outside, new.get_children(), frozenset())
 
 
 def _symbol(table: symtable.SymbolTable, name: str) -> symtable.Symbol:
@@ -243,31 +331,3 @@ def _same_tables(
         for symbol in other.get_symbols():
             _same_kind(one.lookup(symbol.get_name()), symbol, passed)
         _same_tables(one.get_children(), other.get_children(), passed)
-
-
-# Instructions
-
-
-def _instructions_agree(
-    decision: LoopDecision, method: ast.FunctionDef, loop: ast.stmt, old: FunctionNode
-) -> None:
-    """Walk the loop in the function and in the method side by side."""
-    flags = decision.parts.analysis.source.future_flags
-    new = copied(method)
-    at = len(decision.parts.setup)
-    end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
-    old.body.insert(at + 1, end)
-    place = 1 + len(decision.fields)
-    new.body.insert(place + 1, copied(end))
-    # A global that is handed in is read as a global here, so that both sides read it in the same way.
-    unpacked = zip(decision.fields, new.body[1:place], strict=True)
-    new.body[1:place] = [statement for name, statement in unpacked if name not in decision.passed]
-    old.decorator_list = []
-    before, after = (nested_code(compile_tree(ast.Module([node], []), flags))[-1] for node in (old, new))
-    left, right = Steps(before), Steps(after)
-    first = left.on_lines(decision.parts.loop.lineno, decision.parts.last)
-    second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
-    if first is not None and second is not None:
-        same_paths(left, right, first, second, until=(_END, 1))
-    elif first is not second:
-        raise NotProven("the loop is reached in one of function and method only")

@@ -3,34 +3,73 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from codemods.equal.code import FUNCTIONS, NotProven, alike, copied, drop_statements
-from codemods.program.source import Source
-from codemods.rewrites.objects.classes import ClassNames, Imported, Kept, Objects
+from codemods.equal.code import FUNCTIONS, NotProven, Place, alike, copied, drop_statements, place_of
+from codemods.program.scopes import Scope, ScopeTree, dotted
+
+_PATHS = {"dataclass": "dataclasses.dataclass", "field": "dataclasses.field", "Any": "typing.Any"}
 
 
-def prove_objects(old: Source, new: Source, objects: Objects, imported: Imported) -> None:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A claim: an object keeps variables of the function at a place of the old version.
+
+    It is made just before the function's statement of number ``at``, with the values of those that are
+    ``given``; a ``frozen`` one has all of them for good, another gets those of ``later`` when they are bound.
+    Attributes of a frozen one are read in the functions at the places of ``readers`` alone.
+    """
+
+    place: Place
+    at: int
+    type_name: str
+    variable: str
+    given: tuple[str, ...]
+    later: tuple[str, ...]
+    frozen: bool
+    readers: tuple[Place, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """All that it keeps."""
+        return frozenset((*self.given, *self.later))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names by which classes are made in the new version, and the import statements added for them."""
+
+    names: Mapping[str, str]
+    added: tuple[str, ...]
+
+
+def prove_objects(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: Known) -> None:
     """Check that a text is another in which uses of variables became uses of objects' attributes.
 
     With the classes, the objects' making and the nonlocal declarations taken out, and attributes used as
     variables again, both trees are equal. So the code differs in this alone: where it loaded or stored a
-    variable, it loads the object and loads or stores an attribute of it. That no attribute is read before it
-    is set, and that those of a frozen object have the variables' values, follows from the flow.
+    variable, it loads the object and loads or stores an attribute of it. Each of them stood for a variable of
+    that function, and all uses of it became one: in the whole function, or in the readers of a frozen object.
+    That no attribute is read before it is set, and that those of a frozen object have the variables' values,
+    follows from the flow.
 
     Raises:
         NotProven: if anything differs but that.
     """
-    before, tree = ast.parse(old.text), ast.parse(new.text)
-    lines = {names.variable: _take_out_making(tree, kept, names) for kept, names in objects}
-    classes = {names.type_name: (kept, names) for kept, names in objects}
+    before, tree = copied(old.source.tree), ast.parse(new.source.text)
+    _check_names(old, new, claims, known)
+    origin = {id(made): node for made, node in _pairs(before, old.source.tree)}
+    made_in = {kept: _take_out_making(tree, kept, old) for kept in claims}
+    lines = {kept.variable: line for kept, (_, line) in made_in.items()}
+    classes = {kept.type_name: kept for kept in claims}
     seen: list[str] = []
 
     def added(statement: ast.stmt) -> bool:
-        if isinstance(statement, ast.ImportFrom) and ast.unparse(statement) in imported.missing:
+        if isinstance(statement, ast.ImportFrom) and ast.unparse(statement) in known.added:
             seen.append(ast.unparse(statement))
         elif isinstance(statement, ast.ClassDef) and statement.name in classes:
-            if not _is_class(statement, *classes[statement.name], imported):
+            if not _is_class(statement, classes[statement.name], known):
                 raise NotProven(f"{statement.name} is not the class that it should be")
             seen.append(statement.name)
         else:
@@ -39,64 +78,131 @@ def prove_objects(old: Source, new: Source, objects: Objects, imported: Imported
         return True
 
     drop_statements(tree, added)
-    if sorted(seen) != sorted([*imported.missing, *classes]):
+    if sorted(seen) != sorted([*known.added, *classes]):
         raise NotProven("an object's class or import is not there once")
-    for _, names in objects:
-        if any(lines[text] > lines[names.type_name] for text in imported.missing):
-            raise NotProven(f"{names.type_name} is defined before what it needs is imported")
-        if lines[names.type_name] > lines[names.variable]:
-            raise NotProven(f"{names.type_name} is defined too late")
-    turn = _VariablesBack({names.variable: kept for kept, names in objects})
+    for kept in claims:
+        if any(lines[text] > lines[kept.type_name] for text in known.added):
+            raise NotProven(f"{kept.type_name} is defined before what it needs is imported")
+        if lines[kept.type_name] > lines[kept.variable]:
+            raise NotProven(f"{kept.type_name} is defined too late")
+    turn = _VariablesBack({kept.variable: kept for kept in claims})
     tree = turn.visit(tree)
-    if turn.count != sum(len(kept.names) for kept, _ in objects):
-        raise NotProven("not every use became one of an attribute")
-    held = {(s.lineno, s.col_offset): kept.variables for kept, _ in objects for s in kept.declarations}
-    if held:
-        for node in ast.walk(before):
-            if isinstance(node, ast.Nonlocal):
-                gone = held.get((node.lineno, node.col_offset), ())
-                node.names = [name for name in node.names if name not in gone]
-        drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
-        for module in (before, tree):
-            drop_statements(module, lambda s: isinstance(s, ast.Pass))
+    _drop_declarations(old, before, origin, claims)
+    for module in (before, tree):
+        drop_statements(module, lambda s: isinstance(s, ast.Pass))
     if not alike(before, tree):
         raise NotProven("something besides the uses of variables differs")
+    here = {id(made): origin[id(node)] for made, node in _pairs(tree, before) if id(node) in origin}
+    outer = {kept.variable: _scope(old, kept) for kept in claims}
+    for kept in claims:
+        if here.get(id(made_in[kept][0])) is not outer[kept.variable].node:
+            raise NotProven(f"{kept.variable} is made in another function")
+    _check_uses(old, claims, outer, {id(here[made]): kept for made, kept in turn.turned.items()})
 
 
-def _take_out_making(tree: ast.Module, kept: Kept, names: ClassNames) -> int:
-    """Take out the statements that make an object just before a statement of its function; their line.
+def _pairs(one: ast.AST, other: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """Nodes of two trees of one shape that stand in the same places."""
+    return list(zip(ast.walk(one), ast.walk(other), strict=True))
+
+
+def _scope(tree: ScopeTree, kept: Kept) -> Scope:
+    """The function of which variables are kept."""
+    found = [s for n, s in tree.by_node.items() if isinstance(n, FUNCTIONS) and place_of(n) == kept.place]
+    if not found:
+        raise NotProven(f"line {kept.place[0]}: there is no function")
+    return found[0]
+
+
+def _check_names(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: Known) -> None:
+    """New names meant nothing before, and those that make the classes mean what they should."""
+    for name in (name for kept in claims for name in (kept.type_name, kept.variable)):
+        if name in old.names:
+            raise NotProven(f"{name} is a name of the file already")
+    for short, name in known.names.items():
+        if dotted(new, new.module, ast.Name(name, ast.Load())) != _PATHS[short]:
+            raise NotProven(f"{name} is not {_PATHS[short]}")
+
+
+def _drop_declarations(
+    old: ScopeTree, before: ast.Module, origin: Mapping[int, ast.AST], claims: Sequence[Kept]
+) -> None:
+    """Take the nonlocal declarations of variables that objects keep out of the old version."""
+    gone: dict[int, set[str]] = {}
+    for kept in (kept for kept in claims if not kept.frozen):
+        for name in kept.variables:
+            for statement, _ in old.declared.get((_scope(old, kept), name), ()):
+                gone.setdefault(id(statement), set()).add(name)
+    for node in ast.walk(before):
+        if isinstance(node, ast.Nonlocal):
+            node.names = [name for name in node.names if name not in gone.get(id(origin[id(node)]), ())]
+    drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
+
+
+def _check_uses(
+    tree: ScopeTree, claims: Sequence[Kept], outer: Mapping[str, Scope], turned: Mapping[int, Kept]
+) -> None:
+    """Attributes stand for variables of the function, for every use that is claimed.
+
+    ``turned`` gives the objects at the nodes of the old version that became attributes.
+    """
+    wanted = 0
+    for kept in claims:
+        for key in ((outer[kept.variable], name) for name in kept.variables):
+            binders = tree.binders.get(key, [])
+            other = [binder.node for binder in binders if not isinstance(binder.node, ast.Name)]
+            given = all(isinstance(node, ast.arg) for node in other) and bool(other) == (key[1] in kept.given)
+            places = [
+                (each.node, each.scope) for found in (tree.uses, tree.binders) for each in found.get(key, ())
+            ]
+            if kept.frozen:
+                places = [(node, scope) for node, scope in places if _is_read_by(kept, scope)]
+            nodes = {id(node) for node, _ in places if isinstance(node, ast.Name)}
+            wanted += len(nodes)
+            if not (given or kept.frozen) or any(turned.get(node) is not kept for node in nodes):
+                raise NotProven("not every use became one of an attribute")
+    if wanted != len(turned):
+        raise NotProven("an attribute stands for something else than a variable of its function")
+
+
+def _is_read_by(kept: Kept, scope: Scope) -> bool:
+    """Whether a scope lies in one of the readers of a frozen object."""
+    around = (s.node for s in scope.ancestors() if isinstance(s.node, FUNCTIONS))
+    return any(place_of(node) in kept.readers for node in around if isinstance(node, FUNCTIONS))
+
+
+def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.AST, int]:
+    """Take out the statements that make an object just before a statement of its function; where that is.
 
     A parameter's value that may be replaced is then the object's alone.
     """
-    assert isinstance(kept.outer.node, FUNCTIONS)
-    wanted = [f"{names.variable} = {names.type_name}({', '.join(f'{n}={n}' for n in kept.given)})"]
+    wanted = [f"{kept.variable} = {kept.type_name}({', '.join(f'{n}={n}' for n in kept.given)})"]
     if kept.given and not kept.frozen:
         wanted.append(f"del {', '.join(kept.given)}")
-    index = kept.outer.node.body.index(kept.at)
-    made = slice(index, index + len(wanted))
+    made = slice(kept.at, kept.at + len(wanted))
     found = [
-        node.body
+        node
         for node in ast.walk(tree)
         if isinstance(node, FUNCTIONS)
-        and node.name == kept.outer.name
+        and node.name == _scope(old, kept).name
         and [ast.unparse(statement) for statement in node.body[made]] == wanted
     ]
     if len(found) != 1:
-        raise NotProven(f"{names.variable} is not made where it should be")
-    line = found[0][index].lineno
-    del found[0][made]
-    return line
+        raise NotProven(f"{kept.variable} is not made where it should be")
+    line = found[0].body[kept.at].lineno
+    del found[0].body[made]
+    return found[0], line
 
 
-def _is_class(made: ast.ClassDef, kept: Kept, names: ClassNames, imported: Imported) -> bool:
-    """Whether a class has the fields of an object, and nothing else but a docstring; what annotations say of
-    a frozen one's fields, nobody evaluates.
+def _is_class(made: ast.ClassDef, kept: Kept, known: Known) -> bool:
+    """Compare a class with the fields of an object: it has nothing else but a docstring.
+
+    Nobody evaluates the annotations of a frozen object's fields.
     """
-    kinds = imported.names
+    kinds = known.names
     fields = [f"    {name}: {kinds['Any']}" for name in kept.given]
     fields += [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in kept.later]
     frozen = "frozen=True, " if kept.frozen else ""
-    head = f"@{kinds['dataclass']}({frozen}slots=True)\nclass {names.type_name}:"
+    head = f"@{kinds['dataclass']}({frozen}slots=True)\nclass {kept.type_name}:"
     wanted = ast.parse("\n".join([head, *fields])).body[0]
     made = copied(made)
     assert isinstance(wanted, ast.ClassDef)
@@ -109,12 +215,17 @@ def _is_class(made: ast.ClassDef, kept: Kept, names: ClassNames, imported: Impor
 
 
 class _VariablesBack(ast.NodeTransformer):
-    """Use variables again where attributes of objects are used; counts them."""
+    """Uses variables again where attributes of objects are used.
+
+    Attributes:
+        turned: the names that stand for attributes, by their identity, with the objects.
+    """
 
     def __init__(self, objects: Mapping[str, Kept]) -> None:
         """``objects`` by the names of their variables."""
         self.objects = objects
-        self.count = 0
+        self.turned: dict[int, Kept] = {}
+        self.names: list[ast.Name] = []
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -123,5 +234,7 @@ class _VariablesBack(ast.NodeTransformer):
             return node
         if node.attr not in kept.variables or (kept.frozen and not isinstance(node.ctx, ast.Load)):
             raise NotProven(f"{node.attr} is no variable of {ast.unparse(node.value)}")
-        self.count += 1
-        return ast.copy_location(ast.Name(node.attr, node.ctx), node)
+        name = ast.copy_location(ast.Name(node.attr, node.ctx), node)
+        self.names.append(name)
+        self.turned[id(name)] = kept
+        return name

@@ -8,13 +8,14 @@ from collections.abc import Collection
 from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
-from codemods.equal.lift import prove_all
+from codemods.equal.lift import Module, prove_lift
 from codemods.plans.met import names_met, not_loaded_alike
 from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.plans.targets import build_targets, source_imports
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Need
+from codemods.rewrites.lift.claims import lifted_claims
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.lift.transform import Lift
 from codemods.rewrites.naming import FileNames, Names
@@ -60,7 +61,7 @@ def refusals_for(
 ) -> dict[Helper, Refusal]:
     """Refusals of those whose proof fails, or whose text can't be preserved; of all, if that is none's."""
     if isinstance(failure, NotProven):
-        culprits = [helper for helper in helpers if helper is failure.helper] or helpers
+        culprits = [helper for helper in helpers if helper.place == failure.place] or helpers
         return {helper: refuse("not-proven", helper.node, failure.what) for helper in culprits}
     around = next(
         (s for s in analysis.source.tree.body if (s.end_lineno or 0) >= failure.line),
@@ -89,7 +90,8 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
     lift.before_roots()
     lift.program.insert(*imports_on_top(source, missing))
     text = lift.text()
-    prove_all(decision, names, reread(text, source.path, source), (), None, missing)
+    claims = lifted_claims(decision, names, {})
+    prove_lift(analysis.tree, claims, reread(text, source.path, source), (), None, missing)
     return {request.site.layout.rest: text} if decision.lifted else {}
 
 
@@ -130,8 +132,9 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
         names_there = [names[helper].definition for helper in target.helpers]
         there = target.made([lift.function(h) for h in target.helpers], names_there)
         files[target.path] = there.text
-        made.append((target, there))
-    prove_all(decision, names, reread(text, source.path, source), made, package)
+        made.append(Module(target.module, there, target.start))
+    claims = lifted_claims(decision, names, {h: target.module for target in targets for h in target.helpers})
+    prove_lift(analysis.tree, claims, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]
     return files

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
-from codemods.equal.loop import Made, prove_loop
+from codemods.equal.loop import prove_loop
 from codemods.plans.model import Loop
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Site
@@ -22,6 +22,7 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, Parts, loop_statement
 from codemods.program.source import Source
+from codemods.rewrites.loop.claims import method_claim
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of
 from codemods.rewrites.loop.transform import Loop as Taken
 from codemods.rewrites.refusals import Refusal, refuse
@@ -124,16 +125,11 @@ class _Writer:
             taken = Taken(self.parts, self.package)
             rest = self._rest(taken, decision)
             target = self._target(taken, decision)
-            made = Made(
-                rest=reread(rest, self.source.path, self.source),
-                target=target,
-                module=self.target.module,
-                class_name=self.loop.class_,
-                method=self.loop.method,
-                groups=self.loop.state,
-                package=self.package,
+            claim = method_claim(
+                decision, self.target.module, self.loop.class_, self.loop.method, self.loop.state
             )
-            prove_loop(decision, made)
+            left = reread(rest, self.source.path, self.source)
+            prove_loop(self.analysis.tree, claim, left, target, self.package)
         except NotProven as failure:
             return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
         except TextNotPreserved as failure:

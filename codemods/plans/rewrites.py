@@ -10,7 +10,7 @@ from functools import partial
 
 from codemods.equal.code import NotProven
 from codemods.equal.objects import prove_objects
-from codemods.equal.residual import prove_split
+from codemods.equal.wrapper import prove_wrappers
 from codemods.plans.met import names_met
 from codemods.plans.prepared import Found, Prepared, Rewritten, prepare
 from codemods.plans.request import Outcome, Request, annotations_of
@@ -21,6 +21,7 @@ from codemods.program.source import parse_source
 from codemods.rewrites.lift.decision import decide
 from codemods.rewrites.naming import FileNames
 from codemods.rewrites.objects.cell import find_boxes
+from codemods.rewrites.objects.claims import kept_claims, known_claims
 from codemods.rewrites.objects.classes import Kept, Met, class_names, find_imports
 from codemods.rewrites.objects.context import collect, late
 from codemods.rewrites.objects.transform import Annotate, keep_in_objects
@@ -100,7 +101,8 @@ def _rewritten(
     paths = ["dataclasses.dataclass", *later, "typing.Any"]
     imported = find_imports(analysis, [kept.root for kept in objects], paths, taken, met)
     prepared = prepare(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
-    prove_objects(analysis.source, prepared.analysis.source, named, imported)
+    made = prepared.analysis.tree
+    prove_objects(analysis.tree, made, kept_claims(named), known_claims(imported))
 
     def explain(helper: Helper, refusal: Refusal) -> Refusal:
         of_context = any(refusal.reason.startswith(f"{n.variable} ") for kept, n in named if kept.frozen)
@@ -134,7 +136,7 @@ def _split(analysis: Analysis, layout: Layout, split: Collection[Helper]) -> Rew
     for helper in sorted(split, key=lambda h: h.node.lineno):
         names[helper] = next(name for _ in range(3) if (name := chosen.choose(helper, None)) != helper.name)
     prepared = prepare(split_helpers(source, names), analysis.helpers)
-    prove_split(source, prepared.analysis.source, names)
+    prove_wrappers(source, prepared.analysis.source, {h.place: name for h, name in names.items()})
     for helper in names:
         prepared.now[helper].entry = entry_reads(source, helper)
     check = partial(_check, prepared=prepared, layout=layout, split=split)
@@ -161,4 +163,6 @@ def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collecti
             for path, after in made.items()
             for h in after.helpers
         ):
-            raise NotProven(f"{helper.name}: its residual captures something else than it hands over", helper)
+            raise NotProven(
+                f"{helper.name}: its residual captures something else than it hands over", helper.place
+            )

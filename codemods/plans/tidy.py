@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
-from codemods.equal.unimport import prove_dropped, prove_reordered
+from codemods.equal.imports import prove_dropped, prove_reordered
 from codemods.plans.references import spreads
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
@@ -18,7 +18,7 @@ from codemods.program.repository import package_of
 from codemods.program.source import Source
 from codemods.rewrites.imports.order import imports_in_order
 from codemods.rewrites.imports.remove import drop_imports, mark_imports
-from codemods.rewrites.imports.unneeded import Alias, KeptImport, Left, names_needed
+from codemods.rewrites.imports.unneeded import KeptImport, Left, names_needed
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.sections import without_empty_sections
 
@@ -52,7 +52,7 @@ class Tidy:
                 if not found.gone:
                     now = self._marked(left, kept)
                     break
-                now = _proven(now, drop_imports(now, found.gone), found.gone)
+                now = _proven(now, drop_imports(now, found.gone))
             except (NotProven, TextNotPreserved) as failure:
                 reason = f"it can't be taken out of the text: {failure}"
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
@@ -88,19 +88,19 @@ class Tidy:
             if not moved:
                 return now
             made = reread(text, now.path, now)
-            prove_reordered(now, made, moved)
+            prove_reordered(now, made)
         except (NotProven, TextNotPreserved):
             return now
         before, after = (loading.rehearsed(module, path, s.tree) for s in (now, made))
         return made if before.events == after.events and not before.back else now
 
 
-def _proven(now: Source, text: str, gone: Collection[Alias] = ()) -> Source:
+def _proven(now: Source, text: str) -> Source:
     """A text in which nothing has changed but that some imports are gone.
 
     Raises:
         NotProven: if more has.
     """
     made = reread(text, now.path, now)
-    prove_dropped(now, made, gone)
+    prove_dropped(now, made)
     return made

@@ -39,6 +39,11 @@ class Helper:
         return self.scope.qualname
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Line and column of its definition."""
+        return self.node.lineno, self.node.col_offset
+
+    @property
     def captures(self) -> tuple[str, ...]:
         """Names it reads from enclosing functions, in the order in which it first reads them."""
         return tuple(dict.fromkeys(name for name, _, _ in self.reads))
