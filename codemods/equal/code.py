@@ -13,13 +13,13 @@ import inspect
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from codemods.equal.instructions import Step, Steps
 from codemods.program.annotations import cannot_fail
-from codemods.program.imports import imported_module
+from codemods.program.imports import imported_module, imports_in
 from codemods.program.scopes import FunctionNode
 from codemods.program.source import (
     Source,
@@ -316,3 +316,33 @@ def unresolved(source: Source) -> set[str]:
         and not (name.startswith("__") and name.endswith("__"))
         and not tree.star_imports
     }
+
+
+def imported_otherwise(
+    nodes: Iterable[ast.AST], old: Source, package: str | None, new: Source, module: str
+) -> list[str]:
+    """Names in nodes that both files import, and from different places."""
+    home = module if new.path.endswith("__init__.py") else module.rpartition(".")[0]
+    before, after = _imported(old.tree, package or ""), _imported(new.tree, home)
+    names = {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return sorted(name for name in names & before.keys() & after.keys() if before[name] != after[name])
+
+
+def _imported(tree: ast.Module, package: str) -> dict[str, set[str]]:
+    """The dotted paths of names that a file's own imports bind."""
+    found: dict[str, set[str]] = {}
+    for node in module_level(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for made in imports_in(node, package):
+                found.setdefault(made.bound, set()).add(made.path)
+    return found
+
+
+def module_level(tree: ast.Module) -> Iterator[ast.AST]:
+    """Statements that run as the module's own, also those in blocks."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            waiting += (statement for block in blocks_of(node) for statement in block)

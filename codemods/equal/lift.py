@@ -20,6 +20,8 @@ from codemods.equal.code import (
     absolute,
     alike,
     drop_statements,
+    imported_otherwise,
+    module_level,
     place_of,
     prove_closure,
     turn_back,
@@ -79,7 +81,11 @@ def prove_lift(
         before = unresolved(module.start) if module.start is not None else set[str]()
         if lost := sorted(unresolved(module.source) - before):
             raise NotProven(f"{module.name}: {', '.join(lost)} would not be bound")
-        proof.definitions(module.source.tree, [each for each in claims if each.module == module.name])
+        there = [each for each in claims if each.module == module.name]
+        nodes = [nested.node for nested in proof.nested if nested.claim in there]
+        if wrong := imported_otherwise(nodes, old.source, package, module.source, module.name):
+            raise NotProven(f"{module.name}: {', '.join(wrong)} is imported from elsewhere")
+        proof.definitions(module.source.tree, there)
     here = [each for each in claims if each.module is None]
     proof.definitions(rest.tree, here)
     definitions = {each.definition for each in here}
@@ -173,7 +179,7 @@ class _Proof:
         """Check the definitions in one module."""
         found: dict[str, list[FunctionNode]] = {}
         top = set(tree.body)
-        for node in _module_level(tree) if claims else ():
+        for node in module_level(tree) if claims else ():
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 found.setdefault(node.name, []).append(node)
         flags, chosen = self.tree.source.future_flags, {claim.place for claim in claims}
@@ -224,16 +230,6 @@ class _Proof:
             absolute(other, self.package)
             if not alike(one, other):
                 raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
-
-
-def _module_level(tree: ast.Module) -> Iterator[ast.AST]:
-    """Statements that run as the module's own, also those in blocks."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            waiting += (statement for block in blocks_of(node) for statement in block)
 
 
 class Written:

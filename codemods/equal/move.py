@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from codemods.equal.code import NotProven, absolute, alike, copied, unresolved
+from codemods.equal.code import NotProven, absolute, alike, copied, imported_otherwise, unresolved
 from codemods.program.source import Source
 
 
@@ -49,6 +49,8 @@ def prove_moved(
         wanted = _compared(map(copied, each.nodes), (), package)
         if not alike(got[len(got) - len(wanted) :], wanted):
             raise NotProven(f"{each.source.path}: a definition is not what it was")
+        if wrong := imported_otherwise(each.nodes, old, package, each.source, each.module):
+            raise NotProven(f"{each.source.path}: {', '.join(wrong)} is imported from elsewhere")
         if lost := sorted(unresolved(each.source)):
             raise NotProven(f"{each.source.path}: {', '.join(lost)} would not be bound")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -10,8 +11,14 @@ from typing import Any
 
 import pytest
 
+from codemods.equal.code import NotProven
+from codemods.equal.lift import Lifted, prove_lift
+from codemods.equal.loop import Method, prove_loop
+from codemods.equal.objects import Kept
 from codemods.extract import main
-from codemods.plans import loop, targets
+from codemods.plans import compose, loop, rewrites, targets
+from codemods.program.source import parse_source
+from codemods.program.walk import read_scopes
 from codemods.rewrites.text.file import Program
 
 PLAIN = """
@@ -148,6 +155,8 @@ TAMPERED_FILES = [
     ("move", "target", "LIMIT = 2", "LIMIT = 3"),
     ("lift", "target", "import math\n", ""),
     ("lift", "target", "import math\n", "import cmath\n"),
+    ("lift", "target", "import math\n", "import cmath as math\n"),
+    ("move", "target", "import math\n", "import cmath as math\n"),
     ("lift", "target", "def h(", "def g("),
 ]
 
@@ -177,12 +186,13 @@ def test_what_else_is_written_to_files_is_found_out(
 
 
 LOOP = """
+from math import floor
 def train(rows, limit=3):
     total = 0
     scale = limit * 2
     for row in rows:
         if row > scale:
-            total += len(str(row))
+            total += len(str(floor(row)))
     return total
 """
 PLAN = """
@@ -209,7 +219,7 @@ TAMPERED_LOOPS = [
     ("rest", "    total = 0\n", ""),
     ("rest", "def train(", "def other("),
     ("rest", "scale = limit * 2", "global scale; scale = limit * 2"),
-    ("target", "total += len(str(row))", "total -= len(str(row))"),
+    ("target", "total += len(str(floor(row)))", "total -= len(str(floor(row)))"),
     ("target", "return total", "return row"),
     ("target", "        return total\n", ""),
     ("target", "    rows: Any\n", ""),
@@ -224,6 +234,7 @@ TAMPERED_LOOPS = [
     ("target", "    def run", "    @staticmethod\n    def run"),
     ("target", "import Any", "import Any, len"),
     ("target", "import Any\n", "import Any\nlen = print\n"),
+    ("target", "import floor\n", "import ceil as floor\n"),
     ("target", "return total", "return total +"),
 ]
 
@@ -251,3 +262,188 @@ def test_what_else_is_written_of_a_loop_is_found_out(
     assert [helper["code"] for helper in json.loads(out.getvalue())["helpers"]] == ["not-proven"]
     assert (tmp_path / "program.py").read_text() == LOOP
     assert not (tmp_path / "trainer.py").exists()
+
+
+NESTED = """
+def outer(n):
+    m = n
+    def h(x):
+        return x + n
+    def g(y, n):
+        return y + n
+    return h(m) + g(1, 2) + n
+"""
+TWICE = """
+def outer(n):
+    def h(x):
+        return x + n
+    def g(n):
+        return h(n) + n
+    return h(1) + g(2)
+"""
+# The program, how it is lifted, the claim that is altered, and what is claimed instead.
+CLAIMED: list[tuple[str, list[str], str, dict[str, Any]]] = [
+    (NESTED, [], "lift", {"place": (1, 0)}),
+    (NESTED, [], "lift", {"place": (2, 0)}),
+    (NESTED, [], "lift", {"place": (6, 4)}),
+    (NESTED, [], "lift", {"definition": "outer"}),
+    (NESTED, [], "lift", {"passed": ("m",)}),
+    (NESTED, [], "lift", {"passed": ()}),
+    (NESTED, [], "lift", {"passed": ("x",)}),
+    (NESTED, [], "lift", {"names": {None: "_g"}}),
+    (NESTED, [], "lift", {"names": {}}),
+    (SHARED, ["--box", "h"], "objects", {"place": (1, 0)}),
+    (SHARED, ["--box", "h"], "objects", {"place": (4, 4)}),
+    (SHARED, ["--box", "h"], "objects", {"at": 1}),
+    (SHARED, ["--box", "h"], "objects", {"given": (), "later": ("k", "n")}),
+    (SHARED, ["--box", "h"], "objects", {"frozen": True}),
+    (SHARED, ["--box", "h"], "objects", {"type_name": "outer"}),
+    (SHARED, ["--box", "h"], "objects", {"variable": "flag"}),
+    (PLAIN, ["--captures", "context"], "objects", {"frozen": False}),
+    (PLAIN, ["--captures", "context"], "objects", {"given": ("n",)}),
+    (PLAIN, ["--captures", "context"], "objects", {"readers": ()}),
+    (VALUE, ["--residual", "h"], "wrapper", {(2, 0): "_h"}),
+    (VALUE, ["--residual", "h"], "wrapper", {(5, 4): "h"}),
+]
+
+
+@pytest.mark.parametrize(("text", "arguments", "what", "claimed"), CLAIMED)
+def test_a_wrong_claim_is_found_out(
+    text: str,
+    arguments: list[str],
+    what: str,
+    claimed: dict[Any, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lift(old: Any, claims: list[Lifted], *given: Any) -> None:
+        claims = [dataclasses.replace(claim, **claimed) if claim.place[0] == 4 else claim for claim in claims]
+        proven_lift(old, claims, *given)
+
+    def objects(old: Any, new: Any, claims: list[Kept], known: Any) -> None:
+        proven_objects(old, new, [dataclasses.replace(claim, **claimed) for claim in claims], known)
+
+    proven_lift, proven_objects, proven_wrappers = (
+        compose.prove_lift,
+        rewrites.prove_objects,
+        rewrites.prove_wrappers,
+    )
+    if what == "lift":
+        monkeypatch.setattr(compose, "prove_lift", lift)
+    elif what == "objects":
+        monkeypatch.setattr(rewrites, "prove_objects", objects)
+    else:
+        monkeypatch.setattr(
+            rewrites, "prove_wrappers", lambda old, new, _: proven_wrappers(old, new, claimed)
+        )
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        main([str(path), "--write", "--output-format", "json", *arguments])
+    rows = {helper["name"]: helper.get("code") for helper in json.loads(out.getvalue())["helpers"]}
+    assert rows["h"] == "not-proven"
+
+
+def test_a_parameter_that_hides_a_capture_at_a_call_is_found_out(tmp_path: Path) -> None:
+    """The lift refuses it; the proof, given the text that it does not write, finds it, too."""
+    path = tmp_path / "program.py"
+    path.write_text(TWICE)
+    tree = read_scopes(parse_source(TWICE, str(path)))
+    lifted = TWICE.replace("    def h(x):\n        return x + n\n", "").replace("h(n)", "_h(n, n=n)")
+    lifted = "\ndef _h(x, *, n):\n    return x + n\n" + lifted.replace("h(1)", "_h(1, n=n)")
+    claim = Lifted((3, 4), "_h", ("n",), {None: "_h"})
+    with pytest.raises(NotProven, match="n is another variable here"):
+        prove_lift(tree, [claim], parse_source(lifted, str(path)), (), None)
+
+
+# What is claimed of the loop's method instead.
+CLAIMED_LOOPS: list[dict[str, Any]] = [
+    {"place": (1, 0)},
+    {"at": 1},
+    {"at": 9},
+    {"fields": ("rows", "scale")},
+    {"returned": ()},
+    {"returned": ("scale",)},
+    {"passed": frozenset(["scale"])},
+    {"groups": {}},
+    {"class_name": "Bounds"},
+    {"method": "walk"},
+    {"module": "other"},
+]
+
+
+@pytest.mark.parametrize("claimed", CLAIMED_LOOPS)
+def test_a_wrong_claim_of_a_loop_is_found_out(
+    claimed: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tampered(old: Any, claim: Method, *given: Any) -> None:
+        proven(old, dataclasses.replace(claim, **claimed), *given)
+
+    proven = loop.prove_loop
+    monkeypatch.setattr(loop, "prove_loop", tampered)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "program.py").write_text(LOOP)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["--plan", str(tmp_path / "plan.toml"), "--write", "--output-format", "json"]) == 1
+    assert [helper["code"] for helper in json.loads(out.getvalue())["helpers"]] == ["not-proven"]
+    assert not (tmp_path / "trainer.py").exists()
+
+
+# What both files leave out, so that they agree with a claim that leaves it out.
+LACKING = [
+    ({}, "total", "total is read in the loop and not handed in"),
+    ({"returned": ()}, "return", "total is read after the loop and not handed back"),
+]
+
+
+@pytest.mark.parametrize(("claimed", "gone", "message"), LACKING)
+def test_a_loop_that_lacks_a_value_in_claim_and_text_is_found_out(
+    claimed: dict[str, Any], gone: str, message: str
+) -> None:
+    old = read_scopes(parse_source(_LACKING_OLD, "program.py"))
+    rest, target = _LACKING_REST, _LACKING_TARGET
+    if gone == "total":
+        rest = rest.replace("total=total, ", "")
+        target = target.replace("    total: object\n", "").replace("        total = self.total\n", "")
+    else:
+        rest = rest.replace("total = Trainer", "Trainer")
+        target = target.replace("        return total\n", "")
+    claim = Method((2, 0), 1, "trainer", "Trainer", "run", ("total", "rows"), frozenset(), ("total",), {})
+    fields = tuple(name for name in claim.fields if gone != name)
+    claim = dataclasses.replace(claim, fields=fields, returned=claimed.get("returned", claim.returned))
+    with pytest.raises(NotProven, match=message):
+        prove_loop(old, claim, parse_source(rest, "program.py"), parse_source(target, "trainer.py"), None)
+
+
+_LACKING_OLD = """
+def train(rows):
+    total = 0
+    for row in rows:
+        total += row
+    return total
+"""
+_LACKING_REST = """
+from trainer import Trainer
+def train(rows):
+    total = 0
+    total = Trainer(total=total, rows=rows).run()
+    return total
+"""
+_LACKING_TARGET = """
+from dataclasses import dataclass
+@dataclass
+class Trainer:
+    \"\"\"Documented.\"\"\"
+    total: object
+    rows: object
+    def run(self):
+        \"\"\"Run.\"\"\"
+        total = self.total
+        rows = self.rows
+        for row in rows:
+            total += row
+        return total
+"""
