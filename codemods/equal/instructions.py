@@ -110,23 +110,31 @@ class Steps:
         for number in range(len(self.steps)):
             for other in self._after(number):
                 before.setdefault(other, []).append(number)
-        waiting = dict.fromkeys(reversed(range(len(self.steps))))
+        waiting = list(range(len(self.steps)))
+        queued = set(waiting)
         while waiting:
-            number = next(iter(waiting))
-            del waiting[number]
+            number = waiting.pop()
+            queued.discard(number)
             if number in ends:
                 continue
             step = self.steps[number]
-            found = frozenset[str]().union(*(live[other] for other in step.follows))
-            if step.name in _STORES:
+            follows = step.follows
+            if len(follows) == 1:
+                found = live[follows[0]]
+            else:
+                found = frozenset[str]().union(*(live[other] for other in follows))
+            if step.name in _STORES and step.argument in found:
                 found -= {str(step.argument)}
-            if step.name in _READS and step.argument not in self._restored:
+            elif step.name in _READS and step.argument not in found and step.argument not in self._restored:
                 found |= {str(step.argument)}
-            if step.handler is not None:
+            if step.handler is not None and not live[step.handler[0]] <= found:
                 found |= live[step.handler[0]]
             if found != live[number]:
                 live[number] = found
-                waiting.update(dict.fromkeys(before.get(number, ())))
+                for other in before.get(number, ()):
+                    if other not in queued:
+                        queued.add(other)
+                        waiting.append(other)
         return live
 
     def _after(self, number: int) -> tuple[int, ...]:
