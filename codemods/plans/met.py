@@ -18,7 +18,7 @@ from codemods.program.imports import Import
 from codemods.program.loading import Find, Loading
 from codemods.program.nodes import called_name
 from codemods.program.origins import absolute, imported
-from codemods.program.patches import ANY_NAME, Replacing
+from codemods.program.patches import ANY_NAME, replacing_of
 from codemods.program.replaced import may_replace
 from codemods.program.repository import (
     File,
@@ -29,7 +29,7 @@ from codemods.program.repository import (
     packages_around,
     shown_path,
 )
-from codemods.program.source import Source, SourceError, decode_source, read_source
+from codemods.program.source import Source, SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
 from codemods.rewrites.objects.classes import Met
@@ -278,10 +278,10 @@ def _replaces(module: str, taken: Import, find: Find) -> bool:
         return False
     data, initial = found
     try:
-        tree = decode_source(data, module).tree
+        tree = shared_tree(data, module)
     except SourceError:
         return False
-    replacing = Replacing(tree, module if initial else module.rpartition(".")[0])
+    replacing = replacing_of(tree, module if initial else module.rpartition(".")[0])
     return any(name in (taken.name, ANY_NAME) for name, *_ in replacing.names_of(ModuleName(taken.module)))
 
 

@@ -17,7 +17,7 @@ from codemods.program.origins import absolute, resolve, walk
 from codemods.program.replaced import place_replacing
 from codemods.program.repository import folder_package, module_name, python_files
 from codemods.program.scopes import Scope, dotted
-from codemods.program.source import Source, SourceError, decode_source, own_statements
+from codemods.program.source import Source, SourceError, own_statements, shared_tree
 from codemods.program.texts import all_words, words_in
 from codemods.rewrites.move.follow import Followed, follow
 from codemods.rewrites.move.transform import renamed_uses
@@ -54,7 +54,7 @@ class Elsewhere:
         """Files that mention the module and one of some names."""
         tail = self.module.rpartition(".")[2].encode()
         wanted = [name.encode() for name in names]
-        for path in sorted({*python_files(self.root), *self.overlay.made}):
+        for path in sorted({*self.overlay.disk.files(self.root), *self.overlay.made}):
             if path not in self.skip and path.suffix == ".py" and self.overlay.counts(path):
                 data = self.overlay.data(path)
                 if tail in data and any(name in data for name in wanted):
@@ -185,7 +185,7 @@ class Elsewhere:
         home, word = path.stem.encode(), name.encode()
         return any(
             home in data and word in data
-            for other in python_files(self.root)
+            for other in self.overlay.disk.files(self.root)
             if other != path and other not in self.skip
             for data in [self.overlay.data(other)]
         )
@@ -252,7 +252,7 @@ def is_star_imported(root: Path, module: Path) -> bool:
         if _STAR.search(data) is None:
             continue
         try:
-            tree = decode_source(data, str(path)).tree
+            tree = shared_tree(data, str(path))
         except SourceError:
             # What can't be parsed here may be read by another Python.
             if module.stem.encode() in data or module.stem == "__init__":

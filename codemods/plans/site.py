@@ -76,6 +76,26 @@ def find_root(start: Path) -> Path:
     return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
 
 
+class Disk:
+    """The Python files of a project as they are, each listed and read once."""
+
+    def __init__(self) -> None:
+        self._data: dict[Path, bytes | None] = {}
+        self._listed: dict[Path, list[Path]] = {}
+
+    def files(self, folder: Path) -> list[Path]:
+        """List the files below a folder."""
+        if folder not in self._listed:
+            self._listed[folder] = list(python_files(folder))
+        return self._listed[folder]
+
+    def found(self, path: Path) -> bytes | None:
+        """Read a file; None where there is none."""
+        if path not in self._data:
+            self._data[path] = path.read_bytes() if path.is_file() else None
+        return self._data[path]
+
+
 @dataclass
 class Overlay:
     """The project's files as they will be, over what is on disk: made files by path; those of them that only
@@ -89,6 +109,7 @@ class Overlay:
     followers: set[Path] = field(default_factory=set)
     sources: set[Path] = field(default_factory=set)
     rests: dict[Path, Path] = field(default_factory=dict)
+    disk: Disk = field(default_factory=Disk)
 
     def exists(self, path: Path) -> bool:
         """Whether there will be such a file."""
@@ -111,14 +132,19 @@ class Overlay:
         return read_source(path, shown)
 
     def data(self, path: Path) -> bytes:
-        """A file's bytes."""
-        return self.made[path] if path in self.made else path.read_bytes()
+        """Give a file's bytes."""
+        found = self.made[path] if path in self.made else self.disk.found(path)
+        return path.read_bytes() if found is None else found
+
+    def files(self, folder: Path) -> Iterator[tuple[Path, bytes]]:
+        """Give the files below a folder that plans see, with their bytes."""
+        return ((path, self.data(path)) for path in self.disk.files(folder) if self.counts(path))
 
     def found(self, path: Path) -> bytes | None:
         """A file's bytes; None where there will be no such file."""
         if path in self.made:
             return self.made[path]
-        return path.read_bytes() if path not in self.absent and path.is_file() else None
+        return None if path in self.absent else self.disk.found(path)
 
     def put(self, path: Path, source: Source | None, text: str) -> None:
         """Make or replace a file, in a source's encoding; in UTF-8 without one, when it is made afresh."""
@@ -170,8 +196,4 @@ class Site:
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:
     """Where a source is taken apart."""
     folder = layout.root if (layout.root in layout.rest.parents) else layout.base
-
-    def files() -> Iterator[tuple[Path, bytes]]:
-        return ((path, overlay.data(path)) for path in python_files(folder) if overlay.counts(path))
-
-    return Site(layout, overlay, Surroundings(source, layout.rest, folder, files))
+    return Site(layout, overlay, Surroundings(source, layout.rest, folder, lambda: overlay.files(folder)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from codemods.program.nodes import all_arguments, called, first_of
+from codemods.program.nodes import all_arguments, called, first_of, walk
 from codemods.program.repository import folder_package
 from codemods.program.scopes import Scope, ScopeTree, dotted
 from codemods.program.source import expression_in
@@ -85,7 +85,7 @@ def stated_by(node: ast.AST) -> list[ast.expr]:
 
 def annotations_in(tree: ast.AST) -> list[ast.expr]:
     """All annotations in a tree."""
-    return [annotation for node in ast.walk(tree) for annotation in stated_by(node)]
+    return [annotation for node in walk(tree) for annotation in stated_by(node)]
 
 
 def quoted_in(tree: ScopeTree, part: ast.AST) -> set[str]:
@@ -93,7 +93,7 @@ def quoted_in(tree: ScopeTree, part: ast.AST) -> set[str]:
     that calls such as ``cast("T", x)`` are given.
     """
     found = annotations_in(part)
-    for call in ast.walk(part):
+    for call in walk(part):
         if isinstance(call, ast.Call) and (path := dotted(tree, tree.module, call.func)) is not None:
             module, _, name = path.rpartition(".")
             if module not in ("typing", "typing_extensions") or name not in _TYPED:

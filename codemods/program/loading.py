@@ -16,10 +16,10 @@ from pathlib import Path
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import with_packages
 from codemods.program.makers import QUIET, calls_back, is_plain, makes
-from codemods.program.nodes import all_defaults, called, first_of, is_accessor, root_of
+from codemods.program.nodes import all_defaults, called, first_of, is_accessor, root_of, walk
 from codemods.program.origins import imported
 from codemods.program.repository import module_files, package_of
-from codemods.program.source import SourceError, all_blocks, decode_source
+from codemods.program.source import SourceError, all_blocks, shared_tree
 from codemods.program.words import words
 
 _HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
@@ -116,7 +116,7 @@ class Text:
             self.bound.add(statement.name)
             self.origins.pop(statement.name, None)
         elif not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     self.bound.add(node.id)
                     self.origins.pop(node.id, None)
@@ -419,7 +419,7 @@ class Loading:
 
     def _read(self, data: bytes, initial: bool, module: str) -> Text:
         try:
-            tree = decode_source(data, module).tree
+            tree = shared_tree(data, module)
         except SourceError:
             unread = self._empty("")
             unread.steps.append(Acts(1, "can't be read"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -71,6 +72,7 @@ def imported(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
     return [replace(made, module=made.module.lstrip(".")) for made in imports_in(node, package)]
 
 
+@functools.lru_cache(maxsize=128)
 def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
     """Every node with the scope that it is evaluated in, in the order of the tree.
 

@@ -5,6 +5,7 @@ them: one that nothing reads there is lost.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -90,7 +91,7 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
             file = read_file(path, data, root)
         except SourceError as error:
             raise SourceError(f"{error} (tests are read to find the names that they replace)") from None
-        for name, line, test, how in Replacing(file.tree, file.package).names_of(module):
+        for name, line, test, how in replacing_of(file.tree, file.package).names_of(module):
             found.add(Seam(name, file.shown, line, test, how))
     return tuple(sorted(found))
 
@@ -133,6 +134,12 @@ class Replacing:
         if any(module.within(path) == "" for path in self._given):
             # A function of the file may have been handed the module.
             yield from self._stores
+
+
+@functools.lru_cache(maxsize=256)
+def replacing_of(tree: ast.Module, package: str) -> Replacing:
+    """Search a file once for all modules."""
+    return Replacing(tree, package)
 
 
 def _names(nodes: Iterable[ast.expr]) -> Iterator[ast.expr]:

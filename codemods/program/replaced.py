@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 
 from codemods.program.helpers import own_nodes
 from codemods.program.nodes import called_name, names_bound
 from codemods.program.origins import Names, resolve, walk
-from codemods.program.patches import ANY_NAME, Replacing
+from codemods.program.patches import ANY_NAME, Replacing, replacing_of
 from codemods.program.repository import ModuleName, file_or_none, module_name, package_of
 from codemods.program.surroundings import Look, Surroundings
 
@@ -60,21 +59,17 @@ def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, 
         for line, what in _computed(file.tree, module_name(path, around.root), paths) if hooked else ():
             return Look(file.shown, line, what)
         wanted = {p: paths[p] for p in far}
-        replacing = _replacing(around, path, file.tree, file.package)
+        replacing = replacing_of(file.tree, file.package)
         for line, what in _in_file(replacing, own if near else None, names, wanted):
             return Look(file.shown, line, what)
     tree = around.source.tree
     package = package_of(around.path, around.module.name)
-    replacing = _replacing(around, around.path, tree, package)
+    replacing = replacing_of(tree, package)
     stores = around.once("own stores", lambda: list(_by_itself(tree, package)))
     itself = ((line, f"replaces {name}") for name, line in stores if name in names)
     for line, what in (*_in_file(replacing, own, names, paths), *itself):
         return Look(around.source.path, line, what)
     return None
-
-
-def _replacing(around: Surroundings, path: Path, tree: ast.Module, package: str) -> Replacing:
-    return around.once(("replacing", path), lambda: Replacing(tree, package))
 
 
 def _computed(tree: ast.Module, module: ModuleName, paths: Collection[str]) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.program.source import SourceError, shared_source
+from codemods.program.source import SourceError, shared_tree
 
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
 _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
@@ -267,7 +267,7 @@ def read_file(path: Path, data: bytes, root: Path) -> File:
         SourceError: if it is not valid Python.
     """
     shown = shown_path(path, root)
-    tree = shared_source(data, shown).tree
+    tree = shared_tree(data, shown)
     module = module_name(path, root).name
     return File(shown, module, package_of(path, module), tree)
 

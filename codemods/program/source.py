@@ -221,14 +221,21 @@ def decode_source(data: bytes, name: str) -> Source:
     return parse_source(text, name, encoding=plain, bom=bom)
 
 
-@functools.lru_cache(maxsize=128)
-def shared_source(data: bytes, name: str) -> Source:
-    """As `decode_source`, parsed once for all who only read a file's tree.
+@functools.lru_cache(maxsize=256)
+def _shared(data: bytes) -> Source:
+    return decode_source(data, "")
+
+
+def shared_tree(data: bytes, name: str) -> ast.Module:
+    """Parse a file once for all who only read its tree.
 
     Raises:
-        SourceError: as there.
+        SourceError: as `decode_source`.
     """
-    return decode_source(data, name)
+    try:
+        return _shared(data).tree
+    except SourceError:
+        return decode_source(data, name).tree
 
 
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from codemods.program.imports import imports_of
 from codemods.program.loading import Find
 from codemods.program.nodes import children, names_bound
-from codemods.program.source import SourceError, blocks_of, decode_source
+from codemods.program.source import SourceError, blocks_of, shared_tree, statements_in
 
 _LONGEST_CHAIN = 12
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -45,7 +45,7 @@ class Module:
     def unsure(self) -> frozenset[str]:
         """Names that functions may bind again; ``*`` after a star import."""
         found = set()
-        for node in ast.walk(self.tree):
+        for node in statements_in(self.tree):
             if isinstance(node, ast.Global):
                 found.update(node.names)
             elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
@@ -136,7 +136,7 @@ class Project:
             return None
         data, initial = found
         try:
-            tree = decode_source(data, name).tree
+            tree = shared_tree(data, name)
         except SourceError:
             return None
         return Module(name, name if initial else name.rpartition(".")[0], tree)
