@@ -55,7 +55,7 @@ def files_of(stage: str, root: Path) -> list[Path]:
     """The files that a stage looks at; of those that could have a plan a sample by their paths."""
     files = python_files(root)
     if stage == "helpers":
-        return [path for path in files if b"def " in path.read_bytes()]
+        return [path for path in files if _may_have_helpers(path)]
     if stage == "loops":
         return [path for path in files if any(_training_loops(path))]
     if stage == "plans":
@@ -70,6 +70,22 @@ def plannable(root: Path) -> list[Path]:
         for path in python_files(root)
         if path.read_bytes().count(b"\n") >= 100 and not _TESTS & {*path.relative_to(root).parts}
     ]
+
+
+def _may_have_helpers(path: Path) -> bool:
+    """Tell if a file has a function inside a function, or is no Python, which is a verdict, too."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return True
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(
+        isinstance(inner, functions)
+        for function in ast.walk(tree)
+        if isinstance(function, functions)
+        for statement in function.body
+        for inner in ast.walk(statement)
+    )
 
 
 def _digest(root: Path, path: Path) -> str:
