@@ -47,3 +47,11 @@ def test_no_verdict_is_worse(name: str, stage: str, programs: dict[str, Program]
     if name not in programs:
         pytest.skip("a package of the registry; make real fetches it")
     assert_none_worse(programs[name], tmp_path, stage, None)
+
+
+def test_two_thousand_helpers_have_a_verdict() -> None:
+    helpers = [line for name in NAMES for line in tables.committed(name) if line.startswith("helper ")]
+    assert len(helpers) >= 2_000
+    assert all(
+        verdict.startswith(("lifted", "refused ")) for _, _, verdict in (h.partition(": ") for h in helpers)
+    )
