@@ -61,6 +61,12 @@ class Exit(enum.IntEnum):
     help="Annotate captures with what the program says they are (the default), with Any where it does not "
     "say, or not at all.",
 )
+@click.option(
+    "--accept",
+    metavar="CODE",
+    multiple=True,
+    help="Accept an assumption (introspection, dynamic-names, ...): it refuses nothing; may be repeated.",
+)
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
 @click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
@@ -133,6 +139,7 @@ class _Asked:
     box: tuple[str, ...]
     captures: str
     annotations: Style
+    accept: tuple[str, ...]
     plan: Path | None
     root: Path | None
     write: bool
@@ -153,11 +160,11 @@ class _Asked:
             raise click.UsageError("--write and --check exclude each other")
         if self.derive is not None and (self.plan is None or self.write or self.check):
             raise click.UsageError("--derive goes with --plan, and without --write and --check")
-        of_plan = self.function or self.helpers or self.to or self.residual or self.box
+        of_plan = self.function or self.helpers or self.to or self.residual or self.box or self.accept
         if self.plan is not None and (of_plan or self.captures != "params"):
             raise click.UsageError(
-                "--function, --helper, --to, --residual, --box and --captures are what a plan says; "
-                "leave them out with --plan"
+                "--function, --helper, --to, --residual, --box, --captures and --accept are what a plan "
+                "says; leave them out with --plan"
             )
         if self.plan is not None and self.annotations != "inferred":
             raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
@@ -193,6 +200,7 @@ def _carried_out(asked: _Asked) -> Report:
             asked.captures,
             asked.box,
             asked.annotations,
+            dict.fromkeys(asked.accept, "given on the command line"),
         )
 
 

@@ -5,6 +5,7 @@ full.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ def printable(text: str) -> str:
 
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
+    importlib.import_module("codemods.plans.run")
     from codemods.rewrites.refusals import RULES
 
     return RULES
@@ -56,9 +58,9 @@ def known_rules() -> Mapping[str, Rule]:
 
 def explain_code(code: str) -> None:
     """Print what a refusal code means."""
+    known = known_rules()
     from codemods.rewrites.refusals import explain
 
-    known = known_rules()
     text = explain(code)
     if text is None:
         raise click.UsageError(f"unknown code {code}; known are {', '.join(sorted(known))}")

@@ -13,7 +13,7 @@ from esper_harness.report.json import json_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
+    from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report, StayedImport
 
 
 def line_count(data: bytes | None) -> int:
@@ -45,6 +45,7 @@ def as_json(report: Report) -> str:
             for helper in report.helpers
         ],
         "imports": report.imports,
+        "accepted": report.accepted,
     }
     return json_text(document)
 
@@ -127,6 +128,8 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
         console.print(
             f"{stayed.path}:{stayed.line}: {what} of {', '.join(names)} kept: {stayed.reason}", soft_wrap=True
         )
+    for accepted in report.accepted:
+        console.print(_accepted(accepted), soft_wrap=True)
     for seam in report.seams:
         advice = "; which name can't be told: list it under [seams] keep" if seam.name == ANY_NAME else ""
         console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}", soft_wrap=True)
@@ -135,6 +138,16 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
     if statistics:
         console.print(_statistics(report))
     return out.getvalue()
+
+
+def _accepted(accepted: AcceptedAssumption) -> str:
+    """An assumption that the user accepts, what speaks against it, and how it is confirmed."""
+    if not accepted.overruled:
+        return f"accepted {accepted.code}: nothing is refused for it here; leave the acceptance out"
+    rows = [f"accepted {accepted.code} ({accepted.reason}): {accepted.assumption}"]
+    rows += [f"    {each.name}: line {each.line}: {each.reason}" for each in accepted.overruled]
+    rows.append("    confirm it with a run that reaches these lines: golden ab --base HEAD RUN")
+    return "\n".join(rows)
 
 
 def _stayed(report: Report) -> list[tuple[StayedImport, list[str]]]:

@@ -14,7 +14,7 @@ from codemods.extract import Exit
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
 from codemods.output import known_rules
-from codemods.plans import Loop, Move, Plan, Seams
+from codemods.plans import Accept, Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
 from golden.trace.errors import ExitCode
 from golden.trace.tolerance import Tolerance
@@ -40,7 +40,8 @@ def plans() -> str:
         "tree has at its targets by now.\n"
         "Unknown keys are errors.\n"
     )
-    return _tables("Plans", intro, {"PLAN.toml": Plan, "[[move]]": Move, "[loop]": Loop, "[seams]": Seams})
+    tables = {"[[move]]": Move, "[loop]": Loop, "[seams]": Seams, "[[accept]]": Accept}
+    return _tables("Plans", intro, {"PLAN.toml": Plan, **tables})
 
 
 def runs() -> str:
@@ -97,8 +98,10 @@ def codes() -> str:
         parts += [_example("Flagged", code.flagged), _example("Not flagged", code.fine)]
     parts.append("## Refusals to lift\n")
     for name, rule in sorted(known_rules().items()):
-        parts.append(f"### `{name}`\n\n{rule.summary}\n\nWay out: {rule.way_out}\n")
-        parts += [_example("Refused", rule.refused), _example("Lifted", rule.lifted)]
+        kind = "An assumption: " if rule.assumption else ""
+        parts.append(f"### `{name}`\n\n{kind}{rule.summary}\n\nWay out: {rule.help}\n")
+        for refused, lifted in rule.examples:
+            parts += [_example("Refused", refused), _example("Lifted", lifted)]
     return "\n".join(parts)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from codemods.plans.derive import check_plan as check_plan
     from codemods.plans.derive import derive_tree as derive_tree
     from codemods.plans.derive import run_afresh as run_afresh
+    from codemods.plans.model import Accept as Accept
     from codemods.plans.model import Loop as Loop
     from codemods.plans.model import Move as Move
     from codemods.plans.model import Plan as Plan
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __getattr__ = public(
     __name__,
     derive="Carried Drifted Refused check_plan derive_tree run_afresh",
-    model="Loop Move Plan PlanError Seams load_plan",
+    model="Accept Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
     run="RequestError TargetError",
     write="WriteError write_all",

@@ -38,11 +38,11 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
                 yield refuse(other[0], helper.node, other[1])
         yield from seen_from_outside(around, analysis.tree, helper, moves=target is not None)
 
-    refused = refused_by(request.wanted, seen)
+    refused = refused_by(request.wanted, seen, request.accepted)
     while True:
         known = globals_of(analysis)
         foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
-        decision = decide(analysis, request.wanted, foreign, request.seams, refused)
+        decision = decide(analysis, request.wanted, foreign, request.seams, refused, request.accepted)
         try:
             write = _into_modules if request.targets else _in_place
             files = write(analysis, request, decision)
@@ -69,7 +69,12 @@ def refusals_for(
     )
     inside = [h for h in helpers if around.lineno <= h.node.lineno <= (around.end_lineno or 0)]
     return {
-        helper: refuse("text-not-preserved", failure.line, "this line would be written differently")
+        helper: refuse(
+            "layout",
+            failure.line,
+            "this line would be written differently",
+            "format the function, or take out the odd blanks",
+        )
         for helper in inside or helpers
     }
 

@@ -25,7 +25,7 @@ from codemods.program.source import Source
 from codemods.rewrites.loop.claims import method_claim
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of
 from codemods.rewrites.loop.transform import Loop as Taken
-from codemods.rewrites.refusals import Refusal, refuse
+from codemods.rewrites.refusals import Accepted, Refusal, refuse
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.layout import annotation_text
@@ -66,7 +66,9 @@ def compose_loop(
     made, analysis = target_at(site, source, target, title, [site.home]), Analysis(source)
     not_hidden(analysis, site, target, made.module)
     parts = _parts(analysis, function, loop, line)
-    return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(request.seams)
+    return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(
+        request.seams, request.accepted
+    )
 
 
 def waiting_loop(analysis: Analysis, function: str, loop: Loop, refused: str) -> LoopMade:
@@ -113,11 +115,11 @@ class _Writer:
         self.classes = (*loop.state, loop.class_)
         self.grouped = {name: group for group, names in loop.state.items() for name in names}
 
-    def made(self, seams: frozenset[str]) -> LoopMade:
+    def made(self, seams: frozenset[str], accepted: Accepted) -> LoopMade:
         """Decide, write, prove."""
         self._check_names()
         line = self.parts.loop.lineno
-        decision = decide_loop(self.parts, seams, self._reserved())
+        decision = decide_loop(self.parts, seams, self._reserved(), accepted)
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)
@@ -134,7 +136,12 @@ class _Writer:
             return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
         except TextNotPreserved as failure:
             reason = "this line would be written differently"
-            return LoopMade(line, refuse("text-not-preserved", failure.line, reason), (), {})
+            return LoopMade(
+                line,
+                refuse("layout", failure.line, reason, "format the function, or take out the odd blanks"),
+                (),
+                {},
+            )
         files = {self.site.layout.rest: rest, self.target.path: target.text}
         return LoopMade(line, None, decision.fields, files)
 

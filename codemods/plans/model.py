@@ -125,6 +125,18 @@ class Seams(_Strict):
     tests: _Texts = ()
 
 
+class Accept(_Strict):
+    """An assumption that the plan's author accepts.
+
+    Attributes:
+        code: the assumption, one that ``codemods extract --accept`` takes.
+        reason: why it holds here.
+    """
+
+    code: str
+    reason: Annotated[str, Field(min_length=1)]
+
+
 class Plan(_Strict):
     """What becomes of one source module.
 
@@ -141,6 +153,7 @@ class Plan(_Strict):
         move: what goes to which file.
         loop: the loop that becomes a class.
         seams: names that tests replace.
+        accept: assumptions that refuse nothing.
     """
 
     version: Literal[1]
@@ -153,6 +166,7 @@ class Plan(_Strict):
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()
+    accept: Annotated[tuple[Accept, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _something(self) -> Plan:
@@ -208,7 +222,7 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
 
 
 def _known(place: list[str | int]) -> list[str]:
-    tables: dict[str | int, type[BaseModel]] = {"move": Move, "seams": Seams, "loop": Loop}
+    tables: dict[str | int, type[BaseModel]] = {"move": Move, "seams": Seams, "loop": Loop, "accept": Accept}
     model = tables.get(place[0], Plan) if len(place) > 1 else Plan
     return [field.alias or name for name, field in model.model_fields.items()]
 

@@ -24,7 +24,7 @@ from codemods.program.source import Source
 from codemods.rewrites.move.definitions import Definition, Definitions, within
 from codemods.rewrites.move.transform import Moved as Taken
 from codemods.rewrites.move.visible import moved_alike, only_checked, still_asked
-from codemods.rewrites.refusals import Refusal, first
+from codemods.rewrites.refusals import Accepted, Refusal, first
 from codemods.rewrites.text.append import TargetError
 from codemods.rewrites.text.imports import imports_among
 
@@ -40,6 +40,7 @@ class Mover:
     docstrings: Mapping[Path, str]
     reexport: frozenset[str]
     seams: frozenset[str]
+    accepted: Accepted = field(default_factory=Accepted)
     definitions: dict[str, Definition] = field(default_factory=dict)
     refused: dict[str, Refusal] = field(default_factory=dict)
     files: dict[Path, Target] = field(default_factory=dict)
@@ -71,7 +72,7 @@ class Mover:
             refusals = self.lookup.check(found, moved, self.seams, fresh=fresh)
             new = self.new_name(name)
             alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved, new)
-            if (refusal := first(chain(refusals, alike))) is not None:
+            if (refusal := first(chain(refusals, alike), self.accepted, name)) is not None:
                 self.refused[name] = refusal
             else:
                 self.definitions[name] = found
@@ -275,6 +276,7 @@ def move_definitions(
     analysis: Analysis,
     site: Site,
     seams: frozenset[str],
+    accepted: Accepted,
 ) -> MovedRows:
     """Move what a plan names of the module's own definitions, into the overlay; ``seams`` are names that
     tests replace in the source.
@@ -297,7 +299,8 @@ def move_definitions(
             renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
         return MovedRows()
-    mover = Mover(analysis, site, targets, renames, docstrings_of(moves), frozenset(reexport), seams)
+    texts = docstrings_of(moves)
+    mover = Mover(analysis, site, targets, renames, texts, frozenset(reexport), seams, accepted)
     refused = mover.check()
     if not refused:
         mover.run()

@@ -40,6 +40,30 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Overruled:
+    """A helper, definition or loop that is changed because of an acceptance: the line that speaks against it,
+    and why.
+    """
+
+    name: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedAssumption:
+    """An assumption that was accepted: its sentence, why the user says that it holds, and what it overruled.
+
+    Where the acceptance was not needed nothing is ``overruled``.
+    """
+
+    code: str
+    assumption: str
+    reason: str
+    overruled: tuple[Overruled, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StayedImport:
     """An import that the code of a file does not need any more, and why it stays there."""
 
@@ -54,7 +78,8 @@ class Report:
     """The outcome of a run, before anything is written.
 
     ``sources`` are the files that something is taken out of, ``followers`` those that only refer to it;
-    ``imports`` are those that stay though only what moved needed them.
+    ``imports`` are those that stay though only what moved needed them;
+    ``accepted`` are the assumptions that the user accepts.
     """
 
     helpers: tuple[HelperReport, ...]
@@ -63,6 +88,7 @@ class Report:
     sources: frozenset[Path] = frozenset()
     followers: frozenset[Path] = frozenset()
     imports: tuple[StayedImport, ...] = ()
+    accepted: tuple[AcceptedAssumption, ...] = ()
 
     def in_order(self) -> dict[Path, bytes]:
         """What is to be written, in an order of which every beginning leaves a program that does the same.

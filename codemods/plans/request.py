@@ -10,7 +10,7 @@ from codemods.plans.site import Site
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.repository import dotted_name, import_base
-from codemods.rewrites.refusals import Refusal
+from codemods.rewrites.refusals import Accepted, Refusal
 from codemods.values import Style
 from codemods.values.annotations import Annotations
 from codemods.values.project import Module, Project
@@ -38,6 +38,7 @@ class Request:
     residual: frozenset[Helper] = frozenset()
     context: frozenset[Helper] = frozenset()
     box: frozenset[Helper] = frozenset()
+    accepted: Accepted = field(default_factory=Accepted)
 
     @property
     def collected(self) -> frozenset[Helper]:

@@ -35,9 +35,9 @@ def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Fou
     """Box what helpers share; one that can't be lifted then gets no box."""
     # What functions capture changes all over the outer function.
     chosen = request.box.intersection(wanted)
-    if seen := refused_by(chosen, partial(nothing_looks, analysis)):
+    if seen := refused_by(chosen, partial(nothing_looks, analysis), request.accepted):
         return Found(unfit=seen)
-    found, unfit = find_boxes(analysis, chosen)
+    found, unfit = find_boxes(analysis, chosen, request.accepted)
     return _kept(
         analysis,
         found,
@@ -53,11 +53,13 @@ def boxes(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Fou
 def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> Found:
     """Collect helpers' captures; one for which that can't be done is refused."""
     # Functions in them would capture the object instead of what it holds.
-    if seen := refused_by(request.collected.intersection(wanted), partial(nothing_looks, analysis)):
+    if seen := refused_by(
+        request.collected.intersection(wanted), partial(nothing_looks, analysis), request.accepted
+    ):
         return Found(unfit=seen)
-    plain = decide(analysis, wanted)
+    plain = decide(analysis, wanted, accepted=request.accepted)
     takers = sorted(request.collected.intersection(plain.lifted), key=lambda h: h.node.lineno)
-    found, unfit = collect(plain.lifting, takers)
+    found, unfit = collect(plain.lifting, takers, request.accepted)
     fields = {name for context in found for name in context.variables}
     known = annotations_of(analysis, request)
 
@@ -115,7 +117,7 @@ def residuals(analysis: Analysis, request: Request, wanted: Sequence[Helper]) ->
     """Split the chosen helpers; one that can't be lifted then is not split."""
     chosen = request.residual.intersection(request.wanted)
     split = [helper for helper in wanted if helper in chosen]
-    unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen))
+    unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen), request.accepted)
     return Found(split, partial(_split, analysis, request.site.layout, split) if split else None, unfit)
 
 

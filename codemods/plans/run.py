@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from codemods.equal.code import NotProven, reread
 from codemods.plans.chain import (
@@ -26,7 +27,14 @@ from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.moving import move_definitions
 from codemods.plans.prepared import lift_rewritten
 from codemods.plans.references import is_star_imported
-from codemods.plans.report import FileChange, HelperReport, Report, StayedImport
+from codemods.plans.report import (
+    AcceptedAssumption,
+    FileChange,
+    HelperReport,
+    Overruled,
+    Report,
+    StayedImport,
+)
 from codemods.plans.request import Lift, Outcome, Request
 from codemods.plans.rewrites import boxes, contexts, residuals
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
@@ -36,6 +44,8 @@ from codemods.program.lifting import Analysis
 from codemods.program.patches import ANY_NAME, Seam
 from codemods.program.source import Source, SourceError, Unusable, decode_source
 from codemods.program.stars import tell_stars
+from codemods.rewrites import assumptions
+from codemods.rewrites.refusals import RULES, Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
 from codemods.values import Style
@@ -54,17 +64,20 @@ def extract_source(
     captures: str = "params",
     box: Collection[str] = (),
     annotations: Style = "inferred",
+    accept: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
     ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
     with ``captures`` "context" the captures are collected in a frozen dataclass;
     ``box`` names helpers whose rebound captures an object is to hold;
-    ``annotations`` says which annotations the captures get.
+    ``annotations`` says which annotations the captures get;
+    ``accept`` has the assumptions that the user accepts, each with the reason.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
+    accepted = assumptions.accept(accept)
     source = analysis.source
     path = Path(source.path)
     root = find_root(path.parent)
@@ -92,6 +105,7 @@ def extract_source(
         residual=frozenset(_named(analysis, scope, residual)),
         context=frozenset(wanted if captures == "context" else ()),
         box=frozenset(_named(analysis, scope, box)),
+        accepted=accepted,
     )
     try:
         composed = compose_with(analysis, request)
@@ -101,7 +115,14 @@ def extract_source(
     _put(site, source, composed.files)
     stayed = Tidy(site, request.seams).tidied(source) if to is not None else ()
     rows = _rows(analysis, request, scope, composed)
-    return Report(rows, _changes(site), tuple(seams), frozenset([layout.rest]), imports=stayed)
+    return Report(
+        rows,
+        _changes(site),
+        tuple(seams),
+        frozenset([layout.rest]),
+        imports=stayed,
+        accepted=accepted_of(accepted, rows),
+    )
 
 
 def compose_with(analysis: Analysis, request: Request) -> Outcome:
@@ -190,6 +211,7 @@ def _defined(data: bytes | None) -> set[str]:
 def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     """Carry out a plan on what earlier plans make; the report has the files of all."""
     stayed: list[StayedImport] = []
+    accepted: list[AcceptedAssumption] = []
     for loaded in plans:
         report = _carry_out(loaded, base, overlay)
         if report.refused and loaded is not plans[-1]:
@@ -197,9 +219,10 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
         if report.refused:
             return report
         stayed += report.imports
+        accepted += report.accepted
         if loaded.plan.rest is not None:
             overlay.rests[base / loaded.plan.source] = base / loaded.plan.root / loaded.plan.rest
-    return replace(report, imports=tuple(stayed))
+    return replace(report, imports=tuple(stayed), accepted=tuple(accepted))
 
 
 def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> PlanError:
@@ -227,11 +250,15 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
+        accepted = assumptions.accept({each.code: each.reason for each in plan.accept})
+    except Unusable as error:
+        raise loaded.error(error, "accept") from None
+    try:
         moves = find_targets(loaded, layout)
         seams, kept = seams_of(loaded, layout)
         site = site_of(source, layout, overlay)
         tell_stars(analysis.tree, site.surroundings)
-        moved = move_definitions(loaded, moves, analysis, site, kept)
+        moved = move_definitions(loaded, moves, analysis, site, kept, accepted)
         if moved.refused:
             return Report(_with_loop(moved.rows, loaded, source), ())
         if moved.rows:
@@ -241,7 +268,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         site = site_of(analysis.source, layout, overlay)
         tell_stars(analysis.tree, site.surroundings)
         kept |= read_at_calls(seams, site)
-        request = _request(loaded, moves, analysis, scope, site, kept, moved.names)
+        request = _request(loaded, moves, analysis, scope, site, kept, moved.names, accepted)
         tidy = Tidy(site, request.seams, moved.exported)
         composed = compose_with(analysis, request)
     except (TargetError, NotProven, TextNotPreserved) as error:
@@ -255,7 +282,13 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     try:
         if plan.loop is not None:
             rows = (*rows, _loop_row(plan, plan.loop, source, request))
-        return Report(rows, imports=tidy.tidied(source), files=_changes(site), seams=tuple(seams))
+        return Report(
+            rows,
+            imports=tidy.tidied(source),
+            files=_changes(site),
+            seams=tuple(seams),
+            accepted=accepted_of(accepted, rows),
+        )
     except (TargetError, NotProven, TextNotPreserved) as error:
         raise loaded.error(error, "loop") from None
 
@@ -343,6 +376,7 @@ def _request(
     site: Site,
     seams: frozenset[str],
     elsewhere: frozenset[str],
+    accepted: Accepted,
 ) -> Request:
     """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
     plan = loaded.plan
@@ -394,6 +428,7 @@ def _request(
         residual=frozenset(residual),
         context=frozenset(context),
         box=frozenset(box),
+        accepted=accepted,
     )
 
 
@@ -460,6 +495,24 @@ def _rows(
             )
         )
     return tuple(helpers)
+
+
+def accepted_of(accepted: Accepted, rows: Sequence[HelperReport]) -> tuple[AcceptedAssumption, ...]:
+    """The assumptions that a user accepts, with what each let through."""
+    refused = {row.name for row in rows if row.refusal is not None}
+    return tuple(
+        AcceptedAssumption(
+            code,
+            RULES[code].summary,
+            reason,
+            tuple(
+                Overruled(name, refusal.line, refusal.reason)
+                for (of, name), refusal in accepted.overruled.items()
+                if of == code and name not in refused
+            ),
+        )
+        for code, reason in accepted.reasons.items()
+    )
 
 
 def _put(site: Site, source: Source, files: Mapping[Path, str]) -> None:

@@ -1,16 +1,19 @@
-"""Every reason for which the tool declines to lift, with a program that is refused for it and one that is
-not.
+"""Refusals: the codes under which the tool declines to change a program, and their registry.
 
-The examples are the registry's own tests: the first of each pair must be refused with this code, the second
-lifted.
+There are two kinds of codes. A rule is exact: it follows from the program's data flow. An assumption can't be
+seen in the text; a user who knows that it holds accepts it by its code.
+
+A code's examples are the registry's own tests: the first of each pair is refused with this code, the second
+is lifted.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import TypeVar
 
@@ -42,30 +45,54 @@ Refusals = Iterator[Refusal]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A refusal code: what it means, what to do, and its two examples."""
+    """A refusal code: what it means, and what to do; an ``assumption`` is one that the user may accept."""
 
     code: str
     summary: str
     way_out: str
-    refused: str
-    lifted: str
+    assumption: bool
+
+    @property
+    def help(self) -> str:
+        """What to do about a refusal and, for an assumption, how to accept it."""
+        return f"{self.way_out}; or accept it: --accept {self.code}" if self.assumption else self.way_out
+
+    @property
+    def examples(self) -> list[tuple[str, str]]:
+        """Programs that are refused for it, each with one like it that is lifted."""
+        return EXAMPLES[self.code]
 
 
 RULES: dict[str, Rule] = {}
+EXAMPLES: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
 
 
-def rule(code: str, summary: str, way_out: str, example: str) -> None:
-    """Add a rule to the registry.
+def rule(code: str, summary: str, way_out: str, text: str = "") -> None:
+    """Add an exact rule to the registry, with its first example."""
+    _add(Rule(code, summary, way_out, assumption=False), text)
 
-    Its example is a program in which lines with a minus are those that are refused, and lines with a plus
-    those that are lifted.
+
+def assumption(code: str, summary: str, way_out: str, text: str = "") -> None:
+    """Add an assumption to the registry: ``summary`` is the sentence that a user accepts."""
+    _add(Rule(code, summary, way_out, assumption=True), text)
+
+
+def _add(made: Rule, text: str) -> None:
+    assert made.code not in RULES, made.code
+    RULES[made.code] = made
+    if text:
+        example(made.code, text)
+
+
+def example(code: str, text: str) -> None:
+    """Add an example of a code: a program in which lines with a minus are those that are refused, and lines
+    with a plus those that are lifted.
     """
-    assert code not in RULES, code
-    RULES[code] = Rule(code, summary, way_out, _side(example, "-"), _side(example, "+"))
+    EXAMPLES[code].append((_side(text, "-"), _side(text, "+")))
 
 
-def _side(example: str, mark: str) -> str:
-    rows = example.strip("\n").split("\n") if example else []
+def _side(text: str, mark: str) -> str:
+    rows = text.strip("\n").split("\n")
     return "".join(row[1:] + "\n" for row in rows if row[:1] in ("", " ", mark))
 
 
@@ -74,20 +101,47 @@ def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None
     out, where none is given that fits this one better.
     """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
-    return Refusal(code, line, reason, way_out or RULES[code].way_out)
+    return Refusal(code, line, reason, way_out or RULES[code].help)
 
 
-def first(found: Iterable[Refusal]) -> Refusal | None:
-    """The refusal that counts; a check that meets a construct whose flow of control is not known refuses."""
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Assumptions that the user accepts, by code with the reason, and the refusals that they overruled, by
+    the names of what was to be changed.
+    """
+
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    overruled: dict[tuple[str, str], Refusal] = field(default_factory=dict)
+
+    def overrules(self, refusal: Refusal, name: str) -> bool:
+        """Whether a refusal of something called so is under an accepted code; the first of each is kept."""
+        if refusal.code not in self.reasons:
+            return False
+        self.overruled.setdefault((refusal.code, name), refusal)
+        return True
+
+
+def assumptions() -> list[str]:
+    """The codes that can be accepted, sorted."""
+    return sorted(code for code, found in RULES.items() if found.assumption)
+
+
+def first(found: Iterable[Refusal], accepted: Accepted | None = None, name: str = "") -> Refusal | None:
+    """The refusal of something called so that counts: the first that no accepted assumption overrules.
+
+    A check that meets a construct whose flow of control is not known refuses.
+    """
     try:
-        return next(iter(found), None)
+        return next((r for r in found if accepted is None or not accepted.overrules(r, name)), None)
     except NotUnderstood as unknown:
         return refuse("not-understood", unknown.node, f"a construct of kind {unknown} is not understood")
 
 
-def refused_by(things: Iterable[T], check: Callable[[T], Iterable[Refusal]]) -> dict[T, Refusal]:
+def refused_by(
+    things: Iterable[T], check: Callable[[T], Iterable[Refusal]], accepted: Accepted | None = None
+) -> dict[T, Refusal]:
     """Of some things those that a check refuses, with why."""
-    checked = ((thing, first(check(thing))) for thing in things)
+    checked = ((thing, first(check(thing), accepted, getattr(thing, "name", ""))) for thing in things)
     return {thing: refusal for thing, refusal in checked if refusal is not None}
 
 
@@ -96,9 +150,8 @@ def explain(code: str) -> str | None:
     found = RULES.get(code)
     if found is None:
         return None
-    parts = [
-        f"{found.code}\n\n{found.summary}\n\nWay out: {found.way_out}",
-        "Refused:\n\n" + indent(found.refused.rstrip("\n"), "    "),
-        "Lifted:\n\n" + indent(found.lifted.rstrip("\n"), "    "),
-    ]
+    parts = [f"{found.code}\n\n{found.summary}\n\nWay out: {found.help}"]
+    for refused, lifted in found.examples:
+        parts.append("Refused:\n\n" + indent(refused.rstrip("\n"), "    "))
+        parts.append("Lifted:\n\n" + indent(lifted.rstrip("\n"), "    "))
     return "\n\n".join(parts) + "\n"

@@ -8,7 +8,7 @@ from functools import partial
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
-from codemods.rewrites.refusals import Refusal, Refusals, refused_by
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refused_by
 from codemods.rewrites.rules import CHECKS
 
 
@@ -27,23 +27,30 @@ def decide(
     foreign: Mapping[Helper, frozenset[str]] | None = None,
     seams: frozenset[str] = frozenset(),
     refused: Mapping[Helper, Refusal] | None = None,
+    accepted: Accepted | None = None,
 ) -> Decision:
     """Refuse what some rule forbids until the rest can be lifted together.
 
-    ``foreign`` and ``seams`` are as in `Lifting`; ``refused`` are refusals known beforehand.
+    ``foreign`` and ``seams`` are as in `Lifting`; ``refused`` are refusals known beforehand;
+    ``accepted`` assumptions refuse nothing.
     """
     refusals = dict(refused or {})
     candidates = {helper for helper in wanted if helper not in refusals}
     while True:
         lifting = Lifting(analysis, candidates, foreign or {}, seams)
-        found = refused_by(candidates, partial(_check, lifting))
+        found = refused_by(candidates, partial(_check, lifting), accepted)
         if not found:
-            return _retried(lifting, refusals, refused or {})
+            return _retried(lifting, refusals, refused or {}, accepted)
         refusals.update(found)
         candidates = candidates - found.keys()
 
 
-def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[Helper, Refusal]) -> Decision:
+def _retried(
+    lifting: Lifting,
+    refusals: dict[Helper, Refusal],
+    final: Mapping[Helper, Refusal],
+    accepted: Accepted | None,
+) -> Decision:
     """Try once more what may have been refused only because of another helper that was refused with it."""
     for helper in sorted(refusals, key=lambda h: h.node.lineno):
         calls_refused = any(
@@ -53,7 +60,7 @@ def _retried(lifting: Lifting, refusals: dict[Helper, Refusal], final: Mapping[H
             continue
         larger = Lifting(lifting.analysis, lifting.candidates | {helper}, lifting.foreign, lifting.seams)
         near = [candidate for candidate in larger.candidates if candidate.root is helper.root]
-        if not refused_by(near, partial(_check, larger)):
+        if not refused_by(near, partial(_check, larger), accepted):
             lifting = larger
     lifted = sorted(lifting.candidates, key=lambda helper: (helper.node.lineno, helper.node.col_offset))
     return Decision(lifting, lifted, {h: r for h, r in refusals.items() if h not in lifting.candidates})

@@ -13,13 +13,11 @@ from codemods.program.helpers import Helper, is_generator, own_nodes
 from codemods.program.imports import imported_path
 from codemods.program.lifting import Lifting
 from codemods.program.loops import LoopFlow, Parts, private_names
-from codemods.rewrites.refusals import Refusal, Refusals, first, refuse, rule
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, first, refuse, rule
 from codemods.rewrites.rules import dynamic, frames, moving
 
-rule(
-    "loop-function",
-    "The loop's function is a method, a nested function, a generator, a coroutine, or has type parameters.",
-    "give the loop a plain function at module level",
+example(
+    "not-understood",
     """
  #% loop
  def train(n):
@@ -30,11 +28,8 @@ rule(
 +    return found
 """,
 )
-rule(
-    "loop-frame",
-    "The loop's method is one more frame on the stack, and the file asks how deep that is: it sets the "
-    "recursion limit, or meets it.",
-    "keep what counts frames in another file",
+example(
+    "introspection",
     """
  #% loop
  def train(n):
@@ -66,10 +61,8 @@ rule(
 +    return found
 """,
 )
-rule(
-    "loop-maybe-unbound",
-    "A variable may be unbound where the loop begins or ends, and is read after that.",
-    "bind the variable before the loop, on every path, or end its branches with one that raises",
+example(
+    "maybe-unbound",
     """
  #% loop
  def train(n):
@@ -79,11 +72,8 @@ rule(
      return last
 """,
 )
-rule(
-    "loop-shared-variable",
-    "A nested function shares a variable with the function, and one of them binds it: the loop would have a "
-    "variable of its own.",
-    "keep the value in an object that both use, or lift the nested function first",
+example(
+    "nonlocal-write",
     """
  #% loop
  def train(n):
@@ -98,10 +88,8 @@ rule(
          print(show())
 """,
 )
-rule(
-    "loop-class",
-    "The loop defines a class, whose module and qualified name would change.",
-    "define the class at module level",
+example(
+    "module-identity",
     """
  #% loop
 +class Step:
@@ -113,10 +101,8 @@ rule(
          print(Step.__name__)
 """,
 )
-rule(
-    "loop-global",
-    "The loop declares or assigns a global of its module.",
-    "keep the state in an object",
+example(
+    "global-write",
     """
  #% loop
 -count = 0
@@ -128,11 +114,8 @@ rule(
 +        counts['n'] += 1
 """,
 )
-rule(
-    "loop-unreadable-name",
-    "The loop uses a name that means something else inside a class: a private name (__x), super() or "
-    "__class__.",
-    "give the name a single underscore",
+example(
+    "class-cell",
     """
  #% loop
  def train(n):
@@ -145,11 +128,8 @@ rule(
 +    return _total
 """,
 )
-rule(
-    "loop-module",
-    "The loop uses something that differs from module to module: __name__, globals(), a star import, a name "
-    "that is bound nowhere in the file, or where a function was made.",
-    "get the value before the loop",
+example(
+    "module-identity",
     """
  #% loop
  def train(n):
@@ -159,11 +139,8 @@ rule(
 +        print(here)
 """,
 )
-rule(
-    "loop-lifetime",
-    "The loop deletes a variable of the setup, or the file has finalizers or weak references: what the setup "
-    "made lives as long as the method runs, and what the loop made no longer than that.",
-    "make the object inside the loop, or keep what watches lifetimes in another file",
+example(
+    "lifetimes",
     """
  #% loop
  def train(n):
@@ -209,14 +186,16 @@ class LoopDecision:
         return (*self.variables, *self.passed)
 
 
-def decide_loop(parts: Parts, seams: frozenset[str], reserved: frozenset[str]) -> LoopDecision | Refusal:
+def decide_loop(
+    parts: Parts, seams: frozenset[str], reserved: frozenset[str], accepted: Accepted | None = None
+) -> LoopDecision | Refusal:
     """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
     them.
     """
     passed, imported = _travelling(parts, seams, reserved)
     placed = chain(_statements(parts), _module_names(parts), _frames(parts))
     alike = chain(placed, _dynamic(parts, passed, seams), _cells(parts), _bindings(parts))
-    refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)))
+    refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)), accepted, parts.node.name)
     if refusal is not None:
         return refusal
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
@@ -250,22 +229,32 @@ def _statements(parts: Parts) -> Refusals:
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
     if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
-        yield refuse("loop-function", node, f"{node.name} is not a plain function at module level")
+        yield refuse(
+            "not-understood",
+            node,
+            f"{node.name} is not a plain function at module level",
+            "give the loop a plain function at module level",
+        )
     for inner in nodes.walk(loop):
         line = getattr(inner, "lineno", loop.lineno)
         if isinstance(inner, ast.ClassDef):
-            yield refuse("loop-class", line, f"class {inner.name} is defined here")
+            yield refuse("module-identity", line, f"class {inner.name} is defined here")
         elif isinstance(inner, ast.Global):
-            yield refuse("loop-global", line, f"{', '.join(inner.names)} is declared global here")
+            yield refuse("global-write", line, f"{', '.join(inner.names)} is declared global here")
         elif isinstance(inner, ast.Name) and inner.id == "__class__":
-            yield refuse("loop-unreadable-name", line, "__class__ is read here")
+            yield refuse("class-cell", line, "__class__ is read here")
     for name, line in private_names(loop, "C"):
-        yield refuse("loop-unreadable-name", line, f"{name} means another name inside a class")
+        yield refuse("class-cell", line, f"{name} means another name inside a class")
     if "super" in parts.globals:
-        yield refuse("loop-unreadable-name", parts.globals["super"], "super is used here")
+        yield refuse("class-cell", parts.globals["super"], "super is used here")
     for use in parts.analysis.tree.lazy:
         if use.scope.inside(parts.scope):
-            yield refuse("loop-function", use.node, f"{use.node.id} is read whenever a type is evaluated")
+            yield refuse(
+                "not-understood",
+                use.node,
+                f"{use.node.id} is read whenever a type is evaluated",
+                "give the loop a plain function at module level",
+            )
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
@@ -275,13 +264,13 @@ def _module_names(parts: Parts) -> Refusals:
     """Globals that the loop reads are there in another module too."""
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
     for found in moving.not_alike(known, "the loop", parts.globals, parts.loop):
-        code = "loop-global" if found.code == "global-write" else "loop-module"
+        code = "global-write" if found.code == "global-write" else "module-identity"
         yield refuse(code, found.line, found.reason)
     if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
         for name in _ORIGIN:
             asked = tree.attributes.get(name) or tree.strings.get(name)
             if asked is not None:
-                yield refuse("loop-module", asked, f"{name} is asked for, and the loop makes functions")
+                yield refuse("module-identity", asked, f"{name} is asked for, and the loop makes functions")
 
 
 def _frames(parts: Parts) -> Refusals:
@@ -291,7 +280,7 @@ def _frames(parts: Parts) -> Refusals:
         line = tree.attributes.get(name)
         line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
         if line is not None:
-            yield refuse("loop-frame", line, f"{name} is used here")
+            yield refuse("introspection", line, f"{name} is used here")
 
 
 def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
@@ -317,7 +306,12 @@ def _cells(parts: Parts) -> Refusals:
     """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
     for name in parts.names:
         for line, how in _shared(parts, name):
-            yield refuse("loop-shared-variable", line, f"{name} is bound {how}")
+            yield refuse(
+                "nonlocal-write",
+                line,
+                f"{name} is bound {how}",
+                "keep the value in an object that both use, or lift the nested function first",
+            )
 
 
 def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
@@ -336,7 +330,7 @@ def _special(parts: Parts, passed: tuple[str, ...]) -> Refusals:
     """No field has a name that means something to a class."""
     for name in (*_variables(parts), *passed):
         if name.startswith("__"):
-            yield refuse("loop-unreadable-name", parts.loop, f"{name} would be a field of the class")
+            yield refuse("class-cell", parts.loop, f"{name} would be a field of the class")
 
 
 def _lifetimes(parts: Parts) -> Refusals:
@@ -344,19 +338,19 @@ def _lifetimes(parts: Parts) -> Refusals:
     variables = _variables(parts)
     for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
-            yield refuse("loop-lifetime", node, f"{node.id} is deleted here")
+            yield refuse("lifetimes", node, f"{node.id} is deleted here")
     tree = parts.analysis.tree
     for (_, name), binders in tree.binders.items():
         for binder in binders:
             node, line = binder.node, binder.line
             if name == "__del__" and isinstance(node, ast.FunctionDef):
-                yield refuse("loop-lifetime", line, "a class has a finalizer here")
+                yield refuse("lifetimes", line, "a class has a finalizer here")
             elif (imported_path(node, name) or "").partition(".")[0] == "weakref":
-                yield refuse("loop-lifetime", line, "weak references are used in this file")
+                yield refuse("lifetimes", line, "weak references are used in this file")
     for name in ("getrefcount", "get_objects", "get_referents"):
         asked = tree.attributes.get(name)
         if asked is not None:
-            yield refuse("loop-lifetime", asked, f"{name} is used here")
+            yield refuse("lifetimes", asked, f"{name} is used here")
 
 
 def _bindings(parts: Parts) -> Refusals:
@@ -365,15 +359,30 @@ def _bindings(parts: Parts) -> Refusals:
     unbound = [name for name in parts.names if _may_lack(parts, flow, name)]
     if unbound:
         what = f"{', '.join(unbound)} may be unbound where the loop begins"
-        yield refuse("loop-maybe-unbound", parts.loop, what)
+        yield refuse(
+            "maybe-unbound",
+            parts.loop,
+            what,
+            "bind the variable before the loop, on every path, or end its branches with one that raises",
+        )
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
         line = bound[0].line if bound else parts.loop.lineno
         if bound and flow.read_in_tail(name) and not flow.bound_after(name):
-            yield refuse("loop-maybe-unbound", line, f"{name} may be unbound where the loop ends")
+            yield refuse(
+                "maybe-unbound",
+                line,
+                f"{name} may be unbound where the loop ends",
+                "bind the variable before the loop, on every path, or end its branches with one that raises",
+            )
         if bound and not before and parts.uses(name, "setup"):
             line = parts.uses(name, "setup")[0].node.lineno
-            yield refuse("loop-maybe-unbound", line, f"{name} is read here, before the loop binds it")
+            yield refuse(
+                "maybe-unbound",
+                line,
+                f"{name} is read here, before the loop binds it",
+                "bind the variable before the loop, on every path, or end its branches with one that raises",
+            )
 
 
 def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:

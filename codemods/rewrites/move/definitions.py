@@ -17,7 +17,7 @@ from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.words import words
 from codemods.rewrites.move.constants import is_asked, is_made, is_value
 from codemods.rewrites.move.early import asked_early, imported_alike, undisturbed
-from codemods.rewrites.refusals import RULES, Refusal, Refusals, refuse, rule
+from codemods.rewrites.refusals import RULES, Refusal, Refusals, example, refuse, rule
 from codemods.rewrites.rules.definition import STATELESS_DECORATORS
 from codemods.rewrites.rules.moving import not_alike
 
@@ -67,10 +67,8 @@ rule(
  print(report())
 """,
 )
-rule(
-    "definition-rebound",
-    "The name is bound more than once in its module, or by a function: a copy of it would go stale.",
-    "bind it once",
+example(
+    "global-rebound",
     """
  #% move limit
  limit = 1
@@ -132,7 +130,7 @@ class Definitions:
             if len(binders) == 1 and not nodes and not declared:
                 what = f"{name} is bound in a statement that does more than bind it"
                 return refuse("definition-evaluated", line, what)
-            return refuse("definition-rebound", line, f"{name} is bound, or declared global, here too")
+            return refuse("global-rebound", line, f"{name} is bound, or declared global, here too")
         node = nodes[0]
         others = [s for s in self.analysis.source.tree.body if s is not node]
         if any(s.lineno <= (node.end_lineno or 0) and (s.end_lineno or 0) >= node.lineno for s in others):

@@ -48,7 +48,7 @@ def not_seen_by_itself(tree: ScopeTree, definition: Definition) -> Refusals:
         early = getattr(look.node, "lineno", 0) <= (definition.node.end_lineno or 0)
         if not look.reads or (early and look.name in (None, definition.name)):
             runs = look.what in ("eval", "exec")
-            yield refuse("dynamic-scope", look.node, f"{look.what} is used here", _RUNS if runs else _LISTS)
+            yield refuse("dynamic-names", look.node, f"{look.what} is used here", _RUNS if runs else _LISTS)
 
 
 def asked_by_itself(tree: ScopeTree, names: frozenset[str]) -> frozenset[str]:

@@ -19,17 +19,14 @@ from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, executed_in, known_calls
 from codemods.rewrites.move.own_names import asked_by_itself, not_seen_by_itself
 from codemods.rewrites.naming import is_hook
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse
 from codemods.values.project import Module, Project
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEEPEST = 12
 
-rule(
-    "module-asked",
-    "A file asks functions or classes for the module that they are defined in, or runs the examples of their "
-    "docstrings where they are; a plan gives them another module.",
-    "leave the definition where it is, or name the module by what does not move",
+example(
+    "introspection",
     """
  #% move Report
  class Report:
@@ -58,7 +55,7 @@ def moved_alike(
         yield from _renamed_alike(around, analysis, definition)
     yield from not_seen_by_itself(analysis.tree, definition)
     if (look := around.look()) is not None and not look.by_name:
-        yield refuse("namespace-seen", node, str(look))
+        yield refuse("dynamic-names", node, str(look))
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
     place = around.marked("annotations", [name]) if lazily else None
@@ -98,7 +95,7 @@ def moved_alike(
     )
     place = around.marked("module", [name]) or (around.marked("doctest", [name]) if examples else None)
     if place is not None:
-        yield refuse("module-asked", node, place)
+        yield refuse("introspection", node, place)
 
 
 def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -116,7 +113,7 @@ def _renamed_alike(around: Surroundings, analysis: Analysis, definition: Definit
                 what = (
                     f"{private} means another name in a class that is not called {name}; leave out the rename"
                 )
-                yield refuse("mangled", part if isinstance(part, (ast.expr, ast.stmt)) else node, what)
+                yield refuse("class-cell", part if isinstance(part, (ast.expr, ast.stmt)) else node, what)
                 return
 
 

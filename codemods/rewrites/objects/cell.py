@@ -15,14 +15,11 @@ from codemods.rewrites.objects.classes import (
     is_followed,
     own_statements,
 )
-from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by, rule
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, refuse, refused_by
 from codemods.rewrites.rules.dynamic import seen_early
 
-rule(
-    "box-unbound",
-    "The variable may be unbound where it is read, or is unbound somewhere; an attribute that is not there "
-    "fails in another way.",
-    "bind the variable first thing in the outer function, and don't delete it",
+example(
+    "maybe-unbound",
     """
  #% box h
  def outer(flag):
@@ -37,11 +34,8 @@ rule(
      return n
 """,
 )
-rule(
-    "box-binding",
-    "The variable is bound in a way in which an attribute can't be: by :=, an import, a def or class, a "
-    "pattern, or an annotation alone; or it is used in a class body.",
-    "bind it by an assignment",
+example(
+    "layout",
     """
  #% box h
  def outer():
@@ -56,11 +50,8 @@ rule(
      return n
 """,
 )
-rule(
-    "box-text",
-    "A use of the variable can't be rewritten as an attribute: an f-string prints its text, or its name "
-    "would be changed inside a class.",
-    "write the name out in the f-string",
+example(
+    "layout",
     """
  #% box h
  def outer():
@@ -92,10 +83,12 @@ def shared(analysis: Analysis, helper: Helper) -> list[Need]:
     ]
 
 
-def find_boxes(analysis: Analysis, helpers: Collection[Helper]) -> tuple[list[Kept], dict[Helper, Refusal]]:
+def find_boxes(
+    analysis: Analysis, helpers: Collection[Helper], accepted: Accepted | None = None
+) -> tuple[list[Kept], dict[Helper, Refusal]]:
     """Boxes, one an outer function, and why some helpers can't have one."""
     refused = refused_by(
-        helpers, lambda h: (p for need in shared(analysis, h) for p in _problem(analysis, *need))
+        helpers, lambda h: (p for need in shared(analysis, h) for p in _problem(analysis, *need)), accepted
     )
     sharing = sorted(
         (h for h in helpers if h not in refused and shared(analysis, h)), key=lambda h: h.node.lineno
@@ -138,7 +131,7 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     """Why a variable can't be an attribute."""
     seen = seen_early(analysis.tree, owner)
     if seen is not None:
-        yield refuse("dynamic-scope", seen, f"{seen.id} is used here, and {name} would be no variable")
+        yield refuse("dynamic-names", seen, f"{seen.id} is used here, and {name} would be no variable")
     at = own_statements(owner)[0]
     yield from _binding_problem(analysis, name, owner)
     yield from _text_problem(analysis, name, owner)
@@ -152,17 +145,17 @@ def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     tree = analysis.tree
     for binder in tree.binders.get((owner, name), []):
         if not _assignable(analysis, binder):
-            yield refuse("box-binding", binder.line, f"{name} is bound here, where an attribute can't be")
+            yield refuse("layout", binder.line, f"{name} is bound here, where an attribute can't be")
     for node in ast.walk(owner.node):
         match node:
             case ast.AnnAssign(target=ast.Name(id=annotated)) if annotated == name:
-                yield refuse("box-binding", node, f"{name} is annotated here")
+                yield refuse("layout", node, f"{name} is annotated here")
     for use in tree.uses.get((owner, name), []):
         for scope in use.scope.ancestors():
             if scope is owner:
                 break
             if scope.kind == "class":
-                yield refuse("box-binding", use.node, f"{name} is used in a class body here")
+                yield refuse("layout", use.node, f"{name} is used in a class body here")
 
 
 def _assignable(analysis: Analysis, binder: Binder) -> bool:
@@ -182,7 +175,7 @@ def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
         if not can_be_attribute(analysis, node, in_text=(node.lineno, node.col_offset) in in_text):
-            yield refuse("box-text", node, f"{name} can't be written as an attribute here")
+            yield refuse("layout", node, f"{name} can't be written as an attribute here")
     for statement, _ in tree.declared.get((owner, name), []):
         line = source.lines[statement.lineno - 1]
         if line.strip() != source.segment(statement).strip() and ";" in line:
@@ -194,7 +187,12 @@ def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     tree, flow = analysis.tree, analysis.flow(owner)
     if flow.unbinds(name) or any(binder.deletes for binder in tree.binders.get((owner, name), [])):
         line = max(b.line for b in tree.binders[owner, name])
-        yield refuse("box-unbound", line, f"{name} is deleted somewhere")
+        yield refuse(
+            "maybe-unbound",
+            line,
+            f"{name} is deleted somewhere",
+            "bind the variable first thing in the outer function, and don't delete it",
+        )
     reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.written]
     for binder in tree.binders.get((owner, name), []):
         if isinstance(tree.parents.get(binder.node), ast.AugAssign) and isinstance(binder.node, ast.Name):
@@ -204,4 +202,9 @@ def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
         for place in everywhere.places(scope, node, owner):
             if not (flow.knows(place.node) and flow.bound_at(place.node, name)):
                 line = getattr(place.node, "lineno", node.lineno)
-                yield refuse("box-unbound", line, f"{name} may be unbound when line {line} is reached")
+                yield refuse(
+                    "maybe-unbound",
+                    line,
+                    f"{name} may be unbound when line {line} is reached",
+                    "bind the variable first thing in the outer function, and don't delete it",
+                )

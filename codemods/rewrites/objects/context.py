@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import chain
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting, Need
@@ -15,14 +16,11 @@ from codemods.rewrites.objects.classes import (
     is_followed,
     own_statements,
 )
-from codemods.rewrites.refusals import Refusal, Refusals, first, refuse, rule
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, first, refuse
 from codemods.rewrites.rules.dynamic import seen_early
 
-rule(
-    "context-rebound",
-    "A context object would freeze the capture: there is no place in the outer function after which it is "
-    "always bound and never rebound.",
-    "leave out --captures context, or give the later value another name",
+example(
+    "capture-rebound",
     """
  #% captures context
  def outer(flag):
@@ -40,10 +38,8 @@ rule(
 +    return first + h(3)
 """,
 )
-rule(
-    "context-late",
-    "The helper is called before all captures of the context object that it would share are settled.",
-    "lift this helper by itself (--helper), or without --captures context",
+example(
+    "capture-rebound",
     """
  #% captures context
  def outer(n):
@@ -58,11 +54,8 @@ rule(
 +    return h(g(1))
 """,
 )
-rule(
-    "context-text",
-    "A read of the capture can't be rewritten as an attribute: an f-string prints its text, or its name "
-    "would be changed inside a class.",
-    "write the name out in the f-string, or leave out --captures context",
+example(
+    "layout",
     """
  #% captures context
  def outer(n):
@@ -86,7 +79,9 @@ def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
     return sorted(found, key=lambda read: read[1].position)
 
 
-def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Kept], dict[Helper, Refusal]]:
+def collect(
+    lifting: Lifting, helpers: Sequence[Helper], accepted: Accepted | None = None
+) -> tuple[list[Kept], dict[Helper, Refusal]]:
     """Contexts for helpers that can be lifted, one an outer function, and why some can't take part."""
     contexts: list[Kept] = []
     refused: dict[Helper, Refusal] = {}
@@ -95,11 +90,10 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Kept], di
         seen = seen_early(lifting.tree, outer)
         for helper in (h for h in helpers if h.outer is outer):
             reads = reads_of(lifting, helper)
-            found = first(_text(lifting.analysis, reads)) or first(_alone(lifting.analysis, helper, reads))
+            checks = chain(_text(lifting.analysis, reads), _alone(lifting.analysis, helper, reads))
+            found = first(chain(checks, _early(seen, reads)), accepted, helper.name)
             if found is not None:
                 refused[helper] = found
-            elif reads and seen is not None:
-                refused[helper] = refuse("dynamic-scope", seen, f"{seen.id} would see the context here")
             elif reads and _place(lifting, outer, [*chosen, helper]) is None:
                 refused[helper] = late(helper, helper.node.lineno)
             elif reads:
@@ -113,16 +107,32 @@ def collect(lifting: Lifting, helpers: Sequence[Helper]) -> tuple[list[Kept], di
     return contexts, refused
 
 
+def _early(seen: ast.Name | None, reads: Sequence[tuple[Need, Use]]) -> Refusals:
+    """Nothing sees the context among the variables of its function."""
+    if reads and seen is not None:
+        yield refuse("dynamic-names", seen, f"{seen.id} would see the context here")
+
+
 def late(helper: Helper, line: int) -> Refusal:
     """The refusal of a helper that is called where its context may not have been made."""
-    return refuse("context-late", line, f"not all captures that {helper.name} would share are settled here")
+    return refuse(
+        "capture-rebound",
+        line,
+        f"not all captures that {helper.name} would share are settled here",
+        "lift this helper by itself (--helper), or without --captures context",
+    )
 
 
 def _text(analysis: Analysis, reads: Sequence[tuple[Need, Use]]) -> Refusals:
     """Every read is where the tree says, and nothing prints its text."""
     for (name, _), use in reads:
         if not can_be_attribute(analysis, use.node, in_text=use.in_text):
-            yield refuse("context-text", use.node, f"{name} can't be read as an attribute here")
+            yield refuse(
+                "layout",
+                use.node,
+                f"{name} can't be read as an attribute here",
+                "write the name out in the f-string, or leave out --captures context",
+            )
 
 
 def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusals:
@@ -133,7 +143,12 @@ def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]
             line = helper.node.lineno
             if analysis.flow(owner).knows(helper.node):
                 line = analysis.flow(owner).rebound_after(helper.node, name) or line
-            yield refuse("context-rebound", line, f"{name}, which {helper.name} reads, may be rebound here")
+            yield refuse(
+                "capture-rebound",
+                line,
+                f"{name}, which {helper.name} reads, may be rebound here",
+                "leave out --captures context, or give the later value another name",
+            )
 
 
 def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
+from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import Refusals
 from codemods.rewrites.rules import (
     annotated,
-    assumptions,
     binding,
     calls,
     captures,
@@ -21,12 +21,15 @@ from codemods.rewrites.rules import (
     dynamic,
     frames,
     layout,
+    lifetimes,
     moving,
     namespace,
     values,
     writing,
 )
 from codemods.rewrites.rules import wrapper as residual
+
+__all__ = ["CHECKS", "RESIDUAL_CHECKS", "assumptions"]
 
 Check = Callable[[Lifting, Helper], Refusals]
 
@@ -53,7 +56,7 @@ CHECKS: tuple[Check, ...] = (
     moving.passed_globals_settled,
     namespace.not_cleaned_up,
     layout.text_is_plain,
-    assumptions.lifetimes_unseen,
+    lifetimes.lifetimes_unseen,
 )
 
 # What else is asked of a helper of which a residual stays.

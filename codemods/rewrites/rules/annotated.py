@@ -12,15 +12,12 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults
 from codemods.program.scopes import FunctionNode, ScopeTree
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse
 from codemods.rewrites.rules.definition import bound_early, is_constant
 from codemods.rewrites.rules.redefined import changes_later, evaluated_annotations
 
-rule(
-    "annotation-evaluated",
-    "Without the future import, annotations are evaluated where the function is defined; at module level "
-    "that may fail: a name may be unbound there, an attribute missing, an operand of | no class.",
-    "add `from __future__ import annotations` to the file",
+example(
+    "annotations-evaluated",
     """
 -import sys
 +import typing as t
@@ -53,14 +50,14 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
     for annotation in written:
         if not meanings.surely_evaluates(annotation):
             yield refuse(
-                "annotation-evaluated",
+                "annotations-evaluated",
                 annotation,
                 f"an annotation of {helper.name} is evaluated at its definition",
             )
         changes = changes_later(lifting, helper, annotation)
         if changes is not None:
             what = f"an annotation of {helper.name} is evaluated at its definition, and {changes}"
-            yield refuse("annotation-evaluated", annotation, what)
+            yield refuse("annotations-evaluated", annotation, what)
 
 
 def _importable(lifting: Lifting, helper: Helper, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 rule(
     "helper-rebound",
@@ -25,10 +25,8 @@ rule(
 +    return h(n)
 """,
 )
-rule(
-    "conditional-def",
-    "The definition stands in a branch, and a call can be reached without passing through it.",
-    "define the helper at the top level of the function",
+example(
+    "maybe-unbound",
     """
  def outer(flag):
      if flag:
@@ -39,10 +37,8 @@ rule(
 +    return 0
 """,
 )
-rule(
-    "use-before-def",
-    "A call can be reached before the definition; there the name is unbound, which the program may rely on.",
-    "move the definition above the first call",
+example(
+    "maybe-unbound",
     """
  def outer():
 +    def h():
@@ -94,10 +90,10 @@ def defined_first(lifting: Lifting, helper: Helper) -> Refusals:
         for use in lifting.analysis.rewritten_uses(helper):
             for place in lifting.places(use.scope, use.call or use.node, callee.outer):
                 if not flow.bound_at(place.node, callee.scope.name):
-                    top = callee.node in getattr(callee.outer.node, "body", ())
                     line = getattr(place.node, "lineno", use.node.lineno)
                     yield refuse(
-                        "use-before-def" if top else "conditional-def",
+                        "maybe-unbound",
                         line,
                         f"{callee.name} may not be defined yet when line {line} is reached",
+                        "define the helper at the top level of the function, above the first call",
                     )

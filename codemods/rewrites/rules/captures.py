@@ -9,7 +9,7 @@ import ast
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting, Need
 from codemods.program.scopes import Use
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 rule(
     "capture-shadowed-at-call",
@@ -58,12 +58,8 @@ rule(
      return late()
 """,
 )
-rule(
-    "suspended-capture",
-    "The helper (a generator, a coroutine, or a maker of functions) reads the capture after its call has "
-    "returned, and by then the capture may have been rebound.",
-    "keep the variable in an object that both functions share (--box NAME); where the helper must not see "
-    "the later value, give that another name",
+example(
+    "capture-rebound",
     """
  def outer():
      n = 1
@@ -133,7 +129,9 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusals
             )
         if later is not None:
             yield refuse(
-                "suspended-capture",
+                "capture-rebound",
                 later,
                 f"{name} may be rebound here while what line {line} started still reads it",
+                "keep the variable in an object that both functions share (--box NAME); where the helper "
+                "must not see the later value, give that another name",
             )

@@ -10,7 +10,7 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults, called, first_of
 from codemods.program.scopes import dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = words("""
@@ -65,11 +65,8 @@ rule(
      return h(2)
 """,
 )
-rule(
-    "type-param",
-    "The helper has type parameters, or names those of a function or class around it, or a type alias or "
-    "a bound near it reads a variable, which is done when it is asked for and not before.",
-    "use a TypeVar of the module",
+example(
+    "not-understood",
     """
 -def outer[T](x: T):
 +from typing import TypeVar
@@ -80,10 +77,8 @@ rule(
      return h(x)
 """,
 )
-rule(
-    "doctest",
-    "The helper's docstring has examples (>>>), which doctest would collect once it is at module level.",
-    "write the examples without >>>",
+example(
+    "introspection",
     '''
  def outer(n):
      def h(x):
@@ -157,18 +152,26 @@ def no_type_params(lifting: Lifting, helper: Helper) -> Refusals:
     text = set(re.findall(r"\w+", lifting.tree.source.segment(helper.node)))
     for scope in helper.scope.ancestors():
         if scope.has_type_params and (scope is helper.scope or scope.types is None):
-            yield refuse("type-param", scope.node, f"{scope.name} has type parameters")
+            yield refuse(
+                "not-understood",
+                scope.node,
+                f"{scope.name} has type parameters",
+                "use a TypeVar of the module",
+            )
         for name in sorted(text & (scope.types.names.keys() if scope.types is not None else set())):
             yield refuse(
-                "type-param", helper.node, f"{helper.name} names {name}, a type parameter of {scope.name}"
+                "not-understood",
+                helper.node,
+                f"{helper.name} names {name}, a type parameter of {scope.name}",
+                "use a TypeVar of the module",
             )
     for use in lifting.tree.lazy:
         if use.scope.inside(helper.root):
             reason = f"{use.node.id} is read whenever a type is evaluated"
-            yield refuse("type-param", use.node, reason)
+            yield refuse("not-understood", use.node, reason, "use a TypeVar of the module")
 
 
 def no_doctest(lifting: Lifting, helper: Helper) -> Refusals:
     """The docstring has no examples to be run."""
     if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
-        yield refuse("doctest", helper.node, f"the docstring of {helper.name} has doctest examples")
+        yield refuse("introspection", helper.node, f"the docstring of {helper.name} has doctest examples")

@@ -20,7 +20,7 @@ from codemods.program.namespaces import (
 )
 from codemods.program.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -30,11 +30,8 @@ _COMPILERS = words("""
     torch.jit.trace triton.jit
 """)
 
-rule(
-    "dynamic-scope",
-    "locals(), vars(), dir(), eval() or exec() in the outer function sees its variables by name.",
-    "call locals(), vars() and dir() before the first loop and nested function; pass an explicit dict to "
-    "eval or exec; or name the variables",
+example(
+    "dynamic-names",
     """
  def outer(n):
      k = n + 1
@@ -44,11 +41,8 @@ rule(
      return h(1)
 """,
 )
-rule(
-    "compiled-outer",
-    "A function around the helper is compiled from its source or bytecode (numba, triton, torch.jit.script), "
-    "which can't call an ordinary function with keyword-only parameters.",
-    "write the helper at module level with the compiler's own decorator",
+example(
+    "introspection",
     """
 -import numba
 -@numba.njit
@@ -63,8 +57,9 @@ rule(
 )
 rule(
     "class-cell",
-    "The helper uses super() without arguments, or __class__, which only a function inside the class has.",
-    "write super(Class, self)",
+    "The code uses what differs inside and outside of a class: super() without arguments, __class__, a "
+    "private name (__x).",
+    "write super(Class, self), or give the name a single underscore",
     """
  class A:
      def f(self):
@@ -77,11 +72,8 @@ rule(
          return h()
 """,
 )
-rule(
-    "mangled",
-    "The helper uses a private name (__x) inside a class, which the compiler stores under another name "
-    "there.",
-    "use a single underscore",
+example(
+    "class-cell",
     """
  class C:
 -    __k = 2
@@ -95,7 +87,8 @@ rule(
 )
 rule(
     "not-understood",
-    "The program uses a construct here whose flow of control or scope this tool does not know.",
+    "The program uses a construct here that this tool does not change: type parameters, a function defined "
+    "in a loop of the module, a loop of a generator or method, a flow of control that it does not know.",
     "write it with plainer statements, or lift by hand",
     """
  def outer():
@@ -117,9 +110,9 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
         near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
         early = allowed == 0 and is_early(tree, function, use)
         if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
-            yield refuse("dynamic-scope", use.node, f"{name} is used here")
+            yield refuse("dynamic-names", use.node, f"{name} is used here")
     for node, path in reaching(tree):
-        yield refuse("dynamic-scope", node, f"{path} is used here")
+        yield refuse("dynamic-names", node, f"{path} is used here")
 
 
 def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
@@ -190,13 +183,13 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:
     for scope in helper.scope.ancestors():
         for decorator in getattr(scope.node, "decorator_list", []):
             if dotted(tree, scope.parent or tree.module, nodes.called(decorator)) in _COMPILERS:
-                yield refuse("compiled-outer", decorator, f"{scope.name} is compiled from its source here")
+                yield refuse("introspection", decorator, f"{scope.name} is compiled from its source here")
     for use in tree.uses.get((tree.module, helper.root.name), []):
         call = tree.parents.get(use.node) if use.call is None else None
         if not isinstance(call, ast.Call) or use.node not in call.args:
             continue
         if dotted(tree, use.scope, call.func) in _COMPILERS:
-            yield refuse("compiled-outer", call, f"{helper.root.name} is compiled from its source here")
+            yield refuse("introspection", call, f"{helper.root.name} is compiled from its source here")
 
 
 def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
@@ -207,7 +200,7 @@ def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
         )
     private = helper.scope.private
     for name, line in private_names(helper.node, private) if private is not None else ():
-        yield refuse("mangled", line, f"{name} means {mangle(name, private)} in class {private}")
+        yield refuse("class-cell", line, f"{name} means {mangle(name, private)} in class {private}")
 
 
 def _names_its_class(lifting: Lifting, helper: Helper) -> bool:

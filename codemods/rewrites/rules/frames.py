@@ -32,7 +32,7 @@ from codemods.program.lifting import Analysis, Lifting
 from codemods.program.qualnames import asks_by_name, is_handed, line_asking, made_by
 from codemods.program.scopes import Scope, ScopeTree, dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse
 
 Shows = Callable[[Lifting, Helper], bool]
 """Whether a look sees what the lift of a helper changes."""
@@ -78,11 +78,8 @@ _LOOKING = frozenset(["dis", "gc", "inspect", "sys", "threading", "traceback"])
 # Packages that hold no function of the file.
 _ELSEWHERE = sys.stdlib_module_names | {"numpy", "torch"}
 
-rule(
-    "frame-introspection",
-    "The file looks at local variables, names or code of frames, at code objects, closures or source text, "
-    "in which a lifted function looks different.",
-    "keep the inspection in another module",
+example(
+    "introspection",
     """
  import sys
  def caller():
@@ -116,10 +113,10 @@ def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
     for name in sorted(asked):
         if (line := line_asking(tree, name, made)) is not None:
             what = f"{name} is read here, which what {helper.name} makes has too"
-            yield refuse("frame-introspection", line, what)
+            yield refuse("introspection", line, what)
     for sight in tree.once("sights", lambda: list(_sights(tree))):
         if sight.shows(lifting, helper):
-            yield refuse("frame-introspection", sight.line, f"{sight.what} here")
+            yield refuse("introspection", sight.line, f"{sight.what} here")
 
 
 def nothing_looks(within: Analysis | Lifting, helper: Helper) -> Refusals:
@@ -127,11 +124,11 @@ def nothing_looks(within: Analysis | Lifting, helper: Helper) -> Refusals:
     tree = within.tree
     for name in sorted(_NAMES & (tree.attributes.keys() | tree.strings.keys())):
         line = tree.attributes.get(name) or tree.strings[name]
-        yield refuse("frame-introspection", line, f"{name} is used here")
+        yield refuse("introspection", line, f"{name} is used here")
     for sight in tree.once("sights", lambda: list(_sights(tree))):
-        yield refuse("frame-introspection", sight.line, f"{sight.what} here")
+        yield refuse("introspection", sight.line, f"{sight.what} here")
     for line, name in _imported(tree, _NAMES):
-        yield refuse("frame-introspection", line, f"{name} is used here")
+        yield refuse("introspection", line, f"{name} is used here")
 
 
 def _always(lifting: Lifting, helper: Helper) -> bool:

@@ -8,7 +8,7 @@ from codemods.program.frames import is_printed
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import first_line
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 rule(
     "not-proven",
@@ -17,11 +17,8 @@ rule(
     "lift this helper by hand",
     "",
 )
-rule(
-    "text-not-preserved",
-    "The text around the helper holds something that would not be written back as it is (a form feed in an "
-    "indentation, a line that is only a backslash); nothing of it was written.",
-    "format the function, or take out the odd blanks",
+example(
+    "layout",
     """
  def outer(n):
      def h(x):
@@ -35,8 +32,8 @@ rule(
 
 rule(
     "layout",
-    "The definition or a call is written in a way that can't be changed in place (a call whose own text an "
-    "f-string prints, a definition after a backslash or a form feed).",
+    "The text is written in a way that can't be changed in place: a call whose own text an f-string prints, "
+    "a definition after a backslash or a form feed, a variable bound where an attribute can't be.",
     "write the call, or the definition, on a line of its own",
     """
  def outer(n):

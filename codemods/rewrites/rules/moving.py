@@ -17,12 +17,10 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import first_line
 from codemods.program.scopes import Binder, ScopeTree
 from codemods.program.source import all_blocks
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
-rule(
-    "outer-in-loop",
-    "The outer function is defined in a loop or a match statement of the module.",
-    "define it at the module's top level",
+example(
+    "not-understood",
     """
 -for k in (1, 2):
 +if True:
@@ -34,7 +32,8 @@ rule(
 )
 rule(
     "module-identity",
-    "The helper uses globals(), __name__ or another name that may differ from module to module.",
+    "The code uses what differs from module to module: globals(), __name__, the module of a class that it "
+    "defines.",
     "pass the value to the helper",
     """
  #% to
@@ -48,7 +47,7 @@ rule(
 )
 rule(
     "global-write",
-    "The helper assigns a global of its module.",
+    "The helper or the loop declares or assigns a global of its module.",
     "return the value, or keep the state in an object",
     """
  #% to
@@ -64,10 +63,8 @@ rule(
 +    return counts['n']
 """,
 )
-rule(
-    "star-import",
-    "A name that the helper reads may come from a star import.",
-    "import the name explicitly",
+example(
+    "unresolved-global",
     """
  #% to
 -from posixpath import *
@@ -80,8 +77,8 @@ rule(
 )
 rule(
     "unresolved-global",
-    "A name that the helper reads is bound nowhere in the file, or its definition reads one that no plain "
-    "import brings.",
+    "A name that the helper reads is bound nowhere in the file, may come from a star import, or is read by "
+    "its definition and brought by no plain import.",
     "import the name at the top level of the file, or define it there",
     """
  #% to
@@ -111,11 +108,8 @@ rule(
      return h()
 """,
 )
-rule(
-    "seam-deferred",
-    "A seam (a global that tests replace) is read after the helper's call has returned; passed at the call "
-    "it would be read too early.",
-    "read the seam in the outer function and let the helper capture the result",
+example(
+    "moved-seam",
     """
  #% to
  #% keep clock
@@ -134,7 +128,12 @@ def place_for_function(lifting: Lifting, helper: Helper) -> Refusals:
     """The statement of the outermost function is executed once at most."""
     root = helper.top
     if root not in lifting.tree.once("placed", lambda: _placed(lifting.tree.source.tree.body)):
-        yield refuse("outer-in-loop", root, f"{helper.root.name} is defined in a loop or match")
+        yield refuse(
+            "not-understood",
+            root,
+            f"{helper.root.name} is defined in a loop or match",
+            "define it at the module's top level",
+        )
 
 
 def _placed(body: list[ast.stmt]) -> set[ast.AST]:
@@ -181,7 +180,7 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
             case "builtin" if read == "globals":
                 yield refuse("module-identity", line, f"{name} uses globals()")
             case "star":
-                yield refuse("star-import", line, *_from_star(read))
+                yield refuse("unresolved-global", line, *_from_star(read))
             case "unknown" | "typing":
                 yield refuse("unresolved-global", line, f"{read} is not bound at run time in this file")
 
@@ -224,7 +223,10 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
                 yield refuse("global-rebound", found.repeated, f"{need[0]} is bound again here")
             if need[0] in lifting.seams:
                 yield refuse(
-                    "seam-deferred", helper.node, f"{need[0]} is read after {helper.name} has returned"
+                    "moved-seam",
+                    helper.node,
+                    f"{need[0]} is read after {helper.name} has returned",
+                    "read the seam in the outer function and let the helper capture the result",
                 )
 
 

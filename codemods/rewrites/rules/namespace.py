@@ -11,16 +11,13 @@ from codemods.program.lifting import Lifting
 from codemods.program.qualnames import made_by
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse
 from codemods.rewrites.rules.redefined import defined_alike
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-rule(
-    "namespace-seen",
-    "The names of the module are listed, asked for by names that only a run tells, or deleted at its end; a "
-    "lifted function is a name more.",
-    "name the names that are meant",
+example(
+    "dynamic-names",
     """
  def tool():
      return 2
@@ -32,10 +29,8 @@ rule(
 -del tool
 """,
 )
-rule(
-    "late-star",
-    "A star import after the function may bring any names, the lifted function's among them.",
-    "name what is imported, or import it before the function",
+example(
+    "star-import",
     """
  def outer(n):
      def h(x):
@@ -53,15 +48,15 @@ rule(
 def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:
     """Why the module can't have a name more, whichever it is; ``moves``: the helper leaves it."""
     if (look := around.look()) is not None:
-        yield refuse("namespace-seen", helper.node, str(look))
+        yield refuse("dynamic-names", helper.node, str(look))
     # What moves is imported back at the head of the file.
     line = around.late_star(0 if moves else helper.top.lineno)
     if line is not None:
-        yield refuse("late-star", line, "this star import may bring any names")
+        yield refuse("star-import", line, "this star import may bring any names")
     named = around.marked("pickles", ()) if moves and "called class" in made_by(tree, helper) else None
     if named is not None:
         what = f"{helper.name} makes a class that is told its module, and {named}"
-        yield refuse("frame-introspection", helper.node, what)
+        yield refuse("introspection", helper.node, what)
     yield from defined_alike(around, tree, helper)
     if moves:
         yield from _annotated_inside(around, tree, helper)
@@ -86,7 +81,7 @@ def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusals:
     """The module does not delete functions or classes of its own, as one does that keeps its names tidy."""
     tree = lifting.tree
     for line, name in tree.once("deleted definitions", lambda: list(_deleted(tree))):
-        yield refuse("namespace-seen", line, f"{name} is deleted here")
+        yield refuse("dynamic-names", line, f"{name} is deleted here")
 
 
 def _deleted(tree: ScopeTree) -> Iterator[tuple[int, str]]:

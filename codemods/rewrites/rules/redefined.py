@@ -27,13 +27,13 @@ def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
 def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
     """No file of the project replaces, and no star import brings, what the definition evaluates."""
     for code, nodes in (
-        ("annotation-evaluated", evaluated_annotations(tree, helper)),
+        ("annotations-evaluated", evaluated_annotations(tree, helper)),
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
         ("default-not-constant", all_defaults(helper.node.args)),
     ):
         reads = Reads()
         for node in nodes:
-            reads.add(tree, helper.outer, node, code != "annotation-evaluated")
+            reads.add(tree, helper.outer, node, code != "annotations-evaluated")
         place = place_replacing(around, reads.names | reads.chains, reads.paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
-rule(
-    "function-attribute",
-    "An attribute of the helper is read or set; the lifted function is one object for all calls of the "
-    "outer one.",
-    "keep the state in a variable of the outer function",
+example(
+    "value-use",
     """
  def outer():
 +    state = {'calls': 0}
@@ -24,7 +21,8 @@ rule(
 )
 rule(
     "value-use",
-    "The helper is used as a value (passed, stored, returned, compared, a decorator), not only called: its "
+    "The helper is used as a value (passed, stored, returned, compared, asked for an attribute), not only "
+    "called: its "
     "identity, its signature and the time at which it reads its captures would change.",
     "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function",
     """
@@ -42,7 +40,10 @@ def only_called(lifting: Lifting, helper: Helper) -> Refusals:
     for use in lifting.analysis.uses(helper):
         if use.attribute is not None:
             yield refuse(
-                "function-attribute", use.node, f"attribute {use.attribute} of {helper.name} is used here"
+                "value-use",
+                use.node,
+                f"attribute {use.attribute} of {helper.name} is used here",
+                "keep the state in a variable of the outer function",
             )
         if use.call is None:
             yield refuse("value-use", use.node, f"{helper.name} is used as a value here")

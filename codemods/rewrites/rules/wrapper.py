@@ -10,7 +10,7 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_arguments, called
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse
 
 _STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
@@ -19,11 +19,8 @@ _STACK_ATTRIBUTES = words("""
 _READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
 _PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
 
-rule(
-    "residual-frame",
-    "A residual stands as one more frame between the helper's caller and its code, and the program can see "
-    "that: by a stack level, a traceback that it takes apart, the recursion limit, or by recursing.",
-    "lift the helper plainly: let it only be called",
+example(
+    "introspection",
     """
  #% residual h
  import warnings
@@ -35,10 +32,8 @@ rule(
      return list(map(h, [1, 2]))
 """,
 )
-rule(
-    "residual-async-generator",
-    "An asynchronous generator can't hand over to another: what is sent or thrown into it would be lost.",
-    "let the helper only be called",
+example(
+    "not-understood",
     """
  #% residual h
  def outer(n):
@@ -48,10 +43,8 @@ rule(
      return h
 """,
 )
-rule(
-    "residual-lifetime",
-    "The helper deletes a parameter, and a residual's frame would keep the object alive.",
-    "drop the del, or let the helper only be called",
+example(
+    "lifetimes",
     """
  #% residual h
  def outer(n):
@@ -62,11 +55,8 @@ rule(
      return list(map(h, [1, 2]))
 """,
 )
-rule(
-    "residual-read",
-    "The helper is handed to something that reads its code (a compiler, a pickler), and would find a "
-    "residual's.",
-    "write the helper at module level",
+example(
+    "introspection",
     """
  #% residual h
 -import pickle
@@ -87,14 +77,14 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
     tree, name = lifting.tree, helper.name
     for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
         line = tree.attributes.get(found, helper.node.lineno)
-        yield refuse("residual-frame", line, f"{found} sees how deep the stack is")
+        yield refuse("introspection", line, f"{found} sees how deep the stack is")
     for node in nodes.walk(tree.source.tree):
         for level in _levels(tree, node):
             if not (isinstance(level, ast.Constant) and level.value == 1):
-                yield refuse("residual-frame", node, "a stack level is given here")
+                yield refuse("introspection", node, "a stack level is given here")
     if helper in _called_from(lifting, helper):
         yield refuse(
-            "residual-frame", helper.node, f"{name} leads back to itself: every level takes two frames"
+            "introspection", helper.node, f"{name} leads back to itself: every level takes two frames"
         )
 
 
@@ -126,7 +116,12 @@ def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
     if isinstance(helper.node, ast.AsyncFunctionDef):
         for node in own_nodes(helper.node.body):
             if isinstance(node, (ast.Yield, ast.YieldFrom)):
-                yield refuse("residual-async-generator", node, f"{helper.name} is an asynchronous generator")
+                yield refuse(
+                    "not-understood",
+                    node,
+                    f"{helper.name} is an asynchronous generator",
+                    "let the helper only be called",
+                )
 
 
 def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusals:
@@ -134,7 +129,7 @@ def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusals:
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
-            yield refuse("residual-lifetime", node, f"the parameter {node.id} is deleted here")
+            yield refuse("lifetimes", node, f"the parameter {node.id} is deleted here")
 
 
 def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
@@ -143,11 +138,11 @@ def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
     for decorator in helper.node.decorator_list:
         path = dotted(tree, helper.outer, called(decorator)) or ""
         if path.startswith(_READERS):
-            yield refuse("residual-read", decorator, f"{path} compiles {helper.name}")
+            yield refuse("introspection", decorator, f"{path} compiles {helper.name}")
     for use in lifting.analysis.uses(helper):
         call = tree.parents.get(use.node)
         call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
         if isinstance(call, ast.Call) and call.func is not use.node:
             path = dotted(tree, use.scope, call.func) or ""
             if path.startswith((*_READERS, *_PICKLERS)):
-                yield refuse("residual-read", call, f"{helper.name} is handed to {path}")
+                yield refuse("introspection", call, f"{helper.name} is handed to {path}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, refuse, rule
+from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 rule(
     "nonlocal-write",
-    "The helper assigns a variable of the outer function.",
+    "The helper assigns a variable of the outer function, or shares one that another function assigns.",
     "return the value and assign it in the outer function, or keep it in an object (--box NAME)",
     """
  def outer():
@@ -23,11 +23,8 @@ rule(
 +    return state['n']
 """,
 )
-rule(
-    "capture-nonlocal",
-    "Another nested function or generator assigns a variable that the helper captures, perhaps while the "
-    "helper runs.",
-    "keep the variable in an object (box) that both functions share",
+example(
+    "nonlocal-write",
     """
  def outer():
 -    n = 1
@@ -60,4 +57,9 @@ def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:
         for binder in tree.binders.get((owner, name), []):
             if binder.scope.frame() is not owner:
                 what = f"{name} is assigned by another function or generator here"
-                yield refuse("capture-nonlocal", binder.line, what)
+                yield refuse(
+                    "nonlocal-write",
+                    binder.line,
+                    what,
+                    "keep the variable in an object (box) that both functions share",
+                )

@@ -14,11 +14,12 @@ from codemods.rewrites.refusals import RULES
 Tree = Callable[[dict[str, str]], Path]
 
 # Only who writes can tell: the report writes nothing.
-WRITERS = {"text-not-preserved"}
+WRITERS = {"layout"}
 PROGRAMS = {
-    f"{code}, {kind}": text
+    f"{code}, {number}, {kind}": text
     for code, rule in RULES.items()
-    for kind, text in (("refused", rule.refused), ("lifted", rule.lifted))
+    for number, pair in enumerate(rule.examples, 1)
+    for kind, text in zip(("refused", "lifted"), pair, strict=True)
     if text and "#%" not in text and code not in WRITERS
 }
 

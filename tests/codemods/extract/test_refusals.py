@@ -53,70 +53,70 @@ CASES = {
     # What looks at frames, code and source text
     "a frame by an imported function": Case(
         "from sys import _getframe\nlook = _getframe(0).f_locals\n" + HELPER,
-        "frame-introspection",
+        "introspection",
         "f_locals",
     ),
     "a frame that is handed on": Case(
-        "from sys import _getframe\nkept = [_getframe]\n" + HELPER, "frame-introspection", "_getframe"
+        "from sys import _getframe\nkept = [_getframe]\n" + HELPER, "introspection", "_getframe"
     ),
     "a frame of which nothing is kept": Case(
         "from sys import _getframe\ndef where():\n    return _getframe(1).f_lineno\n" + HELPER, None
     ),
     "what sees every frame, imported": Case(
         "from sys import settrace\nsettrace(print)\n" + HELPER,
-        "frame-introspection",
+        "introspection",
         "sys.settrace is imported",
     ),
     "what reads closures, imported": Case(
         "from inspect import getclosurevars\ndef look(f):\n    return getclosurevars(f)\nkept = [look]\n"
         + MAKER.replace("return h(1)", "kept.append(outer)\n    return h(1)"),
-        "frame-introspection",
+        "introspection",
         "getclosurevars is imported",
     ),
     "a tracer, and frames are counted": Case(
-        "import inspect\ninspect.stack()\n" + HELPER, "frame-introspection", "inspect.stack", RESIDUAL
+        "import inspect\ninspect.stack()\n" + HELPER, "introspection", "inspect.stack", RESIDUAL
     ),
     "an import that sees frames, and a frame more": Case(
-        "from sys import _getframe as caller\n" + HELPER, "frame-introspection", "sys._getframe", RESIDUAL
+        "from sys import _getframe as caller\n" + HELPER, "introspection", "sys._getframe", RESIDUAL
     ),
     "globals of a frame, asked for a name": Case(
         "import sys\ndef known(name):\n    return 'here' in sys._getframe(1).f_globals\n" + HELPER, None
     ),
     "a tracer that is set by many words": Case(
-        "import sys\nsys.settrace(*[None])\n" + HELPER, "frame-introspection", "settrace"
+        "import sys\nsys.settrace(*[None])\n" + HELPER, "introspection", "settrace"
     ),
     "a tracer that is made": Case(
-        "import sys\nsys.settrace(lambda *given: None)\n" + HELPER, "frame-introspection", "settrace"
+        "import sys\nsys.settrace(lambda *given: None)\n" + HELPER, "introspection", "settrace"
     ),
     "an attribute of code, matched": Case(
         "def of(code):\n    match code:\n        case object(co_names=names):\n            return names\n"
         + HELPER,
-        "frame-introspection",
+        "introspection",
         "matched",
     ),
     # Names by which variables are seen
     "locals under another name": Case(
-        "from builtins import locals as seen\n" + HELPER, "dynamic-scope", "builtins.locals"
+        "from builtins import locals as seen\n" + HELPER, "dynamic-names", "builtins.locals"
     ),
     "a function of that name of its own": Case("def vars(x):\n    return x\n" + HELPER, None),
     "modules that are gone through": Case(
-        "import sys\nkept = [*sys.modules.values()]\n" + HELPER, "dynamic-scope", "sys.modules"
+        "import sys\nkept = [*sys.modules.values()]\n" + HELPER, "dynamic-names", "sys.modules"
     ),
     "modules by a method that is kept": Case(
-        "import sys\nfind = sys.modules.get\n" + HELPER, "dynamic-scope", "sys.modules"
+        "import sys\nfind = sys.modules.get\n" + HELPER, "dynamic-names", "sys.modules"
     ),
     "modules that are compared": Case("import sys\nsame = 'os' in sys.modules\n" + HELPER, None),
     "a module that stays a global": Case(
-        "import sys\nkept = sys.modules.get(input())\n" + HELPER, "dynamic-scope", "sys.modules"
+        "import sys\nkept = sys.modules.get(input())\n" + HELPER, "dynamic-names", "sys.modules"
     ),
     # Compilers, writes, positions
     "handed to a compiler": Case(
-        "import numba\n" + HELPER + "fast = numba.njit(outer)\n", "compiled-outer", "outer is compiled"
+        "import numba\n" + HELPER + "fast = numba.njit(outer)\n", "introspection", "outer is compiled"
     ),
     "a walrus of a generator inside": Case(
         "def outer(rows):\n    n = 1\n    def h(x):\n        return x + n\n"
         "    late = (n := row for row in rows)\n    return list(late), h(1)\n",
-        "capture-nonlocal",
+        "nonlocal-write",
         "another function or generator",
     ),
     "behind a backslash": Case(
@@ -138,7 +138,7 @@ CASES = {
     "a class that nobody can join": Case(
         "class Meta(type):\n    pass\nclass C(metaclass=Meta):\n    pass\n"
         "def outer(n):\n    def h(x: int | C):\n        return n\n    return h(1)\n",
-        "annotation-evaluated",
+        "annotations-evaluated",
     ),
     "type variables, a list, a number": Case(
         "import typing\nfrom collections.abc import Callable\nT = typing.TypeVar('T')\n"
@@ -150,22 +150,22 @@ CASES = {
     "an attribute of a type variable": Case(
         "import typing\nP = typing.ParamSpec('P')\n"
         "def outer(n):\n    def h(*x: P.args):\n        return n\n    return h(1)\n",
-        "annotation-evaluated",
+        "annotations-evaluated",
     ),
     "an annotation that calls": Case(
         "def kind():\n    return int\ndef outer(n):\n    def h(x: kind()):\n        return n\n"
         "    return h(1)\n",
-        "annotation-evaluated",
+        "annotations-evaluated",
     ),
     "a class that something decorates": Case(
         "def mark(c):\n    return c\n@mark\nclass C:\n    pass\n"
         "def outer(n):\n    def h(x: C | None):\n        return n\n    return h(1)\n",
-        "annotation-evaluated",
+        "annotations-evaluated",
     ),
     "an alias that something computes": Case(
         "kinds = [int]\nKind = kinds[0]\n"
         "def outer(n):\n    def h(x: Kind | None):\n        return n\n    return h(1)\n",
-        "annotation-evaluated",
+        "annotations-evaluated",
     ),
     # Files of their own
     "a global that a function of the file declares": Case(
@@ -198,7 +198,7 @@ CASES = {
     ),
     # Objects that functions share
     "a boxed variable that is annotated": Case(
-        SHARED.format(before="n: int\n    n = 0"), "box-binding", "annotated here", BOX
+        SHARED.format(before="n: int\n    n = 0"), "layout", "annotated here", BOX
     ),
     "no line of its own for the object": Case(
         SHARED.format(before="n = 0; n = flag"), "layout", "can't be made in a line of its own", BOX

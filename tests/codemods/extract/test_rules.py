@@ -14,9 +14,12 @@ from tests.codemods.extract.conftest import Command
 
 assert codemods.plans.run
 
-WITH_EXAMPLES = sorted(
-    code for code, rule in RULES.items() if rule.refused and not rule.refused.startswith("#% loop")
-)
+WITH_EXAMPLES = {
+    f"{code}-{number}": (code, *pair)
+    for code, rule in sorted(RULES.items())
+    for number, pair in enumerate(rule.examples, 1)
+    if not pair[0].startswith("#% loop")
+}
 
 
 def arguments(program: str, folder: Path) -> list[str]:
@@ -40,18 +43,19 @@ def arguments(program: str, folder: Path) -> list[str]:
     return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 
 
-@pytest.mark.parametrize("code", WITH_EXAMPLES)
-def test_the_refused_example_is_refused_with_its_code(code: str, tmp_path: Path, extract: Command) -> None:
-    if code == "type-param" and sys.version_info < (3, 12):
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_the_refused_example_is_refused_with_its_code(name: str, tmp_path: Path, extract: Command) -> None:
+    code, refused, _ = WITH_EXAMPLES[name]
+    if "[T]" in refused and sys.version_info < (3, 12):
         pytest.skip("type parameters need Python 3.12")
-    ran = extract(*arguments(RULES[code].refused, tmp_path), "--output-format", "json", "--write")
+    ran = extract(*arguments(refused, tmp_path), "--output-format", "json", "--write")
     assert code in {helper["code"] for helper in ran.json["helpers"]}
     assert ran.code == 1
 
 
-@pytest.mark.parametrize("code", WITH_EXAMPLES)
-def test_the_lifted_example_is_lifted(code: str, tmp_path: Path, extract: Command) -> None:
-    given = arguments(RULES[code].lifted, tmp_path)
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_the_lifted_example_is_lifted(name: str, tmp_path: Path, extract: Command) -> None:
+    given = arguments(WITH_EXAMPLES[name][2], tmp_path)
     before = (tmp_path / "program.py").read_text()
     ran = extract(*given, "--output-format", "json", "--write")
     assert ran.code == 0, ran.out

@@ -118,7 +118,7 @@ def test_a_class_that_another_file_asks_for_its_module_stays(
 ) -> None:
     project(tmp_path, f"{asked}.__module__)\n")
     ran = extract("--plan", tmp_path / "plan.toml", "--output-format", "json")
-    assert outcome(ran) == {"Options": "module-asked"}
+    assert outcome(ran) == {"Options": "introspection"}
 
 
 def test_annotations_that_another_file_evaluates_find_their_names(

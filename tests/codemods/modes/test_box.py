@@ -175,7 +175,7 @@ def test_so_it_does_with_the_function_in_a_file_of_its_own(case: str, same: Rewr
 
 REFUSED = {
     "maybe unbound at a read in the outer function": (
-        "box-unbound",
+        "maybe-unbound",
         """
 def outer(flag):
     def h():
@@ -191,7 +191,7 @@ def outer(flag):
 """,
     ),
     "maybe unbound at an augmented assignment": (
-        "box-unbound",
+        "maybe-unbound",
         """
 def outer():
     def h():
@@ -203,7 +203,7 @@ def outer():
 """,
     ),
     "read by a sibling before it is bound": (
-        "box-unbound",
+        "maybe-unbound",
         """
 def outer():
     def early():
@@ -221,7 +221,7 @@ def outer():
 """,
     ),
     "deleted": (
-        "box-unbound",
+        "maybe-unbound",
         """
 def outer():
     n = 0
@@ -233,7 +233,7 @@ def outer():
 """,
     ),
     "deleted in the helper": (
-        "box-unbound",
+        "maybe-unbound",
         """
 def outer():
     n = 0
@@ -244,7 +244,7 @@ def outer():
 """,
     ),
     "bound by except as": (
-        "box-binding",
+        "layout",
         """
 def outer():
     n = 0
@@ -258,7 +258,7 @@ def outer():
 """,
     ),
     "bound by an import": (
-        "box-binding",
+        "layout",
         """
 def outer():
     n = 0
@@ -270,7 +270,7 @@ def outer():
 """,
     ),
     "bound by a pattern": (
-        "box-binding",
+        "layout",
         """
 def outer(x):
     n = 0
@@ -284,7 +284,7 @@ def outer(x):
 """,
     ),
     "annotated": (
-        "box-binding",
+        "layout",
         """
 def outer():
     n: int = 0
@@ -296,7 +296,7 @@ def outer():
 """,
     ),
     "used in a class body": (
-        "box-binding",
+        "layout",
         """
 def outer():
     n = 0
@@ -310,7 +310,7 @@ def outer():
 """,
     ),
     "an f-string prints its name": (
-        "box-text",
+        "layout",
         """
 def outer():
     n = 0
@@ -322,7 +322,7 @@ def outer():
 """,
     ),
     "variables by name": (
-        "dynamic-scope",
+        "dynamic-names",
         """
 def outer():
     n = 0

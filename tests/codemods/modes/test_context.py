@@ -145,7 +145,7 @@ def test_so_it_does_with_the_functions_in_a_file_of_their_own(
 
 REFUSED = {
     "rebound after the first call": (
-        "context-late",
+        "capture-rebound",
         """
 def outer():
     n = 1
@@ -157,7 +157,7 @@ def outer():
 """,
     ),
     "a loop variable": (
-        "context-rebound",
+        "capture-rebound",
         """
 def outer(ns):
     total = 0
@@ -169,7 +169,7 @@ def outer(ns):
 """,
     ),
     "called before a capture is settled": (
-        "context-late",
+        "capture-rebound",
         """
 def outer(n):
     def h(x):
@@ -182,7 +182,7 @@ def outer(n):
 """,
     ),
     "deleted in the end": (
-        "context-rebound",
+        "capture-rebound",
         """
 def outer(n):
     def h():
@@ -193,7 +193,7 @@ def outer(n):
 """,
     ),
     "an f-string prints its name": (
-        "context-text",
+        "layout",
         """
 def outer(n):
     def h():
@@ -202,7 +202,7 @@ def outer(n):
 """,
     ),
     "what a plain lift refuses": (
-        "capture-nonlocal",
+        "nonlocal-write",
         """
 def outer(n):
     def bump():
@@ -274,4 +274,4 @@ def test_a_residual_is_not_left_of_what_a_context_refuses(tmp_path: Path, extrac
     )
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
     ran = extract(path, "--captures", "context", "--residual", "h", "--output-format", "json")
-    assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "context-text", "h": None}
+    assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "layout", "h": None}

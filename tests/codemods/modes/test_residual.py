@@ -381,7 +381,7 @@ def outer():
 """,
     ),
     "recursion": (
-        "residual-frame",
+        "introspection",
         """
 def outer(n):
     def h(x):
@@ -390,7 +390,7 @@ def outer(n):
 """,
     ),
     "recursion through another": (
-        "residual-frame",
+        "introspection",
         """
 def outer(n):
     def g(x):
@@ -401,7 +401,7 @@ def outer(n):
 """,
     ),
     "a stack level": (
-        "residual-frame",
+        "introspection",
         """
 import logging
 def outer(n):
@@ -412,7 +412,7 @@ def outer(n):
 """,
     ),
     "its traceback is taken apart": (
-        "residual-frame",
+        "introspection",
         """
 import traceback
 def outer(n):
@@ -425,7 +425,7 @@ def outer(n):
 """,
     ),
     "its code is asked for": (
-        "frame-introspection",
+        "introspection",
         """
 def outer(n):
     def h(x):
@@ -434,7 +434,7 @@ def outer(n):
 """,
     ),
     "its source is asked for": (
-        "frame-introspection",
+        "introspection",
         """
 import inspect
 def outer(n):
@@ -444,7 +444,7 @@ def outer(n):
 """,
     ),
     "a compiler": (
-        "residual-read",
+        "introspection",
         """
 import torch
 def outer(n):
@@ -455,7 +455,7 @@ def outer(n):
 """,
     ),
     "pickled": (
-        "residual-read",
+        "introspection",
         """
 import pickle
 def outer(n):
@@ -465,7 +465,7 @@ def outer(n):
 """,
     ),
     "variables by name": (
-        "dynamic-scope",
+        "dynamic-names",
         """
 def outer(n):
     def h(x):
@@ -484,7 +484,7 @@ class A:
 """,
     ),
     "an asynchronous generator": (
-        "residual-async-generator",
+        "not-understood",
         """
 def outer(n):
     async def h():
@@ -493,7 +493,7 @@ def outer(n):
 """,
     ),
     "a parameter is freed": (
-        "residual-lifetime",
+        "lifetimes",
         """
 def outer(n):
     def h(x):

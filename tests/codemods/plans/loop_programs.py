@@ -394,13 +394,13 @@ def train(n):
 
 REFUSED = {
     "entries_of_a_traceback": (
-        "frame-introspection",
+        "introspection",
         "import traceback\ndef names(tb):\n    return [f.name for f in traceback.extract_tb(tb)]\n"
         "def train(n):\n    for i in range(n):\n        print(i)\n",
     ),
-    "generator": ("loop-function", "def train(n):\n    for i in range(n):\n        yield i\n"),
+    "generator": ("not-understood", "def train(n):\n    for i in range(n):\n        yield i\n"),
     "coroutine": (
-        "loop-function",
+        "not-understood",
         "async def train(n):\n    for i in range(n):\n        await i\n",
     ),
     "early_return": (
@@ -408,66 +408,66 @@ REFUSED = {
         "def train(n):\n    for i in range(n):\n        return i\n    return 9\n",
     ),
     "loop_variable_after_it": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "def train(n):\n    for i in range(n):\n        pass\n    return i\n",
     ),
     "bound_on_one_path_of_setup": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "def train(n):\n    if n:\n        k = 1\n    for i in range(n):\n        print(k)\n",
     ),
     "bound_after_only": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "def train(n):\n    for i in range(n):\n        print(k)\n    k = 1\n    return k\n",
     ),
     "read_before_the_loop_binds_it": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "i = 5\ndef train(n):\n    print(i)\n    for i in range(n):\n        pass\n",
     ),
     "deleted_and_read": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "def train(n):\n    k = 1\n    for i in range(n):\n        del k\n        break\n    return k\n",
     ),
     "exception_name": (
-        "loop-maybe-unbound",
+        "maybe-unbound",
         "def train(n):\n    e = 0\n    for i in range(n):\n        try:\n            1 / 0\n"
         "        except ZeroDivisionError as e:\n            pass\n    return e\n",
     ),
     "helper_reads_what_the_loop_binds": (
-        "loop-shared-variable",
+        "nonlocal-write",
         "def train(n):\n    k = 0\n    show = lambda: k\n    for i in range(n):\n        k += 1\n"
         "        print(show())\n",
     ),
     "helper_binds_what_the_loop_reads": (
-        "loop-shared-variable",
+        "nonlocal-write",
         "def train(n):\n    k = 0\n    def bump():\n        nonlocal k\n        k += 1\n"
         "    for i in range(n):\n        bump()\n        print(k)\n",
     ),
     "closure_of_the_loop_sees_the_tail": (
-        "loop-shared-variable",
+        "nonlocal-write",
         "def train(n):\n    f = None\n    k = 1\n    for i in range(n):\n        f = lambda: k\n"
         "    k = 2\n    return f and f()\n",
     ),
     "closure_of_the_loop_binds_for_the_tail": (
-        "loop-shared-variable",
+        "nonlocal-write",
         "def train(n):\n    k = 1\n    fs = []\n    for i in range(n):\n        def f():\n"
         "            nonlocal k\n            k += 1\n        fs.append(f)\n"
         "    [f() for f in fs]\n    return k\n",
     ),
     "generator_read_later": (
-        "loop-shared-variable",
+        "nonlocal-write",
         "def train(n):\n    g = ()\n    k = 1\n    for i in range(n):\n        g = (k for _ in 'ab')\n"
         "    k = 2\n    return list(g)\n",
     ),
     "class_statement": (
-        "loop-class",
+        "module-identity",
         "def train(n):\n    for i in range(n):\n        class K:\n            pass\n        print(K)\n",
     ),
     "global_statement": (
-        "loop-global",
+        "global-write",
         "k = 0\ndef train(n):\n    for i in range(n):\n        global k\n        k += 1\n",
     ),
     "global_of_setup": (
-        "loop-global",
+        "global-write",
         "k = 0\ndef train(n):\n    global k\n    for i in range(n):\n        k += 1\n",
     ),
     "global_rebound_by_another": (
@@ -476,62 +476,62 @@ REFUSED = {
         "        bump()\n        print(k)\n",
     ),
     "private_name": (
-        "loop-unreadable-name",
+        "class-cell",
         "def train(n):\n    for i in range(n):\n        print(i.__real)\n",
     ),
     "zero_argument_super": (
-        "loop-unreadable-name",
+        "class-cell",
         "def train(n):\n    for i in range(n):\n        super()\n",
     ),
     "class_cell": (
-        "loop-unreadable-name",
+        "class-cell",
         "def train(n):\n    for i in range(n):\n        print(__class__)\n",
     ),
-    "module_name": ("loop-module", "def train(n):\n    for i in range(n):\n        print(__file__)\n"),
+    "module_name": ("module-identity", "def train(n):\n    for i in range(n):\n        print(__file__)\n"),
     "star_import": (
-        "loop-module",
+        "module-identity",
         "from os.path import *\ndef train(n):\n    for i in range(n):\n        print(join('a', 'b'))\n",
     ),
-    "unknown_name": ("loop-module", "def train(n):\n    for i in range(n):\n        print(injected)\n"),
+    "unknown_name": ("module-identity", "def train(n):\n    for i in range(n):\n        print(injected)\n"),
     "globals_call": (
-        "loop-module",
+        "module-identity",
         "k = 1\ndef train(n):\n    for i in range(n):\n        print(globals()['k'])\n",
     ),
     "locals_in_the_tail": (
-        "dynamic-scope",
+        "dynamic-names",
         "def train(n):\n    for i in range(n):\n        pass\n    return sorted(locals())\n",
     ),
     "eval_in_the_setup": (
-        "dynamic-scope",
+        "dynamic-names",
         "def train(n):\n    k = eval('n + 1')\n    for i in range(k):\n        print(i)\n",
     ),
     "deleted_inside_the_loop": (
-        "loop-lifetime",
+        "lifetimes",
         "def train(n):\n    spare = 3\n    for i in range(n):\n        if i == 2:\n            del spare\n",
     ),
     "finalizer": (
-        "loop-lifetime",
+        "lifetimes",
         "class K:\n    def __del__(self):\n        print('gone')\ndef train(n):\n    k = K()\n"
         "    for i in range(n):\n        k = i\n",
     ),
     "weak_reference": (
-        "loop-lifetime",
+        "lifetimes",
         "from weakref import ref\ndef train(n):\n    for i in range(n):\n        k = ref(train)\n",
     ),
     "reserved_field": (
-        "loop-unreadable-name",
+        "class-cell",
         "def train(n):\n    __init__ = 3\n    for i in range(n):\n        print(__init__)\n",
     ),
     "frames": (
-        "frame-introspection",
+        "introspection",
         "import sys\ndef train(n):\n    for i in range(n):\n        print(sys._getframe().f_code.co_name)\n",
     ),
     "qualified_names": (
-        "loop-module",
+        "module-identity",
         "def train(n):\n    for i in range(n):\n        f = lambda: 0\n        print(f.__qualname__)\n",
     ),
     "compiled": (
-        "compiled-outer",
+        "introspection",
         "import numba\n@numba.njit\ndef train(n):\n    k = 0\n    for i in range(n):\n        k += i\n"
         "    return k\n",
     ),

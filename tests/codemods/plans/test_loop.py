@@ -90,19 +90,25 @@ def test_the_program_is_refused(name: str, tmp_path: Path, extract: Command) -> 
     assert not (tmp_path / "looped.py").exists()
 
 
-EXAMPLES = sorted(code for code, rule in RULES.items() if rule.refused.startswith("#% loop\n"))
+EXAMPLES = {
+    f"{code}-{number}": (code, *pair)
+    for code, rule in sorted(RULES.items())
+    for number, pair in enumerate(rule.examples, 1)
+    if pair[0].startswith("#% loop\n")
+}
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_each_code_refuses_one_example_and_takes_the_other(
-    code: str,
+    name: str,
     tmp_path: Path,
     extract: Command,  # noqa: F811
 ) -> None:
     assert len(EXAMPLES) == 10
-    write(tmp_path, RULES[code].refused)
+    code, refused, lifted = EXAMPLES[name]
+    write(tmp_path, refused)
     assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
-    write(tmp_path, RULES[code].lifted)
+    write(tmp_path, lifted)
     before = behaviour(tmp_path)
     assert carry_out(tmp_path, extract).code == 0
     assert behaviour(tmp_path) == before

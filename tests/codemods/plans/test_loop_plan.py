@@ -174,7 +174,7 @@ def test_lines_are_those_of_the_file_before_its_helpers_went(
     )
     ran = carry_out(tmp_path, extract)
     assert "line 12" in ran.out
-    assert "loop-global" in ran.out
+    assert "global-write" in ran.out
 
 
 def test_a_name_that_a_test_replaces_keeps_being_read_in_the_source(
@@ -293,7 +293,7 @@ def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None
     before = tree(tmp_path)
     ran = extract("--plan", plan, "--write")
     assert ran.code == 1
-    assert "loop-module: train (loop): the loop reads __name__" in ran.out
+    assert "module-identity: train (loop): the loop reads __name__" in ran.out
     assert "way out: get the value before the loop" in ran.out
     assert tree(tmp_path) == before
 
@@ -388,4 +388,4 @@ def test_a_loop_waits_for_a_definition_that_is_refused(tmp_path: Path, extract: 
     write(tmp_path, head + WAITING, plan)
     ran = extract("--plan", tmp_path / "plan.toml", "--output-format", "json")
     rows = {row["name"]: (row["code"], row["line"]) for row in ran.json["helpers"]}
-    assert rows == {"Options": ("module-asked", 1), "Trainer": ("loop-waits", 17)}
+    assert rows == {"Options": ("introspection", 1), "Trainer": ("loop-waits", 17)}

@@ -1,7 +1,4 @@
-"""What the text of a function does not show: what holds its frame, and how files are loaded.
-
-Each has one coarse detector.
-"""
+"""What sees how long a capture is held."""
 
 from __future__ import annotations
 
@@ -12,57 +9,7 @@ from codemods.program import nodes
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.scopes import Scope, ScopeTree, dotted
-from codemods.rewrites.refusals import Refusals, refuse, rule
-
-rule(
-    "lifetimes",
-    "Something sees how long, or how often, a capture is held: an exception that is kept with its traceback "
-    "while the capture is deleted, a weak reference, a `__del__`, a count of references, `ndarray.resize`.",
-    "pass the value to the helper as an argument, and delete it where no exception is held",
-    """
- def outer(size):
-     batch = bytearray(size)
-     def h():
-         return 1 // (len(batch) - 4)
-     try:
-         return h()
-     except ZeroDivisionError as error:
--        del batch
-         return str(error)
- print(outer(4))
-""",
-)
-rule(
-    "import-effects",
-    "A package around the new file does something when it is loaded, and the source does not load it yet.",
-    "choose a file outside of that package, or import the package in the source",
-    """
--#% file parts/__init__.py print("loaded")
-+#% file parts/__init__.py LOADED = True
- #% to parts/lifted.py
- def outer(n):
-     def h(x):
-         return x + n
-     return h(1)
- print(outer(2))
-""",
-)
-rule(
-    "loaded-otherwise",
-    "The new file may be missing where the program runs, or not be found: git ignores it, a `py_modules` "
-    "list has the source and not the new file, or the source is loaded by its path.",
-    "choose a file that travels with the source, or add it to that list",
-    """
--#% file setup.py SETUP = {"py_modules": ["program"]}
-+#% file setup.py SETUP = {"py_modules": ["program", "lifted"]}
- #% to lifted.py
- def outer(n):
-     def h(x):
-         return x + n
-     return h(1)
- print(outer(2))
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 # What counts references, or lists objects.
 _COUNTS = ("get_objects", "get_referents", "getrefcount")

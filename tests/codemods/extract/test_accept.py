@@ -1,0 +1,156 @@
+"""Assumptions that a user accepts: what is lifted, what the report says, what may not be accepted."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from golden.cli import main as golden
+from tests.codemods.extract.conftest import Command
+
+PROGRAM = """\
+import sys
+
+def caller():
+    return sys._getframe(1).f_code.co_name
+
+def outer(n):
+    def h(x):
+        return caller(), x + n
+    return h(1)
+"""
+PLAN = """\
+version = 1
+source = "program.py"
+function = "outer"
+accept = [
+    { code = "introspection", reason = "names are only logged" },
+    { code = "lifetimes", reason = "none" },
+]
+
+[[move]]
+to = "lifted.py"
+names = ["h"]
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path / "program.py"
+
+
+def test_a_refused_helper_names_the_option_and_is_lifted_with_it(program: Path, extract: Command) -> None:
+    refused = extract(program)
+    assert refused.code == 1
+    assert "or accept it: --accept introspection" in refused.out
+    ran = extract(program, "--accept", "introspection", "--write")
+    assert ran.code == 0
+    assert "accepted introspection (given on the command line): Nothing looks at frames" in ran.out
+    assert "h: line 4: co_name is used here" in ran.out
+    assert "golden ab --base HEAD RUN" in ran.out
+    assert "_h(1, n=n)" in program.read_text()
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [("--residual", "h"), ("--captures", "context"), ("--box", "h")],
+    ids=["residual", "context", "box"],
+)
+def test_acceptances_hold_for_every_kind_of_lift(
+    program: Path, extract: Command, modes: tuple[str, str]
+) -> None:
+    ran = extract(program, "--accept", "introspection", *modes, "--output-format", "json")
+    assert ran.code == 0
+    assert ran.helpers["h"]["status"] == "lifted"
+
+
+def test_a_plan_accepts_with_reasons_and_says_which_was_not_needed(program: Path, extract: Command) -> None:
+    plan = program.with_name("plan.toml")
+    plan.write_text(PLAN)
+    ran = extract("--plan", plan)
+    assert ran.code == 0, ran.out
+    assert "accepted introspection (names are only logged)" in ran.out
+    assert "accepted lifetimes: nothing is refused for it here; leave the acceptance out" in ran.out
+    accepted = extract("--plan", plan, "--output-format", "json").json["accepted"]
+    assert [each["code"] for each in accepted] == ["introspection", "lifetimes"]
+    assert accepted[0]["reason"] == "names are only logged"
+    assert accepted[0]["overruled"] == [{"name": "h", "line": 4, "reason": "co_name is used here"}]
+    assert accepted[1]["overruled"] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("value-use", "value-use is an exact rule and can't be accepted; these can: annotations-evaluated, "),
+        ("hope", "there is no code hope; these can be accepted: annotations-evaluated, "),
+    ],
+)
+def test_only_assumptions_are_accepted(program: Path, extract: Command, code: str, message: str) -> None:
+    ran = extract(program, "--accept", code)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert message in ran.err
+    plan = program.with_name("plan.toml")
+    plan.write_text(PLAN.replace("introspection", code))
+    ran = extract("--plan", plan)
+    assert ran.code == 2
+    assert f"{plan.name}:4: {message}" in ran.err
+
+
+def test_an_acceptance_without_a_reason_is_an_error(program: Path, extract: Command) -> None:
+    plan = program.with_name("plan.toml")
+    plan.write_text(PLAN.replace(', reason = "none"', ""))
+    ran = extract("--plan", plan)
+    assert ran.code == 2
+    assert "accept[1].reason" in ran.err
+
+
+def test_a_plan_and_the_option_exclude_each_other(program: Path, extract: Command) -> None:
+    plan = program.with_name("plan.toml")
+    plan.write_text(PLAN)
+    ran = extract("--plan", plan, "--accept", "introspection")
+    assert ran.code == 2
+    assert "--accept are what a plan says" in ran.err
+
+
+TRAIN = """\
+import json
+import pathlib
+import sys
+
+from program import outer
+
+seed = 3 if outer(2)[0] == "h" else 4
+pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end", "seed": seed}) + "\\n")
+"""
+RUN = """\
+command = ["python", "train.py", "{out}"]
+budget = 2.0
+
+[observe]
+steps = false
+
+[events]
+files = "log.jsonl"
+"""
+
+
+def test_golden_catches_a_wrong_acceptance(
+    program: Path, extract: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program draws its seed from the helper's name: the lift changes it, and the run says so."""
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "nobody")
+    monkeypatch.chdir(program.parent)
+    program.with_name("train.py").write_text(TRAIN)
+    run = program.parent / "golden" / "runs" / "fit.toml"
+    run.parent.mkdir(parents=True)
+    run.write_text(RUN)
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "base"]):
+        subprocess.run(["git", *arguments], check=True)
+    assert golden(["ab", "--base", "HEAD", "fit"]) == 0
+    assert extract(program, "--accept", "introspection", "--write").code == 0
+    capsys.readouterr()
+    assert golden(["ab", "--base", "HEAD", "fit"]) == 1
+    assert "seed" in capsys.readouterr().out
