@@ -152,7 +152,11 @@ def _check_uses(
             other = [binder.node for binder in binders if not isinstance(binder.node, ast.Name)]
             given = all(isinstance(node, ast.arg) for node in other) and bool(other) == (key[1] in kept.given)
             places = [
-                (each.node, each.scope) for found in (tree.uses, tree.binders) for each in found.get(key, ())
+                (each.node, each.scope)
+                for found in (tree.uses, tree.binders)
+                for each in found.get(key, ())
+                # That an augmented assignment reads its target is no place of its own.
+                if getattr(each, "written", True)
             ]
             if kept.frozen:
                 places = [(node, scope) for node, scope in places if _is_read_by(kept, scope)]
