@@ -1,4 +1,4 @@
-"""`python -m tests.golden.foreign`: try every planted mistake, and write the table into docs/golden-reference.md.
+"""`python -m tests.golden.foreign`: try every planted mistake, and write docs/golden-reference.md's table.
 
 With GOLDEN_AA_RUNS=N every unchanged program is also run N times against itself.
 """
