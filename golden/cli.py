@@ -20,6 +20,7 @@ _SUMMARIES = {
     "ab": "Compare two versions on this machine, now.",
     "diff": "Compare two traces, or two folders of traces by run.",
     "reads": "Where the program of a trace reads tensors to the host, and how often.",
+    "syncs": "Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.",
     "mutate": "Make small mistakes in lines that golden runs execute, and count those that the runs kill.",
     "report": "Write up how two traces compare, or what shards of a suite came to.",
 }
@@ -39,6 +40,10 @@ def _loaded(name: str) -> click.Command:
         from golden.power.command import power_command  # the only one that needs libcst
 
         return power_command
+    if name == "syncs":
+        from golden.simulated.command import syncs_command
+
+        return syncs_command
     from golden.commands import COMMANDS
 
     return COMMANDS[name]

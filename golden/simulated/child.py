@@ -1,0 +1,43 @@
+"""A program in a process of its own, on simulated devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from golden.trace.errors import UnusableInput
+
+_INJECT = Path(__file__).resolve().parent / "inject"
+
+
+def variables(out: Path, devices: int, *, path: str | None) -> dict[str, str]:
+    """The environment variables that put the devices in place; ``path`` is what PYTHONPATH would be."""
+    return {
+        "GOLDEN_SIMULATED": json.dumps({"out": str(out), "devices": devices}),
+        "PYTHONPATH": os.pathsep.join([str(_INJECT), *([path] if path else [])]),
+        # What is compiled runs eagerly, by torch's own switches; no real GPU is in the way.
+        "TORCHDYNAMO_DISABLE": "1",
+        "PYTORCH_JIT": "0",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+
+def run(command: Sequence[str], *, root: Path, out: Path, devices: int, quiet: bool = False) -> int:
+    """Run a command to its end; its exit status. `UnusableInput` if it can't be started."""
+    argv = [sys.executable if command[0] in ("python", "python3") else command[0], *command[1:]]
+    environment = {**os.environ, **variables(out, devices, path=os.environ.get("PYTHONPATH"))}
+    try:
+        return subprocess.run(
+            argv,
+            cwd=root,
+            env=environment,
+            check=False,
+            stdout=subprocess.DEVNULL if quiet else None,
+            stderr=subprocess.DEVNULL if quiet else None,
+        ).returncode
+    except OSError as error:
+        raise UnusableInput(f"can't start {argv[0]}: {error.strerror}") from None

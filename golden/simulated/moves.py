@@ -1,0 +1,481 @@
+"""Copies between the host and a device, files of tensors, and what else asks where a tensor is."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from typing import Any
+
+import torch
+
+from . import internals
+from .streams import ARRIVALS, CURRENT, RACES, done, host_waits, merge, of_operation, queue
+from .syncs import SYNCS, place
+from .tensor import HostCopy, SimulatedTensor, apart, fresh, pinned, take_over
+
+Device = torch.device | str | int | None
+_LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
+_DTYPES = {
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Half": torch.float16,
+    "BFloat16": torch.bfloat16,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Short": torch.int16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    "Bool": torch.bool,
+}
+_original: dict[str, Any] = {}
+DEVICES = [1]
+
+
+def device_index(device: Any) -> int | None:
+    """The number of a simulated device, or None for one that is not; an error for one that isn't there."""
+    if device is None:
+        return None
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = torch.device("cuda", device)
+    if not isinstance(device, torch.device) or device.type != "cuda":
+        return None
+    index = CURRENT.device if device.index is None else device.index
+    if index >= DEVICES[0]:
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return index
+
+
+class _Move(torch.autograd.Function):
+    """A copy to another device, whose gradient is copied back."""
+
+    @staticmethod
+    def forward(ctx: Any, source: Any, index: Any, dtype: Any, non_blocking: bool, layout: Any) -> Any:
+        ctx.index = source.number if isinstance(source, SimulatedTensor) else None
+        ctx.dtype = source.dtype
+        return copied(source, index, dtype, non_blocking, layout)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return copied(grads[0], ctx.index, ctx.dtype, False, None), None, None, None, None
+
+
+def copied(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bool, layout: Any) -> Any:
+    """A copy of a tensor on a device, or with None on the host."""
+    from_device = isinstance(source, SimulatedTensor)
+    inner: torch.Tensor = source.on_host if isinstance(source, SimulatedTensor) else source
+    if isinstance(source, HostCopy):
+        inner = source.arrived()
+    where = place()
+    stream = of_operation(source.number if isinstance(source, SimulatedTensor) else index or 0)
+    queue(stream)
+    if isinstance(source, SimulatedTensor) and RACES.several:
+        RACES.access(source.state, stream, False, where)
+    form = torch.preserve_format if layout is None else layout
+    with apart():
+        values = _original["to"](inner.detach(), dtype=dtype or inner.dtype, copy=True, memory_format=form)
+    if index is not None and from_device:
+        # From one device to another both streams wait for each other, not the host.
+        target = of_operation(index)
+        merge(target.clock, stream.known())
+        return fresh(values, index, where)
+    if index is not None:
+        made = fresh(values, index, where)
+        if not non_blocking and source.numel():
+            SYNCS.note("copy to the device")
+            host_waits(stream.known())
+        return made
+    if non_blocking:
+        return HostCopy(values, (stream, stream.seq, where))
+    if source.numel():
+        SYNCS.note("copy to the host")
+    host_waits(stream.known())
+    return values
+
+
+def move(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bool, layout: Any) -> Any:
+    """`copied`, as a part of the graph where a gradient is needed."""
+    if source.requires_grad and torch.is_grad_enabled():
+        return _Move.apply(source, index, dtype, non_blocking, layout)  # type: ignore[no-untyped-call]
+    return copied(source, index, dtype, non_blocking, layout)
+
+
+def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """``Tensor.to``."""
+    other = kwargs.get("other", args[0] if args else None)
+    if isinstance(other, torch.Tensor):
+        args, kwargs = (
+            (other.device, other.dtype, *args[1:]),
+            {k: v for k, v in kwargs.items() if k != "other"},
+        )
+    simulated = isinstance(self, SimulatedTensor)
+    if not simulated and not isinstance(self, HostCopy) and not _names_device(args, kwargs):
+        return _original["to"](self, *args, **kwargs)  # type: ignore[no-any-return]
+    order = ["dtype", "non_blocking", "copy"]
+    if args and not isinstance(args[0], torch.dtype):
+        order.insert(0, "device")
+    asked = {**dict(zip(order, args, strict=False)), **kwargs}
+    device = asked.pop("device", None)
+    here = self.number if isinstance(self, SimulatedTensor) else None
+    index = here if device is None else device_index(device)
+    if index == here:
+        same = {name: value for name, value in asked.items() if value is not None}
+        if not simulated:
+            return _original["to"](self, **same) if same else self
+        if (
+            not same.get("copy")
+            and same.get("dtype", self.dtype) == self.dtype
+            and "memory_format" not in same
+        ):
+            return self
+        return _as_torch("to", self, **same)  # type: ignore[no-any-return]
+    non_blocking, form = bool(asked.get("non_blocking")), asked.get("memory_format")
+    return move(self, index, asked.get("dtype"), non_blocking, form)  # type: ignore[no-any-return]
+
+
+def _as_torch(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of torch's own on tensors of a device."""
+    return SimulatedTensor.__torch_function__(_original[name], (), args, kwargs)
+
+
+def _names_device(args: Any, kwargs: Any) -> bool:
+    """Whether a simulated device is among the arguments, which nearly always it isn't for CPU tensors."""
+    given = kwargs.get("device", args[0] if args else None)
+    if isinstance(given, torch.device):
+        return given.type == "cuda"
+    return (isinstance(given, str) and given.startswith("cuda")) or type(given) is int
+
+
+def cpu(self: torch.Tensor, memory_format: Any = None) -> torch.Tensor:
+    """``Tensor.cpu``."""
+    if isinstance(self, SimulatedTensor):
+        return move(self, None, None, False, memory_format)  # type: ignore[no-any-return]
+    return _original["cpu"](self)  # type: ignore[no-any-return]
+
+
+def cuda(
+    self: torch.Tensor, device: Device = None, non_blocking: bool = False, memory_format: Any = None
+) -> torch.Tensor:
+    """``Tensor.cuda``."""
+    index = device_index("cuda" if device is None else device)
+    if isinstance(self, SimulatedTensor) and self.number == index:
+        return self
+    return move(self, index, None, non_blocking, memory_format)  # type: ignore[no-any-return]
+
+
+def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """``Tensor.type``."""
+    simulated = isinstance(self, SimulatedTensor)
+    if dtype is None:
+        name: str = _original["type"](self.on_host if isinstance(self, SimulatedTensor) else self)
+        return name.replace("torch.", "torch.cuda.") if simulated else name
+    wanted = getattr(dtype, "simulated_name", dtype)
+    if isinstance(wanted, str):
+        legacy = _LEGACY.fullmatch(wanted)
+        if legacy:
+            return to(self, torch.device("cuda", CURRENT.device), _DTYPES[legacy[1]], non_blocking)
+        if simulated:
+            return to(self, "cpu", _DTYPES[wanted.removeprefix("torch.").removesuffix("Tensor")])
+    return self.to(dtype) if simulated else _original["type"](self, dtype, non_blocking, **kwargs)
+
+
+def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
+    """``Tensor.numpy``, which a device refuses."""
+    if isinstance(self, SimulatedTensor):
+        if force:
+            return cpu(self.detach()).numpy()
+        raise _no_numpy(self)
+    return _original["numpy"](self, force=force)
+
+
+def _no_numpy(tensor: SimulatedTensor) -> TypeError:
+    return TypeError(
+        f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+        "host memory first."
+    )
+
+
+def array(self: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``numpy.asarray(tensor)``."""
+    if isinstance(self, SimulatedTensor):
+        raise _no_numpy(self)
+    return _original["__array__"](self, dtype, *args, **kwargs)
+
+
+def tolist(self: torch.Tensor) -> Any:
+    """``Tensor.tolist``."""
+    if not isinstance(self, SimulatedTensor):
+        return _original["tolist"](self)
+    stream = of_operation(self.number)
+    queue(stream)
+    if RACES.several:
+        RACES.access(self.state, stream, False, place())
+    if self.numel():
+        SYNCS.note("tolist")
+        host_waits(stream.known())
+    return self.on_host.tolist()
+
+
+def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
+    """``Tensor.pin_memory``."""
+    if isinstance(self, SimulatedTensor):
+        raise RuntimeError(f"cannot pin '{type_(self)}' only dense CPU tensors can be pinned")
+    if self.layout is not torch.strided or pinned(self):
+        return self
+    return mark_pinned(self.detach().clone())
+
+
+def mark_pinned(tensor: torch.Tensor) -> torch.Tensor:
+    """Have the memory of a tensor of the host count as pinned."""
+    storage: Any = tensor.untyped_storage()
+    storage.simulated_pinned = True
+    return tensor
+
+
+def copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    """``Tensor.copy_``; what a ``non_blocking`` copy fills on the host is unusable until the host waits."""
+    if not isinstance(self, SimulatedTensor) and not isinstance(source, SimulatedTensor):
+        return _original["copy_"](self, source, non_blocking)  # type: ignore[no-any-return]
+    _as_torch("copy_", self, source, non_blocking)
+    if (
+        non_blocking
+        and isinstance(source, SimulatedTensor)
+        and type(self) is torch.Tensor
+        and pinned(self)
+        and self.is_floating_point()
+    ):
+        stream = of_operation(source.number)
+        _poison(self.detach(), stream, stream.seq)
+    return self
+
+
+def _poison(target: torch.Tensor, stream: Any, seq: int) -> None:
+    """Hide what was copied until the host has waited for it."""
+    values = target.clone()
+    target.fill_(float("nan"))
+
+    def arrival() -> bool:
+        if not done(stream, seq):
+            return False
+        _original["copy_"](target, values)
+        return True
+
+    ARRIVALS.append(arrival)
+
+
+def representation(self: SimulatedTensor, *, tensor_contents: Any = None) -> str:
+    """A tensor as text, for which its values are copied to the host."""
+    if self.numel():
+        SYNCS.note("print")
+        host_waits(of_operation(self.number).known())
+    text = repr(self.on_host)
+    head, mark, tail = text[:-1].rpartition(", dtype=")
+    text = f"{head}, device='{self.device}'{mark}{tail})" if mark else f"{text[:-1]}, device='{self.device}')"
+    if self.grad_fn is not None:
+        text = f"{text[:-1]}, grad_fn=<{self.grad_fn.name().removesuffix('()')}>)"
+    elif self.requires_grad:
+        text = f"{text[:-1]}, requires_grad=True)"
+    return f"Parameter containing:\n{text}" if getattr(self, "_is_param", False) else text
+
+
+def formatted(self: torch.Tensor, spec: str) -> str:
+    """``f"{tensor:.3f}"``."""
+    return self.item().__format__(spec) if self.dim() == 0 else object.__format__(self, spec)
+
+
+def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> SimulatedTensor:
+    """``copy.deepcopy``: a tensor of its own on the same device."""
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment."
+        )
+    made = fresh(self.on_host.clone(memory_format=torch.preserve_format), self.number)
+    for name, value in self.__dict__.items():
+        if name not in ("on_host", "number", "state"):
+            setattr(made, name, value)
+    made.requires_grad_(self.requires_grad)
+    memo[id(self)] = made
+    if self.grad is not None:
+        made.grad = duplicate(self.grad, memo)
+    return made
+
+
+def reduced(self: SimulatedTensor, protocol: Any) -> Any:
+    """Have a file hold the tensor as one of a device, as on a GPU, for which it is copied to the host."""
+    storage: Any = self.on_host.untyped_storage()
+    storage.simulated_index = self.number
+    make: Any = torch.storage.TypedStorage
+    typed = make(wrap_storage=storage, dtype=self.dtype, _internal=True)
+    if self.numel():
+        SYNCS.note("save")
+        host_waits(of_operation(self.number).known())
+    parameter = bool(getattr(self, "_is_param", False))
+    form = (typed, self.on_host.storage_offset(), tuple(self.size()), self.on_host.stride())
+    rebuilt: Any = (
+        torch._utils._rebuild_tensor_v2,
+        (*form, self.requires_grad and not parameter, OrderedDict()),
+    )
+    if not parameter:
+        return rebuilt
+    plain = _Again(*rebuilt)
+    return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
+
+
+class _Again:
+    """The tensor inside of a parameter, for pickle."""
+
+    def __init__(self, function: Any, arguments: Any) -> None:
+        self.made = function, arguments
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.made
+
+
+def _tag(storage: Any) -> str | None:
+    index = getattr(storage, "simulated_index", None)
+    return None if index is None else f"cuda:{index}"
+
+
+def _located(storage: Any, location: str) -> Any:
+    if not location.startswith("cuda"):
+        return None
+    storage.simulated_index = device_index(location)
+    return storage
+
+
+def _loaded(tensor: torch.Tensor, storage: Any) -> torch.Tensor:
+    index = getattr(storage, "simulated_index", None)
+    if index is None or isinstance(tensor, SimulatedTensor):
+        return tensor
+    SYNCS.note("copy to the device")
+    return fresh(tensor, index)
+
+
+def install(constructors: list[str]) -> None:
+    """Replace what moves tensors or asks where they are."""
+    methods = {
+        "to": to,
+        "cpu": cpu,
+        "cuda": cuda,
+        "type": type_,
+        "numpy": numpy,
+        "tolist": tolist,
+        "__array__": array,
+        "pin_memory": pin_memory,
+        "copy_": copy_,
+    }
+    whole: Any = torch.Tensor
+    for name, method in methods.items():
+        _original[name] = getattr(whole, name)
+        setattr(whole, name, method)
+    _original["is_pinned"] = whole.is_pinned
+    whole.is_pinned = lambda self, device=None: pinned(self)
+    whole.data = property(lambda self: _DATA_GET(self), take_over)
+    device: Any = SimulatedTensor
+    device.__repr__, device.__format__ = representation, formatted
+    device.__deepcopy__, device.__reduce_ex__ = duplicate, reduced
+    torch.serialization.register_package(5, _tag, _located)
+    internals.own_storage_rebuilt(_loaded)
+    internals.groups_by_device(lambda t: t.device if isinstance(t, SimulatedTensor) else None)
+    internals.parameters_are_swapped()
+    for name in constructors:
+        setattr(torch, name, _constructor(name, getattr(torch, name)))
+    for name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "new_empty_strided"):
+        setattr(whole, name, _new(getattr(whole, name)))
+
+
+_DATA_GET: Any = torch.Tensor.data.__get__  # type: ignore[attr-defined]
+# What comes from Python is made on the host, then copied.
+_COPYING = {"tensor", "as_tensor", "asarray"}
+
+
+def _constructor(name: str, original: Any) -> Any:
+    """A function such as ``torch.zeros``, on a simulated device where one is asked for."""
+    like = name.endswith("_like")
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs.get("device")
+        if given is None and like and args and isinstance(args[0], SimulatedTensor):
+            return original(*args, **kwargs)
+        index = device_index(given if given is not None else internals.default_device())
+        if name in ("as_tensor", "asarray") and args and isinstance(args[0], torch.Tensor):
+            if given is None and internals.default_device() is None:
+                return original(*args, **kwargs)
+            kwargs.pop("device", None)
+            dtype = kwargs.pop("dtype", None)
+            return to(args[0], given if given is not None else internals.default_device(), dtype)
+        if name in _COPYING and args:
+            args = (_read(args[0], kwargs), *args[1:])
+        _check_generator(kwargs.get("generator"), index)
+        if index is None:
+            pin = kwargs.pop("pin_memory", False)
+            with apart():
+                if like and args and isinstance(args[0], SimulatedTensor):
+                    args = (args[0].on_host, *args[1:])
+                made = original(*args, **kwargs)
+            return mark_pinned(made) if pin else made
+        needs = kwargs.pop("requires_grad", False)
+        kwargs.pop("pin_memory", None)
+        if like and args and isinstance(args[0], SimulatedTensor):
+            args = (args[0].on_host.detach(), *args[1:])
+        if kwargs.get("out") is not None:
+            kwargs.pop("device", None)
+            return original(*args, **kwargs)
+        with apart():
+            made = original(*args, **{**kwargs, "device": "cpu"})
+        if name in _COPYING:
+            moved = copied(made, index, None, False, None)
+        else:
+            moved = fresh(made, index)
+        return moved.requires_grad_(True) if needs else moved
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = original.__doc__
+    make.__module__ = "torch"
+    return make
+
+
+def _read(data: Any, kwargs: dict[str, Any]) -> Any:
+    """What ``torch.tensor`` is given, with tensors of a device in it as numbers: each is read."""
+    if isinstance(data, SimulatedTensor):
+        if kwargs.get("dtype") is None:
+            kwargs["dtype"] = data.dtype
+        return data.tolist()
+    if isinstance(data, (list, tuple)) and any(isinstance(x, (list, tuple, SimulatedTensor)) for x in data):
+        return [_read(item, kwargs) for item in data]
+    return data
+
+
+def _check_generator(generator: Any, index: int | None) -> None:
+    if generator is None:
+        return
+    theirs = generator.device.type
+    wanted = "cpu" if index is None else "cuda"
+    if theirs != wanted:
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{theirs}'")
+
+
+def _new(original: Any) -> Any:
+    """A method such as ``tensor.new_zeros``, on the device of the tensor or the one that is asked for."""
+    name = original.__name__
+
+    def make(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = kwargs.pop("device", None)
+        here = self.number if isinstance(self, SimulatedTensor) else None
+        index = here if given is None else device_index(given)
+        if here is None and index is None:
+            return original(self, *args, **kwargs)
+        needs = kwargs.pop("requires_grad", False)
+        inner = self.on_host if isinstance(self, SimulatedTensor) else self
+        with apart():
+            made = original(inner, *args, **kwargs)
+        if index is not None:
+            made = copied(made, index, None, False, None) if name == "new_tensor" else fresh(made, index)
+        return made.requires_grad_(True) if needs else made
+
+    make.__name__ = name
+    return make

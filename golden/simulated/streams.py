@@ -1,0 +1,335 @@
+"""Streams and events with happens-before clocks: a race is an access that did not wait for the one before."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+import weakref
+from collections import Counter
+from typing import Any, ClassVar
+
+import torch
+
+from . import internals
+from .memory import BLOCK, MEMORY
+from .syncs import SYNCS, Place, title
+
+Clock = dict[int, int]
+
+
+def merge(into: Clock, other: Clock) -> None:
+    """Know all that ``other`` knows."""
+    for number, seen in other.items():
+        if into.get(number, 0) < seen:
+            into[number] = seen
+
+
+class Stream:
+    """A queue of operations of a device, as ``torch.cuda.Stream``."""
+
+    _numbers = 0
+    all: ClassVar[weakref.WeakSet[Stream]] = weakref.WeakSet()
+
+    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+        Stream._numbers += 1
+        self.number, self.priority = Stream._numbers, priority
+        self.index = CURRENT.device if device is None else _index(device)
+        self.clock: Clock = dict(HOST)
+        self.seq = 0
+        self.freed: list[_Freed] = []
+        self._before: list[Stream] = []
+        Stream.all.add(self)
+        if self.number > 1:
+            RACES.several = True
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cuda", self.index)
+
+    @property
+    def name(self) -> str:
+        """How it is called in reports."""
+        return "the default stream" if self is DEFAULTS.get(self.index) else f"stream {self.number}"
+
+    stream_id = cuda_stream = property(lambda self: 0 if self is DEFAULTS.get(self.index) else self.number)
+
+    def known(self) -> Clock:
+        """The clock of what is done when all that was queued here is done."""
+        return {**self.clock, self.number: self.seq}
+
+    def wait_stream(self, stream: Any) -> None:
+        merge(self.clock, _ours(stream).known())
+
+    def wait_event(self, event: Event) -> None:
+        merge(self.clock, event.clock)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def synchronize(self) -> None:
+        SYNCS.note("synchronize")
+        host_waits(self.known())
+
+    def query(self) -> bool:
+        return all(HOST.get(number, 0) >= seen for number, seen in self.known().items())
+
+    def is_capturing(self) -> bool:
+        return False
+
+    def __enter__(self) -> Stream:
+        self._before.append(current(self.index))
+        set_current(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        set_current(self._before.pop())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.stream_id:#x}>"
+
+
+class Event:
+    """A mark in a queue, as ``torch.cuda.Event``."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
+        self.clock: Clock = {}
+        self.recorded = False
+
+    def record(self, stream: Any = None) -> None:
+        self.clock, self.recorded = _ours(stream).known(), True
+
+    def wait(self, stream: Any = None) -> None:
+        merge(_ours(stream).clock, self.clock)
+
+    def synchronize(self) -> None:
+        SYNCS.note("synchronize")
+        host_waits(self.clock)
+
+    def query(self) -> bool:
+        return all(HOST.get(number, 0) >= seen for number, seen in self.clock.items())
+
+    def elapsed_time(self, end_event: Event) -> float:
+        return 1.0
+
+
+class StreamContext:
+    """``with torch.cuda.stream(s):``."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            _ours(self.stream).__enter__()
+
+    def __exit__(self, *_: Any) -> None:
+        if self.stream is not None:
+            _ours(self.stream).__exit__()
+
+
+class State:
+    """What is known of one storage of a device: shared by all tensors that are views of it."""
+
+    __slots__ = ("index", "place", "reads", "recorded", "size", "stream", "write")
+
+    def __init__(self, index: int, size: int, where: Place) -> None:
+        self.index, self.place = index, where
+        self.size = -(-size // BLOCK) * BLOCK if size else 0
+        self.stream = current(index)
+        self.write: tuple[Stream, int, Place] | None = None
+        self.reads: dict[int, tuple[Stream, int, Place]] | None = None
+        self.recorded: set[int] | None = None
+        MEMORY[index].add(self.size, where)
+        if RACES.several and self.stream.freed:
+            RACES.given(self)
+
+    def __del__(self) -> None:
+        MEMORY[self.index].remove(self.size, self.place)
+        if RACES.several:
+            RACES.free(self)
+
+
+class _Current(threading.local):
+    """The current device and streams of one thread, and at which autograd nodes the stream changed."""
+
+    def __init__(self) -> None:
+        self.device = 0
+        self.streams: dict[int, Stream] = {}
+        self.changes: list[tuple[int, Stream]] = []
+        self.backward: list[Stream] | None = None
+
+
+class _Defaults(dict[int, Stream]):
+    def __missing__(self, index: int) -> Stream:
+        found = self[index] = Stream(index)
+        return found
+
+
+class Races:
+    """Accesses that did not wait for each other, by both lines."""
+
+    def __init__(self) -> None:
+        self.found: Counter[tuple[str, Place, str, Place, str]] = Counter()
+        # With one stream nothing can race, and nobody pays for looking.
+        self.several = False
+
+    def access(self, state: State, stream: Stream, writes: bool, where: Place) -> None:
+        """Note that an operation that was just queued on a stream reads or writes a storage."""
+        clock, write = stream.clock, state.write
+        if write is not None and write[0] is not stream and clock.get(write[0].number, 0) < write[1]:
+            self._race("write" if writes else "read", where, stream, "write", write)
+        if not writes:
+            if state.reads is None:
+                state.reads = {}
+            state.reads[stream.number] = (stream, stream.seq, where)
+            return
+        for read in (state.reads or {}).values():
+            if read[0] is not stream and clock.get(read[0].number, 0) < read[1]:
+                self._race("write", where, stream, "read", read)
+        state.write, state.reads = (stream, stream.seq, where), None
+
+    def _race(
+        self, what: str, where: Place, stream: Stream, other: str, before: tuple[Stream, int, Place]
+    ) -> None:
+        if not SYNCS.muted:
+            said = f"{what} on {stream.name} did not wait for the {other} on {before[0].name}"
+            self.found[said, where, other, before[2], stream.name] += 1
+
+    def free(self, state: State) -> None:
+        """Remember memory that is given back while another stream may still use it."""
+        uses = [use for use in (state.write, *(state.reads or {}).values()) if use is not None]
+        stream = state.stream
+        late = [
+            use
+            for use in uses
+            if use[0] is not stream and use[0].number not in (state.recorded or ()) and _pending(stream, use)
+        ]
+        if late:
+            stream.freed.append(_Freed(state.size, late))
+
+    def given(self, state: State) -> None:
+        """Look whether a new storage may get memory that another stream still uses."""
+        stream = state.stream
+        left: list[_Freed] = []
+        for freed in stream.freed:
+            late = [use for use in freed.late if _pending(stream, use)]
+            if late and freed.size >= state.size > 0:
+                if not SYNCS.muted:
+                    said = (
+                        f"memory made for {stream.name} is given to another tensor while {late[0][0].name} "
+                        "may still use it: `record_stream` is missing"
+                    )
+                    self.found[said, state.place, "use", late[0][2], stream.name] += 1
+            elif late:
+                left.append(freed)
+        stream.freed = left
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each pair of lines."""
+        return [
+            {"what": said, "place": title(where), "other": title(before), "count": count}
+            for (said, where, _, before, _), count in self.found.most_common()
+        ]
+
+
+class _Freed:
+    __slots__ = ("late", "size")
+
+    def __init__(self, size: int, late: list[tuple[Stream, int, Place]]) -> None:
+        self.size, self.late = size, late
+
+
+def _pending(stream: Stream, use: tuple[Stream, int, Place]) -> bool:
+    number = use[0].number
+    return stream.clock.get(number, 0) < use[1] and HOST.get(number, 0) < use[1]
+
+
+HOST: Clock = {}
+RACES = Races()
+CURRENT = _Current()
+DEFAULTS: dict[int, Stream] = _Defaults()
+# What is to be done when the host has waited: copies that have arrived are given their values.
+ARRIVALS: list[Any] = []
+
+
+def _index(device: Any) -> int:
+    found = device if isinstance(device, int) else torch.device(device).index
+    return CURRENT.device if found is None else found
+
+
+def _ours(stream: Any) -> Stream:
+    return stream if isinstance(stream, Stream) else current(None)
+
+
+def current(index: int | None) -> Stream:
+    """The current stream of a device in this thread."""
+    index = CURRENT.device if index is None else index
+    found = CURRENT.streams.get(index)
+    return DEFAULTS[index] if found is None else found
+
+
+def set_current(stream: Stream) -> None:
+    """Make a stream the current one of its device."""
+    number = internals.sequence_number()
+    if number is not None:
+        CURRENT.changes.append((number, stream))
+    CURRENT.streams[stream.index] = stream
+
+
+def of_operation(index: int) -> Stream:
+    """The stream that an operation goes to: in a backward pass, that of the forward operation."""
+    stream, passed = current(index), CURRENT.backward
+    if passed is None or not CURRENT.changes:
+        return stream
+    node = internals.backward_node()
+    if node is None:
+        return stream
+    at = bisect.bisect_right(CURRENT.changes, node, key=lambda change: change[0])
+    if node >= 1 << 62:
+        stream = passed[-1]
+    else:
+        stream = CURRENT.changes[at - 1][1] if at else DEFAULTS[index]
+    if stream is not passed[-1]:
+        # The engine has each node's stream wait for those of the nodes that its gradients come from.
+        merge(stream.clock, passed[-1].known())
+        passed.append(stream)
+    return stream
+
+
+class Backward:
+    """A backward pass: at its end the current stream waits for all that were used."""
+
+    def __enter__(self) -> None:
+        self._outer = CURRENT.backward
+        CURRENT.backward = [current(None)]
+
+    def __exit__(self, *_: Any) -> None:
+        for stream in CURRENT.backward or ():
+            merge(current(None).clock, stream.known())
+        CURRENT.backward = self._outer
+
+
+def queue(stream: Stream) -> None:
+    """Put one more operation into a queue: it runs after all that the host has waited for."""
+    merge(stream.clock, HOST)
+    stream.seq += 1
+
+
+def host_waits(clock: Clock) -> None:
+    """Note that the host has waited for what a clock knows."""
+    merge(HOST, clock)
+    if ARRIVALS:
+        ARRIVALS[:] = [arrival for arrival in ARRIVALS if not arrival()]
+
+
+def done(stream: Stream, seq: int) -> bool:
+    """Whether the host has waited for an operation."""
+    return HOST.get(stream.number, 0) >= seq

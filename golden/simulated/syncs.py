@@ -1,0 +1,153 @@
+"""Places in the program, and how often the host waits for the device at each."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+# The code object's identity and the instruction in it.
+Place = tuple[int, int]
+NOWHERE: Place = (0, 0)
+_HOME = Path(__file__).resolve().parent
+_OWN = str(_HOME) + os.sep
+_OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("record", "trace", "reach"))
+_TORCH = str(Path(torch.__file__).resolve().parent) + os.sep
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_PROGRAM, _LIBRARY, _TORCHS, _TOOLS = range(4)
+_codes: dict[int, CodeType] = {}
+_kinds: dict[int, int] = {}
+_HERE = Path.cwd()
+
+
+def _kind(code: CodeType) -> int:
+    kind = _kinds.get(id(code))
+    if kind is None:
+        # Holding the code objects keeps their addresses from being given to others.
+        _codes[id(code)] = code
+        kind = _kinds[id(code)] = _kind_of(code.co_filename)
+    return kind
+
+
+def _kind_of(file: str) -> int:
+    if file.startswith(_OBSERVER):
+        return _TOOLS
+    if file.startswith(_OWN):
+        return _LIBRARY
+    if file.startswith(_TORCH):
+        return _TORCHS
+    if file.startswith("<frozen"):
+        return _LIBRARY
+    installed = "site-packages" in file or "dist-packages" in file
+    if file.startswith(_STANDARD) and not installed:
+        return _LIBRARY
+    return _LIBRARY if installed and f"{os.sep}numpy{os.sep}" in file else _PROGRAM
+
+
+def place() -> Place:
+    """The instruction of the program that is being executed, outside of torch and the standard library."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        kind = _kinds.get(id(code))
+        if kind is None:
+            kind = _kind(code)
+        if kind == _PROGRAM:
+            return (id(code), frame.f_lasti)
+        if kind == _TOOLS:
+            return NOWHERE
+        frame = frame.f_back
+    return NOWHERE
+
+
+def _place_and_call() -> tuple[Place, str] | None:
+    """The same, with the function of torch that is called there; None for what golden itself does."""
+    frame: FrameType | None = sys._getframe(1)
+    called = ""
+    while frame is not None:
+        kind = _kind(frame.f_code)
+        if kind == _PROGRAM:
+            return (id(frame.f_code), frame.f_lasti), called
+        if kind == _TOOLS:
+            return None
+        if kind == _TORCHS:
+            name = frame.f_code.co_qualname
+            if "<locals>" not in name or not called:
+                called = f"{frame.f_globals.get('__name__', '')}.{name}"
+        frame = frame.f_back
+    return NOWHERE, called
+
+
+def located(where: Place) -> tuple[str, int, str]:
+    """File, line and function of a place."""
+    code = _codes.get(where[0])
+    if code is None:
+        return "", 0, ""
+    line = next((n for start, end, n in code.co_lines() if start <= where[1] < end and n), 0)
+    return _shown(Path(code.co_filename)), line, code.co_qualname
+
+
+def title(where: Place) -> str:
+    """A place as text: ``train.py:12``."""
+    file, line, _ = located(where)
+    return f"{file}:{line}" if file else "outside of the program"
+
+
+def _shown(path: Path) -> str:
+    if not path.is_absolute():
+        return path.as_posix()
+    for folder in (_HERE, *sorted(map(Path, filter(None, sys.path)), key=lambda p: -len(p.parts))):
+        if path.is_relative_to(folder):
+            return path.relative_to(folder).as_posix()
+    return path.as_posix()
+
+
+class Syncs:
+    """The syncs of the process: how many at each place, by kind and by the function of torch called there."""
+
+    def __init__(self) -> None:
+        # How many, in how many windows between optimizer steps, and the last of those.
+        self.counts: dict[tuple[Place, str, str], list[int]] = {}
+        self.steps = 0
+        self.muted = 0
+
+    def note(self, kind: str, times: int = 1) -> None:
+        """Count syncs at the line of the program that is being executed."""
+        if not times or self.muted:
+            return
+        found = _place_and_call()
+        if found is None:
+            return
+        kept = self.counts.setdefault((found[0], kind, found[1]), [0, 0, -1])
+        kept[0] += times
+        if kept[2] != self.steps:
+            kept[1] += 1
+            kept[2] = self.steps
+
+    def stepped(self, *_: Any) -> None:
+        """Count an optimizer step."""
+        self.steps += 1
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each line, kind and call."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for (where, kind, called), (count, windows, _) in self.counts.items():
+            file, line, function = located(where)
+            text = linecache.getline(_codes[where[0]].co_filename, line).strip() if file else ""
+            kept = found.setdefault((file, line, function, kind, called, text), [0, 0])
+            kept[0] += count
+            kept[1] = max(kept[1], windows)
+        names = ("file", "line", "function", "kind", "call", "text")
+        return [
+            {**dict(zip(names, key, strict=True)), "count": count, "windows": windows}
+            for key, (count, windows) in found.items()
+        ]
+
+
+SYNCS = Syncs()

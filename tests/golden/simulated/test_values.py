@@ -1,0 +1,101 @@
+"""A program computes on a simulated device what it computes on the CPU, to the bit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from golden.simulated.child import run
+
+SOURCE = """
+import copy, io, sys, torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+torch.set_num_threads(1)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+told = open(sys.argv[1], "w")
+
+def tell(name, *tensors):
+    for tensor in tensors:
+        print(name, tensor.detach().double().cpu().numpy().tobytes().hex(), file=told)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)
+        self.lstm, self.gru = nn.LSTM(8, 8, batch_first=True), nn.GRU(8, 8, batch_first=True)
+        self.attention = nn.MultiheadAttention(8, 2, dropout=0.1, batch_first=True)
+        self.head = nn.Linear(8, 4)
+        self.embedding = nn.Embedding(4, 8)
+
+    def forward(self, x, y):
+        x = F.max_pool2d(F.gelu(self.norm(self.conv(x))), 2).flatten(2).transpose(1, 2)
+        x = x + self.embedding(y)[:, None]
+        x = self.gru(self.lstm(x)[0])[0]
+        x = x + F.scaled_dot_product_attention(x, x, x, is_causal=True)
+        return self.head(F.dropout(self.attention(x, x, x)[0].mean(1), 0.3, self.training))
+
+net = Net()
+early = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+net = net.to(device)
+teacher = copy.deepcopy(net).requires_grad_(False)
+late = torch.optim.AdamW(net.parameters(), lr=1e-3)
+for step in range(3):
+    x, y = torch.randn(4, 3, 10, 10).to(device), torch.randint(4, (4,), device=device)
+    out = net(x, y)
+    with torch.inference_mode():
+        target = teacher(x, y).softmax(1)
+    loss = F.cross_entropy(out, y) + F.kl_div(out.log_softmax(1), target.clone(), reduction="batchmean")
+    for optimizer in (early, late):
+        optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    early.step(); late.step()
+    for a, b in zip(teacher.parameters(), net.parameters()):
+        a.data.mul_(0.9).add_(b.data, alpha=0.1)
+    tell("loss", loss)
+    sampled = torch.distributions.Categorical(logits=out.detach()).sample()
+    tell("sampled", sampled, torch.randn_like(out), torch.rand(3, device=device))
+tell("parameters", *net.parameters(), *net.buffers())
+
+file = io.BytesIO()
+torch.save({"net": net.state_dict(), "optimizer": late.state_dict()}, file)
+file.seek(0)
+kept = torch.load(file, map_location=device)
+other = Net().to(device)
+other.load_state_dict(kept["net"])
+tell("loaded", *other.parameters())
+torch.save(net.state_dict(), sys.argv[2])
+
+x = torch.arange(6.0, device=device, requires_grad=True)
+z = x.reshape(2, 3).t().contiguous()
+z[0] *= 2; z[:, 1].add_(1); z.unsqueeze_(0).squeeze_(0); z.t_()
+(z ** 2).sum().backward()
+tell("views", z, x.grad)
+back = (x.cpu() * 3).sum(); back.backward(); tell("across", x.grad)
+p = nn.Parameter(torch.ones(3)); p.data = p.data.to(device); p.data = p.data * 2; tell("data", p)
+tell("out", torch.add(x.detach(), 1, out=torch.empty(6, device=device)), torch.eye(3, device=device).double())
+with torch.device(device):
+    tell("context", torch.zeros(3) + nn.Linear(2, 2).weight.sum())
+tell("vmap", torch.func.vmap(lambda r: r * 2)(x.detach()[None]))
+tell("grad", torch.func.grad(lambda v: (v**2).sum())(x.detach()))
+gather = torch.zeros(3, 4, device=device).scatter_(1, torch.tensor([[1], [2], [0]], device=device), 1.0)
+tell("scatter", gather, F.one_hot(torch.arange(3, device=device), 4), torch.tensor([x[0], x[1]]))
+"""
+
+
+def test_values_are_those_of_the_cpu_and_files_load_without_golden(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SOURCE)
+    subprocess.run([sys.executable, "train.py", "cpu.txt", "cpu.pt"], cwd=tmp_path, check=True)
+    command = ["python", "train.py", "simulated.txt", "simulated.pt"]
+    assert run(command, root=tmp_path, out=tmp_path / "out", devices=1) == 0
+    told = (tmp_path / "simulated.txt").read_text()
+    assert len(told.splitlines()) > 60
+    assert told == (tmp_path / "cpu.txt").read_text()
+    load = (
+        "import torch; a = torch.load('simulated.pt', map_location='cpu'); b = torch.load('cpu.pt'); "
+        "assert list(a) == list(b) and all(torch.equal(a[k], b[k]) for k in a)"
+    )
+    subprocess.run([sys.executable, "-c", load], cwd=tmp_path, check=True)
