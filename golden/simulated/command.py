@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from golden.check.fixtures import check_writable, write_whole
-from golden.check.git import worktree
 from golden.check.progress import progress
+from golden.record.git import worktree
 from golden.simulated.child import run
 from golden.simulated.result import Result, as_table, compare, read_result
 from golden.simulated.text import render, render_changes
