@@ -56,8 +56,14 @@ def command(**options: Any) -> int:
     Exit status: 0 every check ran and passed, 1 one failed or could not run, 2 unusable input.
     """
     from ci.judge import Asked, judge  # what it loads takes a second, which help need not wait for
+    from golden.check.signals import Ended, ending_programs
 
-    return judge(Asked(**options))
+    try:
+        with ending_programs():
+            return judge(Asked(**options))
+    except Ended as error:
+        click.echo(f"golden-gate run: interrupted ({error})", err=True)
+        return error.code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

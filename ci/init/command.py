@@ -79,7 +79,8 @@ def command(
     given, outside = anchored(shlex.split(more), root)
     for word in outside:
         click.echo(f"{word} is outside of the repository: written as an absolute path")
-    proposal = Proposal(chosen, given)
+    # Where nothing is tried, what begins a group of processes is taken to need a launcher.
+    proposal = Proposal(chosen, given, launched=chosen.distributed and (no_try or dry_run))
     missing = [name for name in proposal.arguments.missing if name not in more]
     if missing:
         raise ConfigError(
@@ -257,8 +258,14 @@ def _notify(message: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; errors become one line and an exit status."""
+    from golden.check.signals import Ended, ending_programs
+
     try:
-        return int(command.main(args=argv, prog_name="golden-gate init", standalone_mode=False) or 0)
+        with ending_programs():
+            return int(command.main(args=argv, prog_name="golden-gate init", standalone_mode=False) or 0)
+    except Ended as error:
+        click.echo(f"golden-gate init: interrupted ({error})", err=True)
+        return error.code
     except click.ClickException as error:
         message = error.format_message()
     except (ConfigError, SourceError, WriteError) as error:

@@ -30,6 +30,7 @@ class Proposal:
         more: further words of its command line.
         scale: how much longer than usual it is.
         without: options that are left out.
+        launched: whether a launcher starts it as several processes.
         deterministic: what torch does about operations without a deterministic implementation.
         budget: seconds that it takes, where that is known.
     """
@@ -38,6 +39,7 @@ class Proposal:
     more: tuple[str, ...] = ()
     scale: float = 1.0
     without: tuple[str, ...] = ()
+    launched: bool = False
     deterministic: Literal["error", "warn"] = "error"
     budget: float | None = None
 
@@ -60,7 +62,7 @@ class Proposal:
     def command(self) -> tuple[str, ...]:
         """The command line, with its placeholders."""
         program = ("-m", self.entry.module) if self.entry.module else (self.entry.path,)
-        launch = ("-m", *_LAUNCH) if self.entry.distributed else ()
+        launch = ("-m", *_LAUNCH) if self.launched else ()
         first = [o for o in self.entry.options if o.command is None and self.entry.command]
         before = choose(first, scale=self.scale, without=self.without).words
         inner = (self.entry.command,) if self.entry.command else ()

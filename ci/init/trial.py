@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,15 +22,16 @@ _UNKNOWN = re.compile(
     r"|[Uu]nrecognized options?:? (?P<c>.*)"
     r"|[Uu]nknown (?:config )?(?:key|option|argument):? '?(?P<d>[\w.-]+)|Could not override '(?P<e>[\w.]+)'"
 )
-_NO_DEVICE = re.compile(
-    r"_cuda_setDevice|not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver"
-    r"|invalid device ordinal|ProcessGroupNCCL is only supported with GPUs|built in NCCL"
-)
+# No option is to blame for these.
+_MISSING = re.compile(r"ModuleNotFoundError|No module named")
+_SCRATCH = re.compile(r"golden-init-\w+")
 _NONDETERMINISTIC = "does not have a deterministic implementation"
 # How Python tells that an exception has ended a process of multiprocessing, or a thread.
 _PART = re.compile(r"(Process \S+):$|Exception in (thread \S+)")
 _TOO_LONG = "not done after"
 _ATTEMPTS = 6
+# What fails after so long is not tried again to see which option is to blame.
+_QUICK = 30.0
 _SHORTER = 0.25
 
 
@@ -54,6 +55,11 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
         if failure is None:
             return Tried(proposal, tuple(changes), seen, took, None)
         adjusted = _adjusted(proposal, failure, text)
+        if adjusted is None and not failure.startswith(_TOO_LONG) and not _MISSING.search(failure):
+            if took < _QUICK:
+                adjusted = _blamed(proposal, failure, root=root, seconds=min(seconds, _QUICK + 2 * took))
+            if adjusted is None and proposal.entry.distributed and not proposal.launched:
+                adjusted = replace(proposal, launched=True), f"as two processes: as one, {failure}"
         if adjusted is None:
             if failure.startswith(_TOO_LONG):
                 fixed = "".join(f"{length} (no option); " for length in proposal.entry.lengths)
@@ -66,6 +72,26 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
         changes.append(change)
         notify(f"  {change}")
     return Tried(proposal, tuple(changes), seen, took, failure)
+
+
+def _blamed(proposal: Proposal, failure: str, *, root: Path, seconds: float) -> tuple[Proposal, str] | None:
+    """The same without the option of init's own that makes it fail; None if it fails without all of them."""
+    given = proposal.arguments.given
+    if not given:
+        return None
+
+    def cures(names: Sequence[str]) -> bool:
+        other, _, _, _ = _attempt(_less(proposal, names), root=root, seconds=seconds)
+        return other is None or _SCRATCH.sub("", other) != _SCRATCH.sub("", failure)
+
+    if not cures(given):
+        return None
+    culprit = next(([name] for name in given if len(given) > 1 and cures([name])), given)
+    return _less(proposal, culprit), f"without {', '.join(culprit)}: with it, {failure}"
+
+
+def _less(proposal: Proposal, names: Sequence[str]) -> Proposal:
+    return replace(proposal, without=(*proposal.without, *names))
 
 
 def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | None, Sightings, float, str]:
@@ -109,10 +135,6 @@ def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, st
     if _NONDETERMINISTIC in text and proposal.deterministic == "error":
         return replace(proposal, deterministic="warn"), (
             'deterministic = "warn": an operation of it has no deterministic implementation'
-        )
-    if proposal.entry.distributed and _NO_DEVICE.search(text):
-        return replace(proposal, entry=replace(proposal.entry, distributed=False)), (
-            "as one process: each of several wants a GPU of its own"
         )
     match = _UNKNOWN.search(text)
     if match:

@@ -70,9 +70,13 @@ _START, _AFTER = 300, 100
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What follows a program on its command line; ``shortened`` names the options that make it brief."""
+    """What follows a program on its command line.
+
+    ``given`` names the options in it, ``shortened`` those that make the program brief.
+    """
 
     words: tuple[str, ...]
+    given: tuple[str, ...]
     shortened: tuple[str, ...]
     missing: tuple[str, ...]
     seeded: bool
@@ -81,6 +85,7 @@ class Arguments:
 def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[str] = ()) -> Arguments:
     """Arguments for the options, ``without`` some of them; ``scale`` lengthens or shortens."""
     words: list[str] = []
+    given: list[str] = []
     shortened: list[str] = []
     missing: list[str] = []
     seeded = False
@@ -88,6 +93,7 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
     for role, option in roles.items():
         if option.name in without:
             continue
+        before = len(words)
         if role in SEED:
             seeded = True
             words += _written(option, "{seed}")
@@ -106,7 +112,8 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
             words += _written(option, str(length))
         elif option.required:
             missing.append(option.name)
-    return Arguments(tuple(words), tuple(shortened), tuple(missing), seeded)
+        given += [option.name] * (len(words) > before)
+    return Arguments(tuple(words), tuple(given), tuple(shortened), tuple(missing), seeded)
 
 
 def is_long(name: str, value: int) -> bool:
@@ -126,7 +133,8 @@ def _length(option: Option, roles: dict[str, Option], scale: float) -> int | Non
     default = option.default
     if length is None or isinstance(default, bool) or not isinstance(default, int | float):
         return length
-    return length if default > length else None
+    # Less than none says that there is no end.
+    return length if default > length or default < 0 else None
 
 
 def _from_the_start(role: str, roles: dict[str, Option], *, totalled: bool, scale: float) -> int | None:

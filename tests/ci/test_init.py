@@ -1,5 +1,6 @@
 """A first configuration for a repository that has none."""
 
+import os
 import re
 import subprocess
 import sys
@@ -439,20 +440,56 @@ def test_data_that_the_command_line_names_is_found(tmp_path: Path) -> None:
     assert run.data.paths == ("tiny",)
 
 
-def test_where_each_rank_wants_a_gpu_there_is_one_process(
+@pytest.mark.parametrize(
+    ("begun", "launched"),
+    [
+        ("if 'RANK' in os.environ:\n    torch.distributed.init_process_group('nccl')\n", False),
+        ("torch.distributed.init_process_group('gloo')\n", True),
+    ],
+    ids=["may have one", "needs one"],
+)
+def test_a_launcher_starts_what_fails_without_one(
+    begun: str, launched: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, train=f"import os\nimport torch\n\n{begun}\n" + TRAINS + STEP.format(steps=2))
+    main(["--root", str(tmp_path)])
+    assert ("as two processes: as one, " in capsys.readouterr().err) is launched
+    command = load_run(tmp_path / "golden/runs/train.toml").command
+    assert command is not None
+    assert ("torch.distributed.run" in command) is launched
+
+
+def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wants = (
-        "import os\nimport torch\n\nif 'RANK' in os.environ:\n"
-        "    raise RuntimeError('No CUDA GPUs are available')\n"
-        "    torch.distributed.init_process_group('nccl')\n\n"
+    script = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--epochs', type=int, default=9)\n"
+        "parser.add_argument('--seed', type=int, default=7)\nargs = parser.parse_args()\n"
+        "assert args.seed == 7\n"
     )
-    written(tmp_path, train=wants + TRAINS + STEP.format(steps=2))
+    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
     assert main(["--root", str(tmp_path)]) == 0
-    said = capsys.readouterr().err
-    assert "-m torch.distributed.run" in said
-    assert "as one process: each of several wants a GPU of its own" in said
-    assert load_run(tmp_path / "golden/runs/train.toml").command == ("python", "train.py")
+    assert "without --seed: with it, exit status 1: AssertionError" in capsys.readouterr().err
+    run = load_run(tmp_path / "golden/runs/train.toml")
+    assert run.command == ("python", "train.py", "--epochs", "2")
+
+
+def test_a_program_does_not_outlive_it(tmp_path: Path) -> None:
+    script = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
+    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
+    init = subprocess.Popen(
+        [sys.executable, "-m", "ci.init", "--root", str(tmp_path)], stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text():
+        assert init.poll() is None
+        time.sleep(0.1)
+    init.terminate()
+    _, said = init.communicate(timeout=60)
+    assert init.returncode == 143
+    assert said.endswith("golden-gate init: interrupted (SIGTERM)\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_lines_of_json_without_a_kind_are_compared_as_a_file(
