@@ -14,8 +14,8 @@ import xxhash
 from torch import nn
 
 from ..trace.digest import has_memory
+from ..trace.extra_state import describe
 from ..trace.paths import is_unstable
-from .extra_state import describe
 
 _OF_ALL = frozenset(vars(nn.Module()))
 _NAMES = frozenset((torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format))

@@ -17,9 +17,9 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from ..trace.extra_state import describe
 from ..trace.kinds import MODULE_KINDS
 from .attributes import Attributes, shared
-from .extra_state import describe
 from .naming import ModuleRegistry, walk
 from .own_generators import OwnGenerators, Row, other_threads
 from .plan import Plan, Where

@@ -10,7 +10,7 @@ from golden.trace.trace import Process
 
 
 def settings(process: Process) -> dict[str, Mapping[str, str]]:
-    """The settings of every optimizer that stepped, of every gradient scaler, and of the process itself."""
+    """The settings of every optimizer that stepped, and all things of other kinds, by title."""
     if process.held is None:
         return {}
     found: dict[str, Mapping[str, str]] = {}
@@ -22,10 +22,9 @@ def settings(process: Process) -> dict[str, Mapping[str, str]]:
             again = f", {seen[stream]}" if seen[stream] > 1 else ""
             found[f"settings of {stream.title}{again} at the end"] = known
     of = "" if process.name == "rank-0" else f" of {process.name.replace('-', ' ')}"
-    for index, scaler in enumerate(process.held["scalers"]):
-        found[f"gradient scaler {index}{of} at the end"] = scaler
-    found[f"settings of the process{of} at the end"] = process.held["process"]
-    return found
+    return found | {
+        f"{title}{of} at the end": fields for title, fields in process.held.get("kinds", {}).items()
+    }
 
 
 def attributes(process: Process) -> dict[str, list[tuple[str, str]]]:

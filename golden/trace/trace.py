@@ -19,11 +19,11 @@ from golden.trace.outputs import READING, Output, load_outputs
 from golden.trace.place import Unstable
 from golden.trace.tolerance import Tolerance
 
-FORMAT = 6
+FORMAT = 7
 # Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns; up
 # to format 4 all digests were made on the host; up to format 5 output was read with other masks, and nothing
-# was kept of what a process held at its end.
-_READABLE = (2, 3, 4, 5, FORMAT)
+# was kept of what a process held at its end; up to format 6 only settings of optimizers are read of that.
+_READABLE = (2, 3, 4, 5, 6, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 

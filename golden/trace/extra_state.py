@@ -8,8 +8,8 @@ from typing import Any
 import torch
 import xxhash
 
-from ..trace.digest import digests, plain
-from ..trace.paths import is_unstable
+from .digest import digests, plain
+from .paths import is_unstable
 
 _DEEPEST = 8
 _PLAIN = (int, float, complex, str, bool, type(None))

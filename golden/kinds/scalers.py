@@ -1,0 +1,42 @@
+"""Gradient scalers: scale, growth, and how far it is."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torch.amp.grad_scaler import GradScaler
+
+from ..trace.extra_state import describe
+from .kind import Kind
+
+_AT_MOST = 64
+
+
+class Observed(Kind):
+    """Scalers that torch makes, in order."""
+
+    def __init__(self) -> None:
+        # Their fields: a scaler may go before the end.
+        self._scalers: list[dict[str, Any]] = []
+
+    def install(self) -> None:
+        """Listen to scalers that are made."""
+        begin: Any = GradScaler.__init__
+
+        @functools.wraps(begin)
+        def init(scaler: Any, /, *args: Any, **kwargs: Any) -> None:
+            begin(scaler, *args, **kwargs)
+            # One that a program derives may hold anything, which would live on with its fields.
+            if type(scaler).__module__.startswith("torch.") and len(self._scalers) < _AT_MOST:
+                self._scalers.append(vars(scaler))
+
+        GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
+
+    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The fields of those that scale."""
+        enabled = [fields for fields in self._scalers if fields.get("_enabled")]
+        for index, fields in enumerate(enabled):
+            own = {k.lstrip("_"): value for k, value in fields.items() if k != "_per_optimizer_states"}
+            yield f"gradient scaler {index}", dict(describe(own, unstable, set(), "scaler"))
