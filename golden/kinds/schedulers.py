@@ -1,0 +1,59 @@
+"""Learning-rate schedulers: the rates that they hold, and what decides the next ones.
+
+A rate that an optimizer takes is compared at every step; this is what would come after the last one.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from torch.optim import lr_scheduler
+
+from ..trace.extra_state import describe
+from .kind import Kind
+
+_AT_MOST = 64
+# The optimizer has its own steps; what a scheduler calls is told by the rates.
+_NOT_ITS_OWN = ("optimizer", "_optimizer", "lr_lambdas", "_schedulers", "_initial_step")
+
+
+class Observed(Kind):
+    """Schedulers in the order in which they are made, each as it was after it was made or stepped last."""
+
+    def __init__(self) -> None:
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        # Not the schedulers: they would keep optimizers and models alive.
+        self._fields: list[tuple[str, dict[str, Any]]] = []
+
+    def install(self) -> None:
+        """Look at a scheduler each time that it is made or stepped."""
+        classes = [each for each in vars(lr_scheduler).values() if isinstance(each, type)]
+        for kind in {each for each in classes if issubclass(each, lr_scheduler.LRScheduler)}:
+            for name in vars(kind).keys() & {"__init__", "step"}:
+                setattr(kind, name, self._looking(vars(kind)[name]))
+
+    def _looking(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def looking(scheduler: Any, /, *args: Any, **kwargs: Any) -> Any:
+            found = method(scheduler, *args, **kwargs)
+            self._look(scheduler)
+            return found
+
+        return looking
+
+    def _look(self, scheduler: Any) -> None:
+        fields = {key: value for key, value in vars(scheduler).items() if key not in _NOT_ITS_OWN}
+        number = self._numbers.get(scheduler)
+        if number is not None:
+            self._fields[number][1].update(fields)
+        elif len(self._fields) < _AT_MOST:
+            self._numbers[scheduler] = len(self._fields)
+            self._fields.append((type(scheduler).__name__, fields))
+
+    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The fields of each, as they were last."""
+        for index, (name, fields) in enumerate(self._fields):
+            yield f"scheduler {index} ({name})", dict(describe(fields, unstable, set(), "scheduler"))
