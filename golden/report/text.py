@@ -252,7 +252,7 @@ def _described(divergence: Divergence) -> list[str]:
             return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
         case StepCount(stream=stream, left=left, right=right) if divergence.between:
             side, apart = ("base", left - right) if left > right else ("head", right - left)
-            where = f"{many(apart, 'step')} more of {stream.title} on the {side}"
+            where = f"{many(apart, 'step')} more of {stream.title} in {side}"
             return [f"{where}, at step {divergence.number} overall: {left} in base, {right} in head"]
         case StepCount(stream=stream, left=left, right=right):
             return [f"number of steps of {stream.title}: {left} in base, {right} in head"]
