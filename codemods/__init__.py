@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def public(package: str, **names: str) -> Callable[[str], object]:
-    """What a package takes for its ``__getattr__``: its public names, which load their modules."""
+    """Make the ``__getattr__`` of a package: its public names, which load their modules."""
     homes = {name: module for module, given in names.items() for name in given.split()}
 
     def get(name: str) -> object:

@@ -1,1 +1,1 @@
-"""What an installation starts: the console scripts, and the packages behind them."""
+"""The console scripts of an installation, and the packages behind them."""

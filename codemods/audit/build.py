@@ -109,7 +109,7 @@ def _outermost(scope: Scope) -> Scope:
 
 @dataclass
 class _Context:
-    """What all functions of the file share."""
+    """Facts that all functions of the file share."""
 
     analysis: Analysis
     reporter: HelperReporter
@@ -185,7 +185,7 @@ class _Context:
 def _decisions(
     analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str], around: Surroundings
 ) -> tuple[Decision, Decision]:
-    """What a lift of all helpers of these functions does: within the file, and into another one."""
+    """Decide a lift of all helpers of these functions: within the file, and into another one."""
     functions = set(chosen)
     helpers = [h for h in analysis.helpers if not functions.isdisjoint(h.outer.ancestors())]
     globals_ = globals_of(analysis)

@@ -1,4 +1,4 @@
-"""What a function changes in objects that it was given: attributes, elements, and calls that mutate."""
+"""Changes that a function makes to objects that it was given: attributes, elements, mutating calls."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class HelperReporter:
         return sorted(self.tree.binders.get((owner, name), []), key=lambda binder: binder.line)
 
     def _annotation(self, owner: Scope, name: str) -> str | None:
-        """What the program states as a variable's type: at the parameter, or at one of its assignments."""
+        """Find the type that the program states for a variable: at the parameter, or at an assignment."""
         for binder in self._binders(owner, name):
             if isinstance(binder.node, ast.arg) and binder.node.annotation is not None:
                 return _collected(owner.node, binder.node, ast.unparse(binder.node.annotation))

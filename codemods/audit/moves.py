@@ -1,4 +1,4 @@
-"""What a plan could move of a module's own definitions, and a plan that moves it."""
+"""Definitions of a module that a plan could move, and a plan that moves them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Moves:
 def propose_moves(
     analysis: Analysis, around: Surroundings, seams: frozenset[str], tests: Sequence[str], *, tried: bool
 ) -> Moves:
-    """What could leave a module, all at once but for what its last lines run; a plan that is ``tried`` was
+    """Find what could leave a module, all but what its last lines run; a plan that is ``tried`` was
     carried out in memory on the project as it is.
     """
     tell_stars(analysis.tree, around)

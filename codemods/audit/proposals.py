@@ -1,4 +1,4 @@
-"""What a plan could say beyond its moves: groups for the state of a loop's class, contexts for long lists."""
+"""Proposals for plans beyond moves: groups for the state of a loop's class, contexts for long lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MANY_NAMES = 8
 
 
 def wants_context(decision: Decision, helper: Helper) -> bool:
-    """Whether a helper that can be lifted is passed so much that an object should hold it, and one can."""
+    """Tell whether a helper that can be lifted is passed so much that an object should, and can, hold it."""
     if helper not in decision.lifted:
         return False
     needs = [need for need in decision.lifting.needs[helper] if need[1].kind == "function"]

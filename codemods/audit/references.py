@@ -106,7 +106,7 @@ def find_usage(root: Path, module: ModuleName, functions: Collection[str]) -> Us
 
 
 def _import_pattern(owners: Iterable[str]) -> re.Pattern[bytes]:
-    """What a file must contain to import, in any way, something from which an owner can be reached."""
+    """Match what a file must contain to import, in any way, something from which an owner can be reached."""
     around = {package for owner in owners for package in with_packages(owner)[:-1]}
     names = "|".join(map(re.escape, sorted(around)))
     dynamic = r"import_module|importorskip|__import__|sys\.modules"

@@ -187,7 +187,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """What a function's main loop needs of its variables once the helpers are lifted to other files.
+    """Variables that a function's main loop needs once the helpers are lifted to other files.
 
     Attributes:
         fields: the variables, which become fields of the loop's class.

@@ -1,4 +1,8 @@
-"""What waits for a device: single calls, those inside loops, and the regions that fences mark."""
+"""Operations at which the host waits for a device, by name alone.
+
+Question: which calls wait, in which loops, and in which order between fences?
+Imports program only; audit, hotpath and the gate use it.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What the outermost loops of one header wait for in a function, or its code outside of loops.
+    """Waits of the outermost loops of one header in a function, or of its code outside of loops.
 
     Attributes:
         function: qualified name of the function.
@@ -50,7 +50,7 @@ class Region:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What must stay: the loop, and kind, text and inner loops of every wait."""
+        """List what must stay: the loop, and kind, text and inner loops of every wait."""
         return (self.loop, *((step.kind, step.text, step.inner) for step in self.steps))
 
 

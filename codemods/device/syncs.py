@@ -116,7 +116,7 @@ class _Scan:
 
 
 def _on_host(function: ast.expr) -> bool:
-    """Whether a call is of what another has brought to the host: ``x.cpu().numpy()`` waits once."""
+    """Tell whether a call is of what another has brought to the host: ``x.cpu().numpy()`` waits once."""
     while isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
         earlier = function.value
         name = sync_method(earlier)

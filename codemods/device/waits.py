@@ -1,4 +1,4 @@
-"""What makes the host wait for the device: the one list of it, by method, function and class.
+"""The one list of operations that make the host wait for the device, by method, function and class.
 
 Names only; what a receiver is, is for the callers to know. Sources: PyTorch's documentation ("this function
 synchronizes the host with the device"), and the calls of `memcpy_and_sync`, `item` and `nonzero` in ATen.
@@ -82,7 +82,7 @@ NAMED_READS = {**READS, "nonzero": "shape depends on data"}
 
 
 def is_fence(name: str) -> bool:
-    """Whether everything queued before a call of this name is done after it."""
+    """Tell whether everything queued before a call of this name is done after it."""
     return name.startswith(FENCE)
 
 

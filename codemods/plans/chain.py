@@ -24,7 +24,7 @@ class Loaded(NamedTuple):
         return f"{self.path}:{line_of(self.text, key, index)}"
 
     def error(self, what: object, key: str, index: int = 0) -> PlanError:
-        """What can't be carried out, told where the plan says it."""
+        """Report an error at the place where the plan says it."""
         return PlanError(f"{self.place(key, index)}: {what}")
 
 

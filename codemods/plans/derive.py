@@ -1,4 +1,4 @@
-"""What plans make of a frozen source, whatever the tree has by now; whether a tree is what a plan makes."""
+"""Derive the tree that plans make of a frozen source, and compare a tree with it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def check_plan(path: Path, root: Path | None) -> PlanState:
 
 
 def judge_plan(report: Report, path: Path, root: Path | None) -> PlanState:
-    """What the outcome of a plan says about the tree."""
+    """Judge the tree by the outcome of a plan."""
     if report.refused:
         return Refused(report.refused)
     changed = tuple(change.shown for change in report.files if change.changed)

@@ -1,4 +1,4 @@
-"""What a target meets where it goes: names of its package, imports that wait for it, readers of its names."""
+"""Meanings of new files and names in a project: names of packages, imports that wait for them, readers."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
 
 
 def lists_modules(file: Path, data: bytes, new: Path) -> bool:
-    """Whether a file lists the modules of the folder where a new one is put: those beside it, or of a package
-    that it names.
+    """Tell whether a file lists the modules of a new one's folder: those beside it, or of a package that it
+    names.
     """
     folder = new.parent
     for call, package, told in _WALKS.findall(data):
@@ -91,7 +91,8 @@ def lists_modules(file: Path, data: bytes, new: Path) -> bool:
 def names_met(site: Site) -> Met:
     """Tells of a name that the source gains beside lifted functions whether others get or mean it."""
     around, layout = site.surroundings, site.layout
-    spread = cache(lambda: spreads(layout.root, layout.rest, around.source.tree))
+    files = site.overlay.files(layout.root)
+    spread = cache(lambda: spreads(files, layout.root, layout.rest, around.source.tree))
     return lambda name: around.taken(name) or (not name.startswith("_") and spread())
 
 
@@ -148,7 +149,7 @@ def loaded_otherwise(path: Path, module: str, surroundings: Surroundings) -> str
 
 
 def _is_ignored(path: Path, source: Path) -> bool:
-    """Whether git ignores a file, and not the one beside it that it is made of."""
+    """Tell whether git ignores a file, and not the one beside it that it is made of."""
     folder = next((each for each in path.parents if (each / ".git").exists()), None)
     if folder is None:
         return False
@@ -185,7 +186,7 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
 
 
 def _does_something(path: Path) -> bool:
-    """Whether loading a package's own file may do more than bind names."""
+    """Tell whether loading a package's own file may do more than bind names."""
     tree = read_scopes(read_source(path))
     return effects_of(tree).most(tree.source.tree.body) is not Effect.NONE
 
@@ -201,7 +202,7 @@ def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[
             return f"line {node.lineno} of it uses {node.id}; choose another file", there
     if there.late_star(0) is not None:
         return f"its star import in line {there.late_star(0)} may bring any names; name them", there
-    if spreads(surroundings.root, path, start.tree):
+    if spreads(surroundings.files(), surroundings.root, path, start.tree):
         return "a star import of it would spread what it gains; give it an __all__", there
     return None, there
 
@@ -272,7 +273,7 @@ def met_by_patches(gained: Iterable[Import], surroundings: Surroundings, home: s
 
 
 def _replaces(module: str, taken: Import, find: Find) -> bool:
-    """Whether a module of the project replaces a name of another one."""
+    """Tell whether a module of the project replaces a name of another one."""
     found = find(module)
     if found is None or not may_replace(found[0], taken.path):
         return False
@@ -286,7 +287,7 @@ def _replaces(module: str, taken: Import, find: Find) -> bool:
 
 
 def name_met(start: Source, name: str) -> str | None:
-    """What a new name of a file that is there would be taken for; None if its text knows no such name."""
+    """Find the meaning that a name has in a file that is there; None if its text knows no such name."""
     tree = read_scopes(start)
     key = (tree.module, name)
     if key in tree.binders:

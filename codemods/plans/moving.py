@@ -130,7 +130,9 @@ class Mover:
         )
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
-        if spreads(self.layout.root, self.layout.rest, self.source.tree):
+        if spreads(
+            self.site.overlay.files(self.layout.root), self.layout.root, self.layout.rest, self.source.tree
+        ):
             still = names
         still |= elsewhere.replaced
         old = elsewhere.astray() | still

@@ -1,4 +1,4 @@
-"""What other files of a project say about names that moved: imports, attributes, names in strings."""
+"""References of other files to names that moved: imports, attributes, names in strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.loading import Find, Loading
 from codemods.program.origins import absolute, resolve, walk
 from codemods.program.replaced import place_replacing
-from codemods.program.repository import folder_package, module_name, python_files
+from codemods.program.repository import folder_package, module_name
 from codemods.program.scopes import Scope, dotted
 from codemods.program.source import Source, SourceError, own_statements, shared_tree
 from codemods.program.texts import all_words, words_in
@@ -132,7 +132,7 @@ class Elsewhere:
         self.moved |= {name: replace(self.moved[name], local=name) for name in names}
 
     def _changes(self, path: Path, source: Source) -> Followed:
-        """What brings a file's references to moved names up to date."""
+        """Find the changes that bring a file's references to moved names up to date."""
         analysis, package, module = Analysis(source), folder_package(path), self.module
         tree = analysis.tree
         changes = Followed()
@@ -179,7 +179,7 @@ class Elsewhere:
         changes.imports[node] = (frozenset(self.moved.keys() - self.replaced), lines)
 
     def _known(self, path: Path, name: str, analysis: Analysis) -> bool:
-        """Whether somebody may ask a file for a name that it has from the source."""
+        """Tell whether somebody may ask a file for a name that it has from the source."""
         if path.stem == "__init__" or name in analysis.tree.strings:
             return True
         home, word = path.stem.encode(), name.encode()
@@ -192,8 +192,8 @@ class Elsewhere:
 
 
 def _load_alike(source: Source, changes: Followed, package: str, before: Loading, after: Loading) -> bool:
-    """Whether the new imports of a file, one by one or all together, load what the old ones did, and have it
-    do the same.
+    """Tell whether the new imports of a file, one by one or all together, load what the old ones did, and
+    have it do the same.
     """
     made: dict[ast.stmt, list[ast.stmt]] = {}
     for node, (gone, lines) in changes.imports.items():
@@ -233,22 +233,21 @@ def _follow_string(
 
 
 def free_everywhere(analysis: Analysis, name: str) -> bool:
-    """Whether a name occurs nowhere in a file."""
+    """Tell whether a name occurs nowhere in a file."""
     tree = analysis.tree
     return name not in tree.names and all(use.node.id != name for use in tree.annotated)
 
 
-def spreads(root: Path, module: Path, tree: ast.Module) -> bool:
-    """Whether a star import may bring all of a module's names elsewhere: it does not list them itself."""
+def spreads(files: Iterable[tuple[Path, bytes]], root: Path, module: Path, tree: ast.Module) -> bool:
+    """Tell whether a star import may bring all names of a module, which does not list them, elsewhere."""
     listed = any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
-    return not listed and is_star_imported(root, module)
+    return not listed and is_star_imported(files, root, module)
 
 
-def is_star_imported(root: Path, module: Path) -> bool:
-    """Whether a file below the root may import everything from a module."""
+def is_star_imported(files: Iterable[tuple[Path, bytes]], root: Path, module: Path) -> bool:
+    """Tell whether one of some files below a root may import everything from a module."""
     known = module_name(module, root)
-    for path in python_files(root):
-        data = path.read_bytes()
+    for path, data in files:
         if _STAR.search(data) is None:
             continue
         try:

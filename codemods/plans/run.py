@@ -414,7 +414,9 @@ def _request(
                 chosen.update(by_name[name])
         if move.captures == "context":
             context.update(h for name in names for h in by_name.get(name, ()))
-    star = not _has_all(analysis) and is_star_imported(site.layout.root, site.layout.rest)
+    star = not _has_all(analysis) and is_star_imported(
+        site.overlay.files(site.layout.root), site.layout.root, site.layout.rest
+    )
     return Request(
         site=site,
         wanted=list(targets),

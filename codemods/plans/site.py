@@ -32,7 +32,7 @@ class Layout:
         return import_base(self.rest)
 
     def dotted(self, path: Path) -> str | None:
-        """What a file is imported as; None for one that is not below the base."""
+        """Name the module of a file; None for one that is not below the base."""
         return dotted_name(path, self.base) if self.base in path.parents else None
 
     @property
@@ -112,11 +112,11 @@ class Overlay:
     disk: Disk = field(default_factory=Disk)
 
     def exists(self, path: Path) -> bool:
-        """Whether there will be such a file."""
+        """Tell whether there will be such a file."""
         return path in self.made or (path not in self.absent and path.exists())
 
     def counts(self, path: Path) -> bool:
-        """Whether a file of the tree is one of those that plans see."""
+        """Tell whether a file of the tree is one of those that plans see."""
         return path not in self.absent or path in self.made
 
     def source(self, path: Path, shown: str) -> Source:
@@ -163,7 +163,7 @@ class Site:
 
     @property
     def home(self) -> str:
-        """What is left of the file, as it is imported."""
+        """Name the module of the file that is left."""
         return dotted_name(self.layout.rest, self.layout.base)
 
     @property
@@ -172,7 +172,7 @@ class Site:
         return found_below(self.layout.folders, self.overlay.found)
 
     def start_of(self, path: Path) -> Source | None:
-        """What a target has before anything is added: nothing, where plans make it afresh each time.
+        """Read a target as it is before anything is added: nothing, where plans make it afresh each time.
 
         Raises:
             SourceError: if the file that is there is not Python.

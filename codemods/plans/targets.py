@@ -170,7 +170,7 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
 
 
 def module_of(layout: Layout, path: Path) -> str:
-    """What a target is imported as.
+    """Name the module of a target.
 
     Raises:
         TargetError: if what is left of the source can't import it.
@@ -203,7 +203,7 @@ def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
 
 
 def met_by_target(target: Target) -> Surroundings | None:
-    """What the project does with the names of a target that is there already.
+    """Find the surroundings of a target that is there already.
 
     Raises:
         TargetError: if the file or its new names would be met by something.
@@ -338,7 +338,7 @@ def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
 
 
 def _can_have(target: Target, found: Annotation, imports: Collection[Import], taken: Collection[str]) -> bool:
-    """Whether a target can mention what an annotation does: its names mean nothing else there."""
+    """Tell whether a target can mention what an annotation does: its names mean nothing else there."""
     if not found.names.isdisjoint(taken):
         return False
     have = target.imports.runtime | target.imports.typing

@@ -27,7 +27,7 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Tidy:
-    """What is known of a file that code has left, besides its text."""
+    """Knowledge of a file that code has left, besides its text."""
 
     site: Site
     seams: Collection[str]
@@ -42,7 +42,9 @@ class Tidy:
         kept: tuple[KeptImport, ...] = ()
         loading = Loading(self.site.find)
         needed = functools.cache(lambda: names_needed(before, around.module.name))
-        star_imported = functools.cache(lambda: spreads(layout.root, layout.rest, before.tree))
+        star_imported = functools.cache(
+            lambda: spreads(overlay.files(layout.root), layout.root, layout.rest, before.tree)
+        )
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
             left = Left(before, now, around, self.seams, self.exported, star_imported, needed)

@@ -50,7 +50,7 @@ class Step:
             Path(name).unlink(missing_ok=True)
 
     def state(self) -> str:
-        """What is in its place now: ``old``, ``new`` or ``other``."""
+        """Compare what is in its place now: ``old``, ``new`` or ``other``."""
         found = digest_of(Path(self.path))
         return "new" if found == self.new else "old" if found == self.old else "other"
 
@@ -64,7 +64,7 @@ class Intent:
 
 
 def digest(data: bytes) -> str:
-    """What a text is recognised by."""
+    """Digest a text."""
     return hashlib.sha256(data).hexdigest()
 
 
