@@ -129,7 +129,7 @@ def command(**given: Any) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """What the command line says."""
+    """The options of the command line."""
 
     file: Path | None
     function: str | None
@@ -171,25 +171,34 @@ class _Asked:
 
     def places(self) -> list[Path]:
         """The folders in which a write that was broken off may have left its journal."""
-        from codemods.plans.run import places_of
+        if self.plan is not None:
+            from codemods.plans.run import places_of
 
-        return places_of(self.file, self.plan, self.root)
+            return places_of(self.plan, self.root)
+        from codemods.plans.site import find_root
+
+        assert self.file is not None
+        return [self.file.resolve().parent, find_root(self.file.parent)]
 
 
 def _carried_out(asked: _Asked) -> Report:
-    """What is asked for, done in memory; with ``--derive``, in another folder."""
-    from codemods.plans.derive import derive_tree
-    from codemods.plans.run import extract_source, run_plan
+    """Carry out what is asked for in memory; with ``--derive``, in another folder."""
     from codemods.plans.write import settle
-    from codemods.program.lifting import Analysis
 
     with room_for_nesting():
         for settled in settle(asked.places()):
             click.echo(f"codemods extract: {settled}", err=True)
         if asked.plan is not None and asked.derive is not None:
+            from codemods.plans.derive import derive_tree
+
             return derive_tree(asked.plan, asked.root, asked.derive)
         if asked.plan is not None:
+            from codemods.plans.run import run_plan
+
             return run_plan(asked.plan, asked.root)
+        from codemods.plans.lift import extract_source
+        from codemods.program.lifting import Analysis
+
         assert asked.file is not None
         return extract_source(
             Analysis(read_source(asked.file)),

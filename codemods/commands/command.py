@@ -12,7 +12,7 @@ from typing import Literal
 import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
-from codemods.plans.run import RequestError, extract_source
+from codemods.plans.lift import RequestError, extract_source
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.source import Source, SourceError, decode_source, no_collection, room_for_nesting

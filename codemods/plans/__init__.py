@@ -1,4 +1,8 @@
-"""What goes where: plans as files, carrying them out, checking that the tree is what they make."""
+"""Plans: which code goes to which file.
+
+Question: what do a plan, or one lift, make of a project, and is a tree what a plan makes?
+Imports program, values, rewrites and equal; no command.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from codemods.plans.derive import check_plan as check_plan
     from codemods.plans.derive import derive_tree as derive_tree
     from codemods.plans.derive import run_afresh as run_afresh
+    from codemods.plans.lift import RequestError as RequestError
     from codemods.plans.model import Accept as Accept
     from codemods.plans.model import Loop as Loop
     from codemods.plans.model import Move as Move
@@ -21,16 +26,16 @@ if TYPE_CHECKING:
     from codemods.plans.model import Seams as Seams
     from codemods.plans.model import load_plan as load_plan
     from codemods.plans.report import HelperReport as HelperReport
-    from codemods.plans.run import RequestError as RequestError
-    from codemods.plans.run import TargetError as TargetError
     from codemods.plans.write import WriteError as WriteError
     from codemods.plans.write import write_all as write_all
+    from codemods.rewrites.text.append import TargetError as TargetError
 
 __getattr__ = public(
     __name__,
     derive="Carried Drifted Refused check_plan derive_tree run_afresh",
     model="Accept Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
-    run="RequestError TargetError",
+    lift="RequestError",
+    targets="TargetError",
     write="WriteError write_all",
 )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from codemods.plans.lift import rebound_in
 from codemods.plans.model import Move, Plan, PlanError, line_of, load_plan
 from codemods.plans.site import Layout
-from codemods.program.patches import Seam, find_seams
-from codemods.program.repository import module_name
+from codemods.program.patches import Seam
 
 
 class Loaded(NamedTuple):
@@ -128,12 +128,3 @@ def seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str]
             raise loaded.error(f"no such folder: {given}", given)
     seams = rebound_in([*tests, layout.root], layout)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])
-
-
-def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
-    """Places in some folders where names of what is left of the source are replaced.
-
-    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
-    """
-    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root)
-    return [seam for seam in found if seam.rebinds]

@@ -11,7 +11,6 @@ from codemods.equal.code import NotProven, reread
 from codemods.equal.lift import Module, prove_lift
 from codemods.plans.met import names_met, not_loaded_alike
 from codemods.plans.request import Outcome, Request, annotations_of
-from codemods.plans.targets import build_targets, source_imports
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Need
@@ -122,6 +121,8 @@ def _stated(
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
     """Write lifted helpers to their files; what is left imports them."""
+    from codemods.plans.targets import build_targets, source_imports
+
     source, layout = analysis.source, request.site.layout
     package = layout.source_package
     targets = build_targets(analysis, decision, request)

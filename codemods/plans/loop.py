@@ -188,7 +188,7 @@ class _Writer:
         return frozenset(found)
 
     def _imports(self, name: str) -> list[Import]:
-        """What a global name is imported as."""
+        """Find the imports of a global name."""
         return self.known.imports(name, self.package or "")
 
     # What is left

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from codemods.plans.references import spreads
 from codemods.plans.site import Site
+from codemods.plans.stars import spreads
 from codemods.program.effects import Effect
 from codemods.program.file_effects import effects_of
 from codemods.program.git import Git

@@ -138,7 +138,7 @@ class Accept(_Strict):
 
 
 class Plan(_Strict):
-    """What becomes of one source module.
+    """The refactoring of one source module.
 
     Attributes:
         version: the version of the format, 1.

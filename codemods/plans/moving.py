@@ -12,10 +12,11 @@ from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
 from codemods.plans.chain import Loaded, docstrings_of
 from codemods.plans.model import Move
-from codemods.plans.references import Elsewhere, Moved, free_everywhere, spreads
+from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.report import HelperReport
 from codemods.plans.request import project_of
 from codemods.plans.site import Overlay, Site
+from codemods.plans.stars import spreads
 from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
 from codemods.program.annotations import quoted_in
 from codemods.program.imports import Import
@@ -161,11 +162,11 @@ class Mover:
 
     @property
     def new_names(self) -> dict[str, str]:
-        """What the definitions are called in their new places."""
+        """Map the definitions to their names in their new places."""
         return {name: self.new_name(name) for name in self.definitions}
 
     def new_name(self, name: str) -> str:
-        """What a definition is called in its new place."""
+        """Name a definition in its new place."""
         return self.renames.get(name, name)
 
     def _imports(self, target: Target) -> None:
@@ -196,7 +197,7 @@ class Mover:
         return Import.under(target.module, self.new_name(name), called.get(name, name))
 
     def _names(self, target: Target) -> list[str]:
-        """What the definitions that go to a target are called there."""
+        """Name the definitions that go to a target."""
         return [self.new_name(definition.name) for definition in target.definitions]
 
     def _free_of_meanings(self, target: Target) -> None:
@@ -245,7 +246,7 @@ class Mover:
         return taken.program.text()
 
     def _used(self, name: str) -> bool:
-        """Whether what is left of the source refers to a name."""
+        """Tell whether what is left of the source refers to a name."""
         tree = self.analysis.tree
         if name in tree.strings:
             return True
@@ -268,7 +269,7 @@ class MovedRows:
 
     @property
     def refused(self) -> bool:
-        """Whether any can't be moved."""
+        """Tell whether any can't be moved."""
         return any(row.refusal is not None for row in self.rows)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-import textwrap
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,18 +11,15 @@ from codemods.plans.site import Site
 from codemods.program.imports import bound_name, imported_module
 from codemods.program.lifting import Analysis
 from codemods.program.loading import Find, Loading
-from codemods.program.origins import absolute, resolve, walk
+from codemods.program.origins import resolve, walk
 from codemods.program.replaced import place_replacing
-from codemods.program.repository import folder_package, module_name
+from codemods.program.repository import folder_package
 from codemods.program.scopes import Scope, dotted
-from codemods.program.source import Source, SourceError, own_statements, shared_tree
+from codemods.program.source import Source, SourceError, own_statements
 from codemods.program.texts import all_words, words_in
 from codemods.rewrites.move.follow import Followed, follow
 from codemods.rewrites.move.transform import renamed_uses
 from codemods.rewrites.text.file import TextNotPreserved
-
-# Only files that have this are parsed.
-_STAR = re.compile(rb"import[\s\\]*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,41 +231,3 @@ def free_everywhere(analysis: Analysis, name: str) -> bool:
     """Tell whether a name occurs nowhere in a file."""
     tree = analysis.tree
     return name not in tree.names and all(use.node.id != name for use in tree.annotated)
-
-
-def spreads(files: Iterable[tuple[Path, bytes]], root: Path, module: Path, tree: ast.Module) -> bool:
-    """Tell whether a star import may bring all names of a module, which does not list them, elsewhere."""
-    listed = any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
-    return not listed and is_star_imported(files, root, module)
-
-
-def is_star_imported(files: Iterable[tuple[Path, bytes]], root: Path, module: Path) -> bool:
-    """Tell whether one of some files below a root may import everything from a module."""
-    known = module_name(module, root)
-    for path, data in files:
-        if _STAR.search(data) is None:
-            continue
-        try:
-            tree = shared_tree(data, str(path))
-        except SourceError:
-            # What can't be parsed here may be read by another Python.
-            if module.stem.encode() in data or module.stem == "__init__":
-                return True
-            continue
-        beside = module.stem if path.parent == module.parent else None
-        if any(known.within(name) == "" or name == beside for name in _stars(tree, folder_package(path))):
-            return True
-    return False
-
-
-def _stars(tree: ast.Module, package: str) -> Iterator[str]:
-    """Modules of which a file, or a program in its texts, imports everything."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(names=[ast.alias(name="*")]):
-                yield absolute(node, package)
-            case ast.Constant(value=str() as text) if _STAR.search(text.encode("utf-8", "replace")):
-                try:
-                    yield from _stars(ast.parse(textwrap.dedent(text)), package)
-                except (SyntaxError, ValueError, RecursionError):
-                    yield from all_words(text)

@@ -1,4 +1,4 @@
-"""What a run found and made, before anything is written."""
+"""The result of a run before anything is written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codemods.rewrites.refusals import Refusal
 
 @dataclass(frozen=True, slots=True)
 class HelperReport:
-    """What became of one helper. ``status`` is lifted, refused, or kept where nobody asked for it."""
+    """One helper in the result. ``status`` is lifted, refused, or kept where nobody asked for it."""
 
     name: str
     qualname: str
@@ -35,7 +35,7 @@ class FileChange:
 
     @property
     def changed(self) -> bool:
-        """Whether writing it would change anything."""
+        """Tell whether writing it would change anything."""
         return self.before != self.after
 
 
@@ -91,7 +91,7 @@ class Report:
     accepted: tuple[AcceptedAssumption, ...] = ()
 
     def in_order(self) -> dict[Path, bytes]:
-        """What is to be written, in an order of which every beginning leaves a program that does the same.
+        """Order the files to write so that every beginning leaves a program that does the same.
 
         New files first, which nobody imports yet; then those that gain something; then those that refer to
         it; last those that lose it.

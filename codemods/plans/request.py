@@ -1,4 +1,4 @@
-"""What is asked of the helpers of one file, and what becomes of them."""
+"""Requests about the helpers of one file, and their outcomes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file's helpers: new texts by path, which were lifted, why others were refused.
+    """The outcome for a file's helpers: new texts by path, which were lifted, why others were refused.
 
     ``lifted`` has for each lifted helper the names of the outer functions' variables that it is passed.
     """
@@ -62,7 +62,7 @@ Lift = Callable[[Analysis, Request], Outcome]
 
 
 def annotations_of(analysis: Analysis, request: Request) -> Annotations:
-    """What is known of the captures of a file, with the project's other files as plans made them so far.
+    """Infer annotations of a file's captures, with the project's other files as plans made them so far.
 
     None gets an annotation where the project checks annotations when it runs.
     """

@@ -1,14 +1,13 @@
-"""From a file or a plan to composed files and a report."""
+"""Carry out a plan: composed files and a report."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 
 from codemods.equal.code import NotProven, reread
 from codemods.plans.chain import (
@@ -18,121 +17,41 @@ from codemods.plans.chain import (
     files_made,
     find_targets,
     plans_before,
-    rebound_in,
     seams_of,
 )
-from codemods.plans.compose import compose
+from codemods.plans.lift import (
+    accepted_of,
+    changes_of,
+    compose_with,
+    helpers_of,
+    listed,
+    lists_exports,
+    put_files,
+    read_at_calls,
+    rows_of,
+)
 from codemods.plans.loop import LoopMade, compose_loop, waiting_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
 from codemods.plans.moving import move_definitions
-from codemods.plans.prepared import lift_rewritten
-from codemods.plans.references import is_star_imported
 from codemods.plans.report import (
     AcceptedAssumption,
     FileChange,
     HelperReport,
-    Overruled,
     Report,
     StayedImport,
 )
-from codemods.plans.request import Lift, Outcome, Request
-from codemods.plans.rewrites import boxes, contexts, residuals
+from codemods.plans.request import Request
 from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
+from codemods.plans.stars import is_star_imported
 from codemods.plans.tidy import Tidy
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.patches import ANY_NAME, Seam
 from codemods.program.source import Source, SourceError, Unusable, decode_source
 from codemods.program.stars import tell_stars
 from codemods.rewrites import assumptions
-from codemods.rewrites.refusals import RULES, Accepted
+from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
-from codemods.values import Style
-
-
-class RequestError(Unusable):
-    """Something that was asked for does not exist; the message is one line."""
-
-
-def extract_source(
-    analysis: Analysis,
-    function: str | None,
-    names: Collection[str],
-    to: Path | None = None,
-    residual: Collection[str] = (),
-    captures: str = "params",
-    box: Collection[str] = (),
-    annotations: Style = "inferred",
-    accept: Mapping[str, str] = MappingProxyType({}),
-) -> Report:
-    """Lift helpers of one file, next to the outer function or to another file.
-
-    ``residual`` names helpers of which a closure is to stay that forwards to the lifted function;
-    with ``captures`` "context" the captures are collected in a frozen dataclass;
-    ``box`` names helpers whose rebound captures an object is to hold;
-    ``annotations`` says which annotations the captures get;
-    ``accept`` has the assumptions that the user accepts, each with the reason.
-
-    Raises:
-        SourceError, RequestError, TargetError: if the input can't be used.
-    """
-    accepted = assumptions.accept(accept)
-    source = analysis.source
-    path = Path(source.path)
-    root = find_root(path.parent)
-    layout = Layout(root, path.resolve(), path.resolve())
-    scope = _of_function(analysis, function)
-    wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope
-    targets: dict[Helper, Path] = {}
-    seams: list[Seam] = []
-    site = site_of(source, layout, Overlay())
-    tell_stars(analysis.tree, site.surroundings)
-    if to is not None:
-        target = to.resolve()
-        if target == layout.source:
-            raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
-        targets = dict.fromkeys(wanted, target)
-        seams = rebound_in([root], layout)
-    request = Request(
-        site=site,
-        wanted=wanted,
-        targets=targets,
-        seams=read_at_calls(seams, site),
-        strict=False,
-        star_imported=not _has_all(analysis),
-        annotations=annotations,
-        residual=frozenset(_named(analysis, scope, residual)),
-        context=frozenset(wanted if captures == "context" else ()),
-        box=frozenset(_named(analysis, scope, box)),
-        accepted=accepted,
-    )
-    try:
-        composed = compose_with(analysis, request)
-    except NotProven:
-        source.compiled()
-        raise
-    _put(site, source, composed.files)
-    stayed = Tidy(site, request.seams).tidied(source) if to is not None else ()
-    rows = _rows(analysis, request, scope, composed)
-    return Report(
-        rows,
-        _changes(site),
-        tuple(seams),
-        frozenset([layout.rest]),
-        imports=stayed,
-        accepted=accepted_of(accepted, rows),
-    )
-
-
-def compose_with(analysis: Analysis, request: Request) -> Outcome:
-    """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten."""
-    lift: Lift = compose
-    # The last one first: each is given what comes after it.
-    for asked, find in ((request.residual, residuals), (request.collected, contexts), (request.box, boxes)):
-        if asked:
-            lift = partial(lift_rewritten, lift=lift, find=find)
-    return lift(analysis, request)
 
 
 def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozenset()) -> Report:
@@ -158,7 +77,7 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
         if change.path in expected and not (change.path in rests and _is_strange(change, overlay)):
             continue
         if lost := _lost(change):
-            what = f"{change.shown} exists already and holds {_list(sorted(lost))}"
+            what = f"{change.shown} exists already and holds {listed(sorted(lost))}"
             raise plans[-1].error(what, change.path.name)
     return replace(
         report,
@@ -167,14 +86,11 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
     )
 
 
-def places_of(file: Path | None, plan: Path | None, root: Path | None) -> list[Path]:
-    """The folders in which a write that was broken off may have left its journal."""
-    if plan is not None:
-        base = root_of(plan, root)
-        loaded, _ = load_plan(plan, str(plan))
-        return [base, (base / loaded.source).parent]
-    assert file is not None
-    return [file.resolve().parent, find_root(file.parent)]
+def places_of(plan: Path, root: Path | None) -> list[Path]:
+    """List the folders in which a write of a plan that was broken off may have left its journal."""
+    base = root_of(plan, root)
+    loaded, _ = load_plan(plan, str(plan))
+    return [base, (base / loaded.source).parent]
 
 
 def root_of(path: Path, root: Path | None) -> Path:
@@ -194,7 +110,7 @@ def _lost(change: FileChange) -> set[str]:
 
 
 def _is_strange(change: FileChange, overlay: Overlay) -> bool:
-    """Whether a file in the place of what is left of a source has nothing that the source or the rest has."""
+    """Tell whether a file in the place of the rest has nothing that the source or the rest has."""
     sources = [source for source, rest in overlay.rests.items() if rest == change.path]
     known = _defined(change.after).union(*(_defined(overlay.found(source)) for source in sources))
     return known.isdisjoint(_defined(change.before))
@@ -264,7 +180,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
-        scope = _of_function(analysis, plan.function, loaded)
+        scope = helpers_of(analysis, plan.function, loaded)
         site = site_of(analysis.source, layout, overlay)
         tell_stars(analysis.tree, site.surroundings)
         kept |= read_at_calls(seams, site)
@@ -274,9 +190,9 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     except (TargetError, NotProven, TextNotPreserved) as error:
         source.compiled()
         raise loaded.error(error, "move") from None
-    _put(site, analysis.source, composed.files)
-    rows = (*moved.rows, *_rows(analysis, request, scope if request.wanted else [], composed))
-    report = Report(rows, _changes(site), tuple(seams))
+    put_files(site, analysis.source, composed.files)
+    rows = (*moved.rows, *rows_of(analysis, request, scope if request.wanted else [], composed))
+    report = Report(rows, changes_of(site), tuple(seams))
     if report.refused:
         return replace(report, helpers=_with_loop(rows, loaded, source))
     try:
@@ -285,7 +201,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         return Report(
             rows,
             imports=tidy.tidied(source),
-            files=_changes(site),
+            files=changes_of(site),
             seams=tuple(seams),
             accepted=accepted_of(accepted, rows),
         )
@@ -307,7 +223,7 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
     left = _left(source, request.site)
     line = line_before(source, left)
     composed = compose_loop(left, target, plan.function, loop, request, line)
-    _put(request.site, left, composed.files)
+    put_files(request.site, left, composed.files)
     row = _row_of_loop(plan.function, loop, source, composed, line)
     return row if composed.refusal else replace(row, target=layout.shown(target), call_sites=1)
 
@@ -359,7 +275,7 @@ def line_before(source: Source, left: Source) -> Callable[[int], int]:
 
 
 def _left(source: Source, site: Site) -> Source:
-    """What the moves left of the source."""
+    """Read the source as the moves left it."""
     layout = site.layout
     if layout.rest in site.overlay.made:
         return site.overlay.source(layout.rest, layout.shown(layout.rest))
@@ -378,7 +294,7 @@ def _request(
     elsewhere: frozenset[str],
     accepted: Accepted,
 ) -> Request:
-    """What a plan asks of the helpers of its function; ``elsewhere`` are names that are no helpers."""
+    """Make the request of a plan for the helpers of its function; ``elsewhere`` are names of no helpers."""
     plan = loaded.plan
     # One function may define a name in several branches.
     by_name = {h.name: [o for o in scope if (o.outer, o.name) == (h.outer, h.name)] for h in scope}
@@ -392,7 +308,7 @@ def _request(
                 continue
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
-                what = f"there is no helper {name} in {where}; it has {_list(by_name)}"
+                what = f"there is no helper {name} in {where}; it has {listed(by_name)}"
                 if name in _defined(site.overlay.found(target)):
                     what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
                     if plan.rest is None:
@@ -414,7 +330,7 @@ def _request(
                 chosen.update(by_name[name])
         if move.captures == "context":
             context.update(h for name in names for h in by_name.get(name, ()))
-    star = not _has_all(analysis) and is_star_imported(
+    star = not lists_exports(analysis) and is_star_imported(
         site.overlay.files(site.layout.root), site.layout.root, site.layout.rest
     )
     return Request(
@@ -432,104 +348,3 @@ def _request(
         box=frozenset(box),
         accepted=accepted,
     )
-
-
-def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
-    """Names that may mean something else at each call; all, if the module may be loaded again."""
-    names = frozenset(seam.name for seam in seams)
-    return names | {ANY_NAME} if site.surroundings.reloaded else names
-
-
-def _has_all(analysis: Analysis) -> bool:
-    """Whether a module says itself what a star import gets."""
-    return (analysis.tree.module, "__all__") in analysis.tree.binders
-
-
-def _of_function(analysis: Analysis, function: str | None, loaded: Loaded | None = None) -> list[Helper]:
-    """Helpers defined directly in a function (all of the file where none is named)."""
-    if function is None:
-        return list(analysis.helpers)
-    scopes = analysis.tree.functions(function)
-    if not scopes:
-        what = f"there is no function {function} in {analysis.source.path}"
-        if loaded is not None:
-            raise loaded.error(what, "function")
-        raise RequestError(f"{analysis.source.path}: {what}")
-    return [helper for helper in analysis.helpers if helper.outer in scopes]
-
-
-def _named(analysis: Analysis, scope: list[Helper], names: Iterable[str]) -> list[Helper]:
-    found: list[Helper] = []
-    for name in names:
-        chosen = [helper for helper in scope if name in (helper.name, helper.qualname)]
-        if not chosen:
-            raise RequestError(
-                f"{analysis.source.path}: there is no helper {name}; there are {_list(h.name for h in scope)}"
-            )
-        found.extend(chosen)
-    return found
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _rows(
-    analysis: Analysis, request: Request, scope: list[Helper], composed: Outcome
-) -> tuple[HelperReport, ...]:
-    """What became of the helpers in question."""
-    helpers, layout = [], request.site.layout
-    for helper in scope:
-        refusal = composed.refused.get(helper)
-        lifted = helper in composed.lifted
-        target = request.targets.get(helper, layout.rest) if lifted else None
-        helpers.append(
-            HelperReport(
-                name=helper.name,
-                qualname=helper.qualname,
-                path=analysis.source.path,
-                line=helper.node.lineno,
-                status="refused" if refusal else "lifted" if lifted else "kept",
-                refusal=refusal,
-                captures=helper.captures,
-                target=layout.shown(target) if target is not None else None,
-                call_sites=sum(use.call is not None for use in analysis.uses(helper)),
-            )
-        )
-    return tuple(helpers)
-
-
-def accepted_of(accepted: Accepted, rows: Sequence[HelperReport]) -> tuple[AcceptedAssumption, ...]:
-    """The assumptions that a user accepts, with what each let through."""
-    refused = {row.name for row in rows if row.refusal is not None}
-    return tuple(
-        AcceptedAssumption(
-            code,
-            RULES[code].summary,
-            reason,
-            tuple(
-                Overruled(name, refusal.line, refusal.reason)
-                for (of, name), refusal in accepted.overruled.items()
-                if of == code and name not in refused
-            ),
-        )
-        for code, reason in accepted.reasons.items()
-    )
-
-
-def _put(site: Site, source: Source, files: Mapping[Path, str]) -> None:
-    """Make what is left of a source, and targets."""
-    for path, text in files.items():
-        start = source if path in (site.layout.source, site.layout.rest) else site.start_of(path)
-        site.overlay.put(path, start, text)
-
-
-def _changes(site: Site) -> tuple[FileChange, ...]:
-    """All files made so far."""
-    return tuple(
-        FileChange(path, site.layout.shown(path), path.read_bytes() if path.exists() else None, data)
-        for path, data in site.overlay.made.items()
-    )
-
-
-__all__ = ["PlanError", "Report", "RequestError", "SourceError", "TargetError", "extract_source", "run_plan"]

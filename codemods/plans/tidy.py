@@ -10,9 +10,9 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.imports import prove_dropped, prove_reordered
-from codemods.plans.references import spreads
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
+from codemods.plans.stars import spreads
 from codemods.program.loading import Loading
 from codemods.program.repository import package_of
 from codemods.program.source import Source
