@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from codemods.equal.code import NotProven
 from codemods.plans.compose import compose
@@ -29,9 +28,6 @@ from codemods.program.stars import tell_stars
 from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import RULES, Accepted
 from codemods.values import Style
-
-if TYPE_CHECKING:
-    from codemods.plans.chain import Loaded
 
 
 class RequestError(Unusable):
@@ -65,7 +61,7 @@ def extract_source(
     path = Path(source.path)
     root = find_root(path.parent)
     layout = Layout(root, path.resolve(), path.resolve())
-    scope = helpers_of(analysis, function)
+    scope = helpers_of(analysis, function, lambda what: RequestError(f"{source.path}: {what}"))
     wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
@@ -147,16 +143,13 @@ def lists_exports(analysis: Analysis) -> bool:
     return (analysis.tree.module, "__all__") in analysis.tree.binders
 
 
-def helpers_of(analysis: Analysis, function: str | None, loaded: Loaded | None = None) -> list[Helper]:
+def helpers_of(analysis: Analysis, function: str | None, fail: Callable[[str], Unusable]) -> list[Helper]:
     """Helpers defined directly in a function (all of the file where none is named)."""
     if function is None:
         return list(analysis.helpers)
     scopes = analysis.tree.functions(function)
     if not scopes:
-        what = f"there is no function {function} in {analysis.source.path}"
-        if loaded is not None:
-            raise loaded.error(what, "function")
-        raise RequestError(f"{analysis.source.path}: {what}")
+        raise fail(f"there is no function {function} in {analysis.source.path}")
     return [helper for helper in analysis.helpers if helper.outer in scopes]
 
 

@@ -180,7 +180,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
-        scope = helpers_of(analysis, plan.function, loaded)
+        scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
         site = site_of(analysis.source, layout, overlay)
         tell_stars(analysis.tree, site.surroundings)
         kept |= read_at_calls(seams, site)
