@@ -141,7 +141,9 @@ class _Body:
         inner = _Body(self._values.within(bound), self._lazy, in_class=True)
         found = [inner.of(statement) for statement in node.body]
         found += [self._values.decorates(each) for each in node.decorator_list]
-        if not all(_is_plain_base(self._values, base, 0) for base in _bases(node)) or _has_hooks(node, ()):
+        if not all(_is_plain_base(self._values, base, 0) for base in _bases(node)):
+            return Effect.RUNS
+        if _has_metaclass(self._values, node):
             return Effect.RUNS
         for keyword in node.keywords:
             if keyword.arg != "metaclass":
@@ -170,8 +172,15 @@ def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
     found = values.meaning(base)
     if isinstance(found, ast.ClassDef):
         plain = not found.decorator_list and not _has_hooks(found, _HOOKS) and depth < _DEEPEST
+        plain = plain and not _has_metaclass(values, found)
         return plain and all(_is_plain_base(values, each, depth + 1) for each in _bases(found))
     return bool(values.known(base))
+
+
+def _has_metaclass(values: Expressions, node: ast.ClassDef) -> bool:
+    """Whether a metaclass of the program makes the class: it may run anything."""
+    metas = (keyword.value for keyword in node.keywords if keyword.arg == "metaclass")
+    return not all(values.known(meta) for meta in metas)
 
 
 def _makes_objects(values: Expressions, base: ast.expr, depth: int) -> bool:

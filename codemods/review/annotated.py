@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from codemods.program.annotations import stated_by
 from codemods.program.nodes import first_of, walk
 from codemods.program.words import words
-from codemods.review.acts import Acting
 from codemods.review.content import Function
+from codemods.review.effects import SideEffects
 from codemods.review.file import File
 from codemods.review.normal import written
 from codemods.review.side import Meaning, Side
@@ -30,7 +30,7 @@ class Annotated:
 
     def __init__(self, base: Side, head: Side, same: Callable[[Meaning, Meaning], bool]) -> None:
         self._sides = base, head
-        self._acting = Acting(base), Acting(head)
+        self._effects = SideEffects(base), SideEffects(head)
         self._same = same
 
     def other(self, base: Unit, head: Unit) -> Iterator[tuple[str, str, str]]:
@@ -68,7 +68,7 @@ class Annotated:
         if isinstance(decorator, ast.Attribute) and decorator.attr in _OF_A_PROPERTY:
             return False
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if self._acting[at].origin(file, function).partition(".")[0] in _NOT_ASKING:
+        if self._effects[at].origin(file, function).partition(".")[0] in _NOT_ASKING:
             return False
         root = first_of(function)
         path = self._made_in(at, file.path, root.id) if isinstance(root, ast.Name) else ""
@@ -76,7 +76,7 @@ class Annotated:
 
     def _made_in(self, at: int, path: str, name: str, steps: int = 2) -> str:
         """The file of a function or class of the tree that a name stands for, or whose value it is."""
-        where, bound = self._acting[at].defined(self._sides[at].meaning(path, name))
+        where, bound = self._effects[at].defined(self._sides[at].meaning(path, name))
         if isinstance(bound, Function | ast.ClassDef):
             return where
         value = bound.value if isinstance(bound, ast.Assign) else None

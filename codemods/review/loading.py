@@ -10,8 +10,8 @@ from difflib import SequenceMatcher
 
 from codemods.program.loading import Loading as Others
 from codemods.program.loading import Run
-from codemods.review.acts import Acting, is_silent
 from codemods.review.content import Function
+from codemods.review.effects import SideEffects, is_plain
 from codemods.review.imports import Imports, Loads, Outer
 
 # A statement, as it is compared, that says where modules are looked for.
@@ -53,7 +53,7 @@ class Programs:
     def __init__(self, imports: Imports) -> None:
         self.side = imports.side
         self.imports = imports
-        self._acting = Acting(imports.side)
+        self._effects = SideEffects(imports.side)
         self._known: dict[str, list[Step | Loads]] = {}
         self._acts: dict[ast.stmt, bool] = {}
         # Names of files of which each binding counts, not the last one alone.
@@ -71,7 +71,7 @@ class Programs:
         if any(isinstance(each, Loads | Outer) for found in self.imports.of(path) for each in found):
             return True
         file = self.side.changed[path]
-        return any(self._acting.acts(file, statement) for statement in self.imports.body(path))
+        return any(self._effects.runs(file, statement) for statement in self.imports.body(path))
 
     def bound_between(self, path: str) -> set[str]:
         """Names of a file that are bound again after something ran that may read them."""
@@ -91,7 +91,7 @@ class Programs:
         file, statement = self.side.changed[path], self.imports.body(path)[place]
         if self.imports.of(path)[place] or name in file.read_by(statement):
             return True
-        return self._acting.acts(file, statement)
+        return self._effects.runs(file, statement)
 
     def _of_file(self, path: str) -> Iterator[Step | Loads]:
         file = self.side.changed[path]
@@ -105,7 +105,7 @@ class Programs:
                     yield Step(each.label, path, node.lineno, node.end_lineno or node.lineno, each.module)
             if statement in again:
                 self._acts[statement] = True
-            if statement in again or not is_silent(statement):
+            if statement in again or not is_plain(statement):
                 if isinstance(statement, Function | ast.ClassDef):
                     label = statement.name
                 else:
@@ -127,7 +127,7 @@ class Programs:
         if statement is None:
             return True
         if statement not in self._acts:
-            self._acts[statement] = self._acting.acts(self.side.changed[step.path], statement)
+            self._acts[statement] = self._effects.runs(self.side.changed[step.path], statement)
         return self._acts[statement]
 
     def is_silent(self, step: Step) -> bool:

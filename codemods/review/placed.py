@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from codemods.review.acts import Acting
+from codemods.review.effects import SideEffects
 from codemods.review.side import Side
 from codemods.review.trees import packages_of
 from codemods.review.units import MODULE, PLACED, Unit
@@ -20,7 +20,7 @@ class Placed:
 
     def __init__(self, base: Side, head: Side) -> None:
         self._base, self._head = base, head
-        self._acting = Acting(base)
+        self._effects = SideEffects(base)
         self._loads: dict[tuple[str, str], bool] = {}
 
     def run_by_another(self, base: Unit, head: Unit) -> bool:
@@ -34,7 +34,7 @@ class Placed:
         if gone or base.owner is not None or "." in base.qualname or self.loads(base.path, head.path):
             return False
         file = self._base.changed[base.path]
-        return any(self._acting.acts(file, statement) for statement in base.original)
+        return any(self._effects.runs(file, statement) for statement in base.original)
 
     def loads(self, path: str, other: str) -> bool:
         """Does importing one file of the head load another one, too?"""

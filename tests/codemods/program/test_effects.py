@@ -43,6 +43,11 @@ class Loud:
         note("__init_subclass__")
 class Below(Loud):
     pass
+class Meta(type):
+    def __init__(cls, *given):
+        note("__init__")
+class Made(metaclass=Meta):
+    pass
 def function():
     note("function")
 """
@@ -167,7 +172,7 @@ bases = st.sampled_from(
     [
         *("", "(Below)", "(Exception)", "(Loud)", "(Quiet)", "(Quiet, key=1)", "(a)", "(enum.Enum)", "(int)"),
         *("(list[int])", "(metaclass=a)", "(metaclass=type)", "(typing.Generic[typing.Any])"),
-        "(typing.NamedTuple)",
+        *("(typing.NamedTuple)", "(metaclass=Meta)", "(Made)"),
     ]
 )
 

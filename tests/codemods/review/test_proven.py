@@ -19,16 +19,6 @@ USE = """
 def run(values):
     return smooth(values, 0.5)
 """
-WRAPPED = """
-import functools
-def logged(function):
-    'Logs.'
-    @functools.wraps(function)
-    def called(*args):
-        print(args)
-        return function(*args)
-    return called
-"""
 TYPED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 KINDS = "KINDS = []\nKINDS.append('sgd')\n"
 OPTIONAL = (
@@ -247,10 +237,6 @@ CASES: dict[str, tuple[Files, Files]] = {
     "a class moved with its methods": (
         {"a.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
         {"b.py": "class C:\n    n = 1\n    def m(self):\n        return self.n\n"},
-    ),
-    "wrapped functions that changed places": (
-        {"a.py": WRAPPED + "@logged\ndef f(x):\n    return x\n@logged\ndef g(x):\n    return x + 1\n"},
-        {"a.py": WRAPPED + "@logged\ndef g(x):\n    return x + 1\n@logged\ndef f(x):\n    return x\n"},
     ),
     "what a module runs, in a new file that it imports": (
         {"a.py": "import torch\ntorch.set_grad_enabled(False)\ndef f():\n    return 1\n"},

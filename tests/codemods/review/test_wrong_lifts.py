@@ -27,6 +27,8 @@ def _read() -> dict[str, tuple[Program, Program]]:
 CASES = _read()
 # Wrong by an annotation that an import hook evaluates; annotations are not compared, and the review says so.
 BY_ANNOTATION = {"N1", "N5"}
+# A warning comes from the module that a helper moved to: docs/soundness.md says so under "What differs".
+BY_ORIGIN = {"D28"}
 NAIVE = {case.id: case.programs for case in load() if "naive" in case.programs}
 
 
@@ -47,4 +49,4 @@ def test_it_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewe
 def test_a_naive_lift_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
     programs = NAIVE[case]
     reviewed = compare(programs["orig"], programs["naive"])
-    assert reviewed.status == (case not in BY_ANNOTATION), reviewed.document
+    assert reviewed.status == (case not in BY_ANNOTATION | BY_ORIGIN), reviewed.document
