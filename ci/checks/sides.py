@@ -9,7 +9,7 @@ from ci.checks.check import Context
 from golden.record import Run, find_run
 from golden.record.run import RUNS_FOLDER
 
-_PROGRAM = ("command", "entry", "args", "environment", "pythonpath")
+_PROGRAM = ("command", "entry", "args", "environment", "folder", "pythonpath")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Proposal:
         more: further words of its command line.
         scale: how much longer than usual it is.
         without: options that are left out.
+        inside: whether it is started in the script's own folder.
         launched: whether a launcher starts it as several processes.
         deterministic: what torch does about operations without a deterministic implementation.
         budget: seconds that it takes, where that is known.
@@ -39,6 +40,7 @@ class Proposal:
     more: tuple[str, ...] = ()
     scale: float = 1.0
     without: tuple[str, ...] = ()
+    inside: bool = False
     launched: bool = False
     deterministic: Literal["error", "warn"] = "error"
     budget: float | None = None
@@ -62,12 +64,19 @@ class Proposal:
     def command(self) -> tuple[str, ...]:
         """The command line, with its placeholders."""
         program = ("-m", self.entry.module) if self.entry.module else (self.entry.path,)
+        if self.inside:
+            program = (Path(self.entry.path).name,)
         launch = ("-m", *_LAUNCH) if self.launched else ()
         first = [o for o in self.entry.options if o.command is None and self.entry.command]
         before = choose(first, scale=self.scale, without=self.without).words
         inner = (self.entry.command,) if self.entry.command else ()
         words = self.arguments.words[len(before) :] if inner else self.arguments.words
         return ("python", *launch, *program, *before, *inner, *words, *self.more)
+
+    @property
+    def folder(self) -> str:
+        """The folder that it is started in."""
+        return Path(self.entry.path).parent.as_posix() if self.inside else "."
 
     @property
     def environment(self) -> dict[str, str]:
@@ -84,6 +93,7 @@ class Proposal:
             deterministic=self.deterministic,
             timeout=timeout,
             budget=self.budget or timeout,
+            folder=self.folder,
             environment=self.environment,
         )
 
@@ -145,6 +155,8 @@ def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Seq
         "# {seed}, {device} and {out}, a fresh folder, are filled in.",
         f"command = {_array(proposal.command)}",
     ]
+    if proposal.inside:
+        lines += ["# It names files as they are seen from there.", f"folder = {_text(proposal.folder)}"]
     if arguments.shortened:
         lines.append(
             f"# Kept short by {', '.join(arguments.shortened)}: what a minute shows, ten seconds mostly show."

@@ -22,6 +22,7 @@ _UNKNOWN = re.compile(
     r"|[Uu]nrecognized options?:? (?P<c>.*)"
     r"|[Uu]nknown (?:config )?(?:key|option|argument):? '?(?P<d>[\w.-]+)|Could not override '(?P<e>[\w.]+)'"
 )
+_NOT_FOUND = re.compile(r"No such file or directory: '([^']+)'|([\w./-]*[./][\w./-]*) not found")
 # No option is to blame for these.
 _MISSING = re.compile(r"ModuleNotFoundError|No module named")
 _SCRATCH = re.compile(r"golden-init-\w+")
@@ -54,7 +55,7 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
         failure, seen, took, text = _attempt(proposal, root=root, seconds=seconds)
         if failure is None:
             return Tried(proposal, tuple(changes), seen, took, None)
-        adjusted = _adjusted(proposal, failure, text)
+        adjusted = _adjusted(proposal, failure, text, root)
         if adjusted is None and not failure.startswith(_TOO_LONG) and not _MISSING.search(failure):
             if took < _QUICK:
                 adjusted = _blamed(proposal, failure, root=root, seconds=min(seconds, _QUICK + 2 * took))
@@ -130,12 +131,28 @@ def _died(lines: list[str], root: Path) -> str | None:
     return None
 
 
-def _adjusted(proposal: Proposal, failure: str, text: str) -> tuple[Proposal, str] | None:
+def _only_beside(proposal: Proposal, text: str, root: Path) -> bool:
+    """Whether a file that it did not find is there, seen from the script's own folder."""
+    folder = (root / proposal.entry.path).parent
+    missed = [match[1] or match[2] for match in _NOT_FOUND.finditer(text)]
+    missed = [path for path in missed if not Path(path).is_absolute()]
+    # What the user named is named as it is seen from the repository.
+    return (
+        not (proposal.inside or proposal.more or folder == root)
+        and bool(missed)
+        and (folder / missed[-1]).exists()
+        and not (root / missed[-1]).exists()
+    )
+
+
+def _adjusted(proposal: Proposal, failure: str, text: str, root: Path) -> tuple[Proposal, str] | None:
     """Another proposal and what is other in it; None where there is nothing to adjust."""
     if _NONDETERMINISTIC in text and proposal.deterministic == "error":
         return replace(proposal, deterministic="warn"), (
             'deterministic = "warn": an operation of it has no deterministic implementation'
         )
+    if _only_beside(proposal, text, root):
+        return replace(proposal, inside=True), f"in {Path(proposal.entry.path).parent}, as its paths want it"
     match = _UNKNOWN.search(text)
     if match:
         said = next(group for group in match.groups() if group).split()

@@ -56,8 +56,11 @@ def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[
 
 def _check_script(run: Run, argv: list[str], root: Path) -> None:
     script = next((part for part in argv[1:] if part in ("-m", "-c") or not part.startswith("-")), None)
-    if script is not None and script.endswith(".py") and not (root / script).is_file():
-        raise UnusableInput(f"run {run.name}: no script {script} in {root}")
+    place = root / run.folder
+    if not place.is_dir():
+        raise UnusableInput(f"run {run.name}: no folder {run.folder} in {root}")
+    if script is not None and script.endswith(".py") and not (place / script).is_file():
+        raise UnusableInput(f"run {run.name}: no script {script} in {place}")
 
 
 def _option(key: str, value: Any) -> list[str]:
@@ -165,7 +168,7 @@ def execute(
         try:
             process = subprocess.Popen(
                 argv,
-                cwd=root,
+                cwd=root / run.folder,
                 env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,

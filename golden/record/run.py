@@ -285,6 +285,7 @@ class Run(_Table):
         timeout: seconds after which it is stopped.
         budget: seconds that it should take on two cores; the suite prints planned against spent.
         output_mib: how much it may write, in MiB.
+        folder: the folder of the repository that the program is started in.
         pythonpath: folders of the repository that are put on the import path.
         environment: environment variables.
         data: a folder of data for it.
@@ -312,6 +313,7 @@ class Run(_Table):
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 300.0
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     output_mib: Annotated[int, Field(ge=1)] = 2048
+    folder: str = "."
     pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
     data: Data | None = None

@@ -475,6 +475,18 @@ def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     assert run.command == ("python", "train.py", "--epochs", "2")
 
 
+def test_a_script_that_names_files_from_its_own_folder_is_started_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "app" / "data").mkdir(parents=True)
+    (tmp_path / "app" / "data" / "a.txt").write_text("1")
+    (tmp_path / "app" / "train.py").write_text("open('data/a.txt')\n" + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 0
+    assert "in app, as its paths want it" in capsys.readouterr().err
+    run = load_run(tmp_path / "golden/runs/train.toml")
+    assert (run.command, run.folder) == (("python", "train.py"), "app")
+
+
 def test_a_program_does_not_outlive_it(tmp_path: Path) -> None:
     script = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
     written(tmp_path, train=script + TRAINS + STEP.format(steps=2))

@@ -71,6 +71,11 @@ def test_missing_script(project: Project) -> None:
     assert "no script train.py in " in record(project, 2)
 
 
+def test_missing_folder(project: Project) -> None:
+    project.run_file("folder = 'app'\n" + RUN)
+    assert "no folder app in " in record(project, 2)
+
+
 def test_missing_module(project: Project) -> None:
     project.run_file(RUN.replace('"train.py"', '"-m", "no_such_module"'))
     assert "No module named no_such_module" in record(project, 2)
