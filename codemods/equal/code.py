@@ -240,7 +240,7 @@ def prove_closure(
 
 
 def alike(one: object, other: object) -> bool:
-    """Whether two trees are the same but for places: as `ast.dump` tells, several times faster."""
+    """Compare two trees but for places: as `ast.dump` tells, several times faster."""
     waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()

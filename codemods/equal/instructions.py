@@ -166,7 +166,7 @@ class Steps:
         self._number[len(self.code.co_code)] = len(self._kept)
 
     def _parts(self, opcode: int, name: str, argument: int, end: int) -> list[tuple[str, object]]:
-        """What an instruction does, as one or two plain ones."""
+        """Take an instruction apart into one or two plain ones."""
         if opcode in _LOCAL:
             if name.count("_FAST") == 2 and name not in ("LOAD_FAST_AND_CLEAR",):
                 first, second = name.replace("_FAST_", "_FAST ").split(" ")

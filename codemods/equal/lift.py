@@ -297,5 +297,5 @@ def _take_blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 
 def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:
-    """Whether an import statement brings in nothing but lifted functions."""
+    """Tell whether an import statement brings in nothing but lifted functions."""
     return all((alias.name, bound_name(alias)) in added for alias in statement.names)

@@ -169,7 +169,7 @@ def _check_uses(
 
 
 def _is_read_by(kept: Kept, scope: Scope) -> bool:
-    """Whether a scope lies in one of the readers of a frozen object."""
+    """Tell whether a scope lies in one of the readers of a frozen object."""
     around = (s.node for s in scope.ancestors() if isinstance(s.node, FUNCTIONS))
     return any(place_of(node) in kept.readers for node in around if isinstance(node, FUNCTIONS))
 

@@ -1,4 +1,4 @@
-"""What was read and accepted: a file of identities with reasons, which hold wherever the code moves."""
+"""Accepted places: a file of identities with reasons, which hold wherever the code moves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def items(review: Review) -> Iterator[Item]:
 
 
 def _groups(review: Review) -> list[list[Item]]:
-    """What is left, each with the others that are the same statement."""
+    """Places that are left, each with the others that are the same statement."""
     found: dict[tuple[object, ...], list[Item]] = {}
     for item in _every(review):
         statement = item.kind in ("gone", "new")
@@ -195,7 +195,7 @@ def _open(left: tuple[Left, ...], reasons: Mapping[str, str]) -> tuple[Left, ...
 
 
 def as_entries(review: Review) -> str:
-    """What may be accepted, to be given reasons and put in a file."""
+    """Write the places that may be accepted, to be given reasons and put in a file."""
     lines = ["# Accept what you have read and found right: give it a reason, delete the rest.", "version = 1"]
     for item in items(review):
         lines += [

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from codemods.program.nodes import all_defaults, children, walk
-from codemods.review.early import TooEarly
+from codemods.review.binding_order import TooEarly
 from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.side import Side

@@ -105,7 +105,7 @@ def command(
 
 
 def _renderer(output_format: str) -> Callable[[Review], str]:
-    """What writes a format; the others are not loaded."""
+    """Return the writer of a format; the others are not loaded."""
     if output_format == "json":
         from codemods.review.render import as_json as renderer
     elif output_format == "markdown":

@@ -1,4 +1,4 @@
-"""What a unit does, worked out once for all units that say the same, on either side and in any file."""
+"""Instructions and names of a unit, worked out once for all units that say the same."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Content:
 
     @cached_property
     def _told(self) -> _Told | None:
-        """What a function's file was compiled to; None if that has annotations, which are not compared."""
+        """Code of a function's file; None if that has annotations, which are not compared."""
         compiled = self._compiled() if self.kind in ("function", "method") else None
         if compiled is None:
             return None
@@ -213,13 +213,13 @@ class Content:
 
     @property
     def code(self) -> types.CodeType | None:
-        """What a function was compiled to where it stands, with its annotations."""
+        """Code of a function where it stands, with its annotations."""
         compiled = self._compiled() if self.kind in ("function", "method") else None
         return compiled[0] if compiled is not None else None
 
     @cached_property
     def mark(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """What is cheaply told of a function: equal keys, equal marks. None if there is nothing."""
+        """A cheap property of a function: equal keys, equal marks. None if there is nothing."""
         code = self.code
         if code is None:
             return None
@@ -235,7 +235,7 @@ class Content:
 
     @cached_property
     def key(self) -> str:
-        """What it does, its own name and those of its module as numbers: equal keys, equal instructions."""
+        """Its instructions, names of its own and its module as numbers: equal keys, equal instructions."""
         slots = {name: f"<{number}>" for number, name in enumerate(self.globals)}
         if self.kind in ("function", "class") and self.own in self.free:
             slots[self.own or ""] = "<own>"
@@ -318,7 +318,7 @@ def may_read_of(name: str, text: str) -> frozenset[tuple[str, ...]] | None:
 
 
 def functions_of(code: types.CodeType) -> list[types.CodeType]:
-    """What a code makes functions and classes of."""
+    """Yield the codes of which a code makes functions and classes."""
     return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
 
 

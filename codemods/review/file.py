@@ -26,7 +26,7 @@ from codemods.review.content import (
 from codemods.review.lines import UNKNOWN, Lines, begin
 from codemods.review.normal import normalised, written
 from codemods.review.reads import read_by
-from codemods.review.rebinds import bound_by_text, may_bind_by_text
+from codemods.review.rebindings import bound_by_text, may_bind_by_text
 from codemods.review.units import Unit, binders_of, bound_by, for_types, units_of
 
 # Names of a module that say which module it is.
@@ -160,13 +160,13 @@ class File:
         return self._contents.written[text]
 
     def bindings(self, name: str) -> tuple[str, ...]:
-        """What binds a name, as texts."""
+        """Texts of the statements that bind a name."""
         if name not in self._bindings:
             self._bindings[name] = tuple(map(written, self.binders[name]))
         return self._bindings[name]
 
     def binding_in_order(self, name: str) -> tuple[str, ...]:
-        """What may bind a name, star imports too: imports as texts."""
+        """Texts of the imports that may bind a name, star imports too."""
         nodes = {id(node) for each in ("*", name) for node in self.binders.get(each, ())}
         found = (node for node in self.tree.body if id(node) in nodes)
         return tuple("" if isinstance(node, Function | ast.ClassDef) else written(node) for node in found)

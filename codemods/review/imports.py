@@ -1,4 +1,4 @@
-"""What the statements of the change's modules import, each file's worked out once."""
+"""Imports by the statements of the change's modules, each file's worked out once."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Imports:
         return self._places[path]
 
     def of(self, path: str) -> list[list[Import]]:
-        """What each statement of a file imports, in order."""
+        """Imports of each statement of a file, in order."""
         if path not in self._known:
             file = self.side.changed[path]
             self._known[path] = [
@@ -88,7 +88,7 @@ class Imports:
         return self._known[path]
 
     def loading(self) -> Iterator[Loads | Outer]:
-        """What all files load, but for themselves and the packages that they are in."""
+        """Modules that all files load, but for themselves and the packages that they are in."""
         for path in self.side.changed:
             there = {path, *packages_of(path)}
             for found in self.of(path):
@@ -97,8 +97,8 @@ class Imports:
 
     @cached_property
     def spelled(self) -> frozenset[str]:
-        """What all files load, the packages around it, and names that they take from modules outside the
-        tree, which may be modules.
+        """Modules that all files load, the packages around them, and names that they take from modules outside
+        the tree, which may be modules.
         """
         found = set[str]()
         for each in self.loading():

@@ -52,7 +52,7 @@ class _Candidate:
 
 
 class Lifts:
-    """What of the base the head has as lifted functions.
+    """Helpers of the base that the head has as lifted functions.
 
     Both sides are changed: the base then has a lifted function for each such helper, in the head every call
     of one passes what was captured in one way. `pairs` are those functions; `refused` says what is not taken
@@ -119,7 +119,7 @@ class Lifts:
         return found
 
     def _decided(self, analysis: Analysis, found: dict[Helper, _Candidate]) -> Decision:
-        """What may be lifted, and is passed in the head what it needs."""
+        """Helpers that may be lifted, and that the head passes all that they need."""
         # Most changes lift nothing, and are done before the rules are loaded.
         from codemods.rewrites.lift.decision import decide
 
@@ -340,7 +340,7 @@ def _same_place(tree: ast.Module, node: ast.stmt) -> ast.stmt:
 
 
 class _Texts:
-    """What the statements of functions' bodies are, each worked out once."""
+    """Statements of functions' bodies in their compared form, each worked out once."""
 
     def __init__(self) -> None:
         self._known: dict[ast.AST, frozenset[str]] = {}

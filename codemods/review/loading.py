@@ -1,4 +1,4 @@
-"""What importing a module runs, in order, through the files of the change."""
+"""Steps that importing a module runs, in order, through the files of the change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Detailed:
 
 
 class Programs:
-    """What the files of one side do when they are imported: steps, and files that they load."""
+    """Steps of the files of one side when they are imported, and files that they load."""
 
     def __init__(self, imports: Imports) -> None:
         self.side = imports.side
@@ -149,7 +149,7 @@ class Programs:
         return Detailed(found, reads, run.sets)
 
     def events(self, modules: Iterable[str]) -> list[str]:
-        """What loading modules outside the change does, one after the other."""
+        """List the events of loading modules outside the change, one after the other."""
         run = Run()
         for module in modules:
             self._others.load(module, run)
@@ -187,7 +187,7 @@ class Loading:
 
 
 def out_of_order(base: Programs, head: Programs) -> list[Step]:
-    """What the head runs in another order than the base."""
+    """List the steps that the head runs in another order than the base."""
     moved: dict[Step, None] = {}
     sides = base, head
     for path in base.side.changed.keys() & head.side.changed.keys():

@@ -113,7 +113,7 @@ class Loops:
         self._put(base, head, run, body, place, loop, holders)
 
     def _given(self, unit: Unit, call: ast.Call, holders: dict[str, Unit]) -> dict[str, tuple[str, ...]]:
-        """What a call hands to a class that only holds it, by variable: the fields to go through."""
+        """Variables that a call hands to a class that only holds them, each with the fields to go through."""
         assert isinstance(call.func, ast.Name)
         holder = self._head.meaning(unit.path, call.func.id)
         if not isinstance(holder, Unit) or holder.kind != "class" or call.args:
@@ -171,7 +171,7 @@ class Loops:
         return fields
 
     def _is_plain(self, holder: Unit, annotation: ast.expr) -> bool:
-        """Whether an annotation, or the text of one, does not tell a dataclass more than that of a field."""
+        """Tell whether an annotation, or the text of one, tells a dataclass no more than that of a field."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = ast.parse(annotation.value.strip(), mode="eval").body

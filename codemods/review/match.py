@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 
 from codemods.program.nodes import walk
-from codemods.review.annotated import Annotated
-from codemods.review.apart import Apart
-from codemods.review.came import heirs, origins
+from codemods.review.annotations import Annotated
+from codemods.review.descent import heirs, origins
 from codemods.review.file import OF_A_MODULE, File
 from codemods.review.hooks import Hooks
-from codemods.review.placed import Placed, answering_for_its_module, placement
+from codemods.review.identity import Apart
+from codemods.review.placement import Placed, answering_for_its_module, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.spelling import Reference, may_be_respelled, spelled
 from codemods.review.units import MODULE, Unit

@@ -1,4 +1,4 @@
-"""What the files of a tree do with the names of its modules."""
+"""Uses that the files of a tree make of the names of its modules."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _files(tree: Tree) -> Iterator[tuple[str, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class _Setter:
-    """What a file may replace, told from its text: attributes that it sets, words that it quotes."""
+    """Names that a file may replace, told from its text: attributes that it sets, words that it quotes."""
 
     path: str
     data: bytes

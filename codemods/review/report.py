@@ -1,4 +1,4 @@
-"""What a change is, unit by unit: proven, aligned, or left to read."""
+"""Outcome of a review, unit by unit: proven, aligned, or left to read."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Regrouped:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What remains to be read on both sides, and names that mean something else now."""
+    """Statements that remain to be read on both sides, and names that mean something else now."""
 
     base: Place
     head: Place

@@ -6,16 +6,16 @@ import ast
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from codemods.review.binding_order import TooEarly, too_early
 from codemods.review.circles import early_outside
 from codemods.review.content import Contents, Function
-from codemods.review.early import TooEarly, too_early
+from codemods.review.exports import lost, met, other_package
+from codemods.review.import_changes import dropped, fresh
 from codemods.review.imports import Imports, Loads, Outer
 from codemods.review.lifts import Lifts
 from codemods.review.lines import begin
-from codemods.review.loaded import dropped, fresh
 from codemods.review.loading import Programs, Step, out_of_order
 from codemods.review.loops import Loops
-from codemods.review.lost import lost, met, other_package
 from codemods.review.match import Matching, Pair
 from codemods.review.report import (
     Changed,
@@ -40,7 +40,7 @@ from codemods.review.units import MODULE, Unit
 
 
 def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
-    """What differs between two trees, below some paths or everywhere."""
+    """Review the difference between two trees, below some paths or everywhere."""
     paths = narrowed(paths, base, head)
     touched = differing(base, head)
     changed = [path for path in touched if not paths or _below(path, paths)]
@@ -152,7 +152,7 @@ class _Residue:
         return Changed(base, head, gone, new, tuple(names))
 
     def _left(self, unit: Unit, side: str) -> tuple[Left, ...]:
-        """What is left of a unit of the base (gone) or the head (new)."""
+        """List the statements that are left of a unit of the base (gone) or the head (new)."""
         statements = (self._gone if side == "gone" else self._new)[id(unit)]
         aligned = self._aligned[side == "new"]
         left = [statement for statement in statements if statement.once not in aligned]

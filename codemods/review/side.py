@@ -35,8 +35,8 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What can't be said to be the same as anything; `outside` if the tree has no part in it: then it is the
-    same where the same statements may bind it, in one `order`.
+    """A meaning that can't be said to be the same as anything; `outside` if the tree has no part in it: then it is
+    the same where the same statements may bind it, in one `order`.
     """
 
     why: str
@@ -81,15 +81,15 @@ class Side:
         self._meanings.clear()
 
     def meaning(self, path: str, name: str) -> Meaning:
-        """What a name means in a module: it is followed through imports."""
+        """Follow a name of a module through imports to its meaning."""
         key = (path, name)
         if key not in self._meanings:
             self._meanings[key] = self._read_in(path, self._meaning(path, name, 0))
         return self._meanings[key]
 
     def _read_in(self, path: str, meaning: Meaning) -> Meaning:
-        """What something means where it is read: `eval` and its like answer for the module that calls them,
-        whoever they were imported from.
+        """The meaning of something where it is read: `eval` and its like answer for the module that calls
+        them, whoever they were imported from.
         """
         if isinstance(meaning, Outside):
             *module, name = meaning.what
@@ -241,7 +241,7 @@ class Side:
         return all(isinstance(each, ast.Name) for each in node.targets)
 
     def imported(self, path: str, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Meaning:
-        """What one name of an import statement brings."""
+        """The meaning that one name of an import statement brings."""
         return self._read_in(path, self._imported(path, node, alias, 0))
 
     def _imported(
@@ -401,7 +401,7 @@ class Side:
         return path not in self._touched and file is not None and not file.loads_by_name
 
     def attribute(self, meaning: Meaning, name: str, read_in: str) -> Meaning:
-        """What an attribute of a module means in a file; anything else's attributes are its own affair."""
+        """The meaning of a module's attribute in a file; anything else's attributes are its own affair."""
         if not isinstance(meaning, Outside) or meaning.what[0] != "module":
             return Outside(("attribute",))
         if name in PLACED and meaning.what == ("module", "builtins"):
@@ -441,8 +441,8 @@ class Side:
                 yield node, where
 
     def names_used(self, path: str) -> set[tuple[str, str]]:
-        """What a file takes from modules of the tree, by import at any depth or as an attribute: paths and
-        names, modules themselves as `<module>`.
+        """Names that a file takes from modules of the tree, by import at any depth or as an attribute: paths
+        and names, modules themselves as `<module>`.
         """
         file = self.file(path)
         if file is None:

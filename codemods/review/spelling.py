@@ -44,7 +44,7 @@ _LIVE = frozenset(["sys", "builtins"])
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a name that is no local one stands for, the variable that is read, and those on the way to it."""
+    """Meaning of a name that is no local one, the variable that is read, and those on the way to it."""
 
     meaning: Meaning
     cell: tuple[str, str]
@@ -70,8 +70,8 @@ def may_be_respelled(base: Unit, head: Unit) -> bool:
 
 
 def _counted(code: types.CodeType) -> tuple[object, ...]:
-    """What is the same of instructions under whatever names: how many variables there are, and how often they
-    are read and bound; numbers.
+    """Properties that instructions keep under whatever names: how many variables there are, and how often
+    they are read and bound; numbers.
     """
     operations = code.co_code[::2]
     numbers = sorted(repr(each) for each in code.co_consts if type(each) in (int, float))
@@ -117,7 +117,7 @@ class _Speller:
         self.understood = True
 
     def change(self, node: ast.AST) -> ast.AST:
-        """What stands for a node."""
+        """Return the stand-in for a node."""
         if node is self._top and isinstance(node, Function | ast.ClassDef):
             made = type(node).__new__(type(node))
             made.__dict__.update(node.__dict__, name="<own>")

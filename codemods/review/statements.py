@@ -207,7 +207,7 @@ def regrouped(
 
 
 def _beside(whole: Run, run: Run) -> list[Run]:
-    """What stands before a run on both sides, and what stands after it; all of it if the run is elsewhere."""
+    """Statements before a run on both sides, and those after it; all of them if the run is elsewhere."""
     if run[0][0] not in whole[0] or run[1][0] not in whole[1]:
         return [whole]
     first = [side.index(own[0]) for side, own in zip(whole, run, strict=True)]

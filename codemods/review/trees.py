@@ -176,7 +176,7 @@ def tree_at(reference: str, root: Path) -> Tree:
 
 
 def working_tree(root: Path) -> Tree:
-    """What the repository's folder holds now: tracked files, and those that git does not ignore.
+    """The repository's folder as it is now: tracked files, and those that git does not ignore.
 
     Raises:
         SourceError: if the folder is in no repository.

@@ -1,4 +1,4 @@
-"""What a file defines, piece by piece, without comments, annotations and docstrings."""
+"""Definitions of a file, piece by piece, without comments, annotations and docstrings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Unit:
 
     @property
     def constant(self) -> str | None:
-        """What it is worth as a name for a number, a text or a tuple of such, which may be said twice."""
+        """Its value as a name for a number, a text or a tuple of such, which may be said twice."""
         return self.content.constant
 
     def with_node(self, node: ast.Module, original: tuple[ast.stmt, ...]) -> Unit:

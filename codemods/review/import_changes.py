@@ -137,7 +137,7 @@ def _imported(file: File) -> set[str]:
 
 
 def _acts(each: Loads | Outer, head: Programs, done: set[str]) -> bool:
-    """Whether an import runs what no other import runs."""
+    """Tell whether an import runs something that no other import runs."""
     if isinstance(each, Loads):
         return each.path in head.side.changed and head.does_something(each.path)
     return not done.issuperset(head.events([each.module]))

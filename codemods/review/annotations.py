@@ -34,7 +34,7 @@ class Annotated:
         self._same = same
 
     def other(self, base: Unit, head: Unit) -> Iterator[tuple[str, str, str]]:
-        """What annotations say that they did not, as a name and what it is before and after."""
+        """Yield changes of annotations, as a name and its meaning before and after."""
         units = base, head
         lazy = [
             side.changed[unit.path].lazy_annotations for side, unit in zip(self._sides, units, strict=True)

@@ -66,7 +66,7 @@ class Numbers:
 
 
 class Reads:
-    """What the files of one side read when they are imported."""
+    """Names that the files of one side read when they are imported."""
 
     def __init__(self, imports: Imports, numbers: Numbers) -> None:
         self._imports, self._side, self._numbers = imports, imports.side, numbers
@@ -146,13 +146,13 @@ class Reads:
         return self._readers[names]
 
     def _taken(self, path: str, imports: Iterable[Loads | Takes], names: int) -> Iterator[TooEarly]:
-        """What the imports of a statement take of some names."""
+        """Yield those of some names that the imports of a statement take."""
         for each in imports:
             if isinstance(each, Takes) and self._numbers.bit((each.path, each.name)) & names:
                 yield TooEarly(each.path, each.name, path, each.first, each.last)
 
     def _among(self, path: str, statement: ast.stmt, names: int) -> list[TooEarly]:
-        """What a statement reads of some names, those of its own file first."""
+        """List those of some names that a statement reads, its own file's first."""
         key = (statement, names)
         if key not in self._wanted:
             last = statement.end_lineno or statement.lineno
@@ -169,7 +169,7 @@ class Reads:
         return self._wanted[key]
 
     def _of_file(self, path: str) -> list[int]:
-        """What each statement of a file reads, with what its imports take."""
+        """Collect the names that each statement of a file reads, with those that its imports take."""
         file, outside = self._side.changed[path], self._outside(path)
         return [
             _union(self._reach((path, name)) for name in file.read_by(statement) if name not in outside)
@@ -283,7 +283,7 @@ class Reads:
         return word in there or not (hasattr(builtins, word) or word in OF_A_MODULE or "*" in there)
 
     def _follow(self, pair: Name) -> list[Name]:
-        """What else is read where a name is, in no order."""
+        """List the names that are read where a name is, in no order."""
         if pair not in self._next:
             meaning = self._side.meaning(*pair)
             found: list[Name] = []

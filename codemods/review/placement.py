@@ -1,4 +1,4 @@
-"""What a definition does by the file that it stands in, where its text is the same in another one."""
+"""Effects of the file that a definition stands in, where its text is the same in another one."""
 
 from __future__ import annotations
 

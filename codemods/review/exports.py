@@ -1,4 +1,4 @@
-"""What files miss or meet that import from the change: names, modules, and folders that are packages."""
+"""Names, modules and packages that files outside the change miss, or meet anew, when they import from it."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _imports(side: Side, path: str, data: bytes, name: str) -> bool:
 
 
 def other_package(path: str, base: Tree, head: Tree) -> str:
-    """What becomes of a folder whose modules stay when its own file goes, or comes; empty if nothing does."""
+    """Name the change of a folder whose modules stay when its own file goes, or comes; else empty."""
     folder, name = path.removesuffix(_INITIAL), PurePosixPath(path).name
     if name == "conftest.py" and (path in base.identities) != (path in head.identities):
         which = "gone" if path in base.identities else "new"

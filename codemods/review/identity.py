@@ -22,8 +22,8 @@ _SMALL = range(-5, 257)
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What a file compares by identity: the last parts of names, and whether there is anything but names of
-    builtins, `None` and its like, and answers of `type`.
+    """Names that a file compares by identity: the last parts of names, and whether there is anything but names
+    of builtins, `None` and its like, and answers of `type`.
     """
 
     names: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Apart:
         return self._answers[key]
 
     def _compared(self, side: Side, name: str) -> Iterator[_Compared]:
-        """What the files of a change compare, and others that say a name."""
+        """Comparisons by the files of a change, and by others that say a name."""
         for path, blob in side.tree.identities.items():
             if not path.endswith(".py") or " " in blob:
                 continue

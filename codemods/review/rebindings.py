@@ -61,7 +61,7 @@ def _is_module(node: ast.AST, inside: bool) -> bool:
 
 
 def _by(node: ast.AST, parent: ast.AST) -> Iterator[str | None]:
-    """What is bound where the module stands in a larger expression or statement."""
+    """Names that are bound where the module stands in a larger expression or statement."""
     match parent:
         case ast.Subscript(value, place) if value is node:
             if not isinstance(parent.ctx, ast.Load):
