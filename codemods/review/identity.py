@@ -22,8 +22,8 @@ _SMALL = range(-5, 257)
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Names that a file compares by identity: the last parts of names, and whether there is anything but names
-    of builtins, `None` and its like, and answers of `type`.
+    """Names that a file compares by identity: the last parts of names, and whether there is anything but
+    names of builtins, `None` and its like, and answers of `type`.
     """
 
     names: frozenset[str] = frozenset()

@@ -97,8 +97,8 @@ class Imports:
 
     @cached_property
     def spelled(self) -> frozenset[str]:
-        """Modules that all files load, the packages around them, and names that they take from modules outside
-        the tree, which may be modules.
+        """Modules that all files load, the packages around them, and names that they take from modules
+        outside the tree, which may be modules.
         """
         found = set[str]()
         for each in self.loading():
