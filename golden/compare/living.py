@@ -247,7 +247,7 @@ def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list
 
 
 def _absent(name: str, x: Mapping[str, str], y: Mapping[str, str]) -> str:
-    return "" if name in x and name in y else f"absent on the {'right' if name in x else 'left'}"
+    return "" if name in x and name in y else f"absent in {'head' if name in x else 'base'}"
 
 
 def _flags(names: Sequence[str], x: str, y: str) -> tuple[TensorChange, ...]:

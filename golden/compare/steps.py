@@ -328,8 +328,8 @@ def _compare_finals(
     for key in dict.fromkeys([*files_left, *files_right]):
         stream = key[0]
         if key not in files_left or key not in files_right:
-            side = "left" if key not in files_left else "right"
-            note = TensorChange("(all)", None, f"no final state on the {side}")
+            side = "base" if key not in files_left else "head"
+            note = TensorChange("(all)", None, f"no final state in {side}")
             found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
             continue
         paths = left.final_files[files_left[key]], right.final_files[files_right[key]]
@@ -360,7 +360,7 @@ def _value_changes(
     changes = []
     for name in dict.fromkeys([*a, *b]):
         if name not in a or name not in b:
-            changes.append(TensorChange(name, None, f"absent on the {'left' if name not in a else 'right'}"))
+            changes.append(TensorChange(name, None, f"absent in {'base' if name not in a else 'head'}"))
         elif a[name].dtype != b[name].dtype or a[name].shape != b[name].shape:
             x, y = a[name], b[name]
             note = f"{str(x.dtype)[6:]}{list(x.shape)} -> {str(y.dtype)[6:]}{list(y.shape)}"

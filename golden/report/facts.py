@@ -76,7 +76,7 @@ def facts(found: Divergence) -> tuple[Fact, ...]:
         case EventChange():
             env = (("Environment", str(found.env)),) if found.env is not None else ()
             places = [(s, p) for s, p in (("base", found.left), ("head", found.right)) if p is not None]
-            where = ", ".join(f"{place} on the {side}" for side, place in places)
+            where = ", ".join(f"{place} in {side}" for side, place in places)
             head = (("Last identical", found.before), ("Event", found.kind), ("Place (from 0)", where))
             return (*head, *env, ("Change", found.change))
         case OutputChange():
