@@ -110,7 +110,8 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
     found = localize(result, base, head, out=out, data=data, notify=progress.say)
     if found is None:
         click.echo(
-            "the first divergence belongs to no optimizer step, so there is nothing to run again densely"
+            "the first divergence belongs to no optimizer step, and neither an operation nor a line differs "
+            "after the last one"
         )
     else:
         click.echo(render_localized(found))

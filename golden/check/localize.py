@@ -16,6 +16,8 @@ from golden.compare.outcome import (
     EventChange,
     LivingState,
     RandomState,
+    ReadCount,
+    ReadValue,
     StepCount,
     StepDivergence,
     StepOrder,
@@ -42,10 +44,14 @@ class Localized:
 def localize(
     found: AbResult, base: Side, head: Side, *, out: Path, data: Path | None = None, notify: Notify = quiet
 ) -> Localized | None:
-    """Look closely at the step of the first divergence; None if it has no step."""
+    """Look closely at the step of the first divergence, or at the end of a run where it has no step.
+
+    None if the runs are the same there.
+    """
     step = step_of(found.comparison)
+    at_end = step is None
     if step is None:
-        return None
+        step = max((len(process.steps) for process in found.left.processes), default=0)
     traces = []
     # The base twice: what differs between its two runs, times say, is not looked at.
     for side, folder in ((base, "base-dense"), (base, "base-dense-again"), (head, "head-dense")):
@@ -64,6 +70,8 @@ def localize(
     left, again, right = traces
     left = with_unstable(left, found.left.about.unstable)
     operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
+    if at_end and not lines and all(located.change == "nothing" for _, located in operations):
+        return None
     return Localized(step, left, right, compare(left, right), operations, lines)
 
 
@@ -83,6 +91,8 @@ def step_of(found: Comparison) -> int | None:
             if isinstance(divergence, EventChange) and divergence.moment is not None:
                 return divergence.moment[0]
             if isinstance(divergence, (StepDivergence, StepCount, StepOrder, RandomState)):
+                return divergence.number
+            if isinstance(divergence, ReadValue | ReadCount) and divergence.number is not None:
                 return divergence.number
             if isinstance(divergence, LivingState | CallChange) and divergence.number is not None:
                 # A look before a step sees what was done since the one before it, as one after it does.

@@ -130,3 +130,31 @@ def test_the_order_in_which_loader_processes_are_done_is_no_operation(project: P
     first = next(line for line in result.out.splitlines() if line.startswith("operations before step 3"))
     assert "queues.py" not in first
     assert "train.py:" in first
+
+
+EVALUATED = """
+import json, sys
+import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+right, total = 3, 4
+accuracy = right / total
+json.dump({"accuracy": accuracy}, open(sys.argv[1] + "/scores.json", "w"))
+"""
+
+
+def test_a_file_that_differs_after_the_last_step_has_its_line(project: Project) -> None:
+    project.script(EVALUATED, "other.py")
+    project.script(EVALUATED.replace("right / total", "right / (total + 1)"))
+    project.run_file(
+        'command = ["python", "train.py", "{out}"]\nbudget = 5\n'
+        '[variants.base]\ncommand = ["python", "other.py", "{out}"]\n'
+    )
+    result = project.golden("ab", "train", "--root", project.root, "--localize", "-n", "2")
+    assert result.code == 1, result
+    assert "first divergence: file scores.json: field accuracy: 0.75 -> 0.6" in result.out
+    assert "`accuracy = right / total` -> `accuracy = right / (total + 1)`" in result.out
