@@ -35,8 +35,8 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A meaning that is the same as no other; `outside` if the tree has no part in it: then it is the same where
-    the same statements may bind it, in one `order`.
+    """A meaning that is the same as no other. With `outside` the tree has no part in it: then it is the same
+    where the same statements may bind it, in one `order`.
     """
 
     why: str
