@@ -44,12 +44,12 @@ class Versions:
         """A run of both, with what git does not keep."""
         head = f"head ({self.head or 'working tree'})"
         if self.base:
-            left = Side(f"base ({self.base})", run, self.base_root)
+            left = Side(f"base ({self.base})", run, self.base_root, self.root)
         else:
             left = Side("base (variant base)", _base(run), self.root)
         for tree in (self.base_root, self.head_root):
             share(run.data.paths if run.data else (), self.root, tree)
-        return left, Side(head, run, self.head_root)
+        return left, Side(head, run, self.head_root, self.root if self.head else None)
 
 
 def compare_run(

@@ -37,6 +37,8 @@ class Side:
     label: str
     run: Run
     root: Path
+    # The working tree, where ``root`` is a tree of another version.
+    beside: Path | None = None
 
 
 def quiet(message: str) -> None:
@@ -90,7 +92,15 @@ def ab(
         notify(f"{side.run.name}, {side.label}{suffix}: running")
         label = f"{side.label}{suffix}"
         files = reach if folder != "base-again" else ()
-        return record_run(side.run, root=side.root, out=out / folder, data=data, label=label, reach=files)
+        return record_run(
+            side.run,
+            root=side.root,
+            out=out / folder,
+            data=data,
+            label=label,
+            reach=files,
+            beside=side.beside,
+        )
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         recordings = [

@@ -65,6 +65,7 @@ def localize(
             dense=range(step, step + 8),
             operations=step,
             label=side.label,
+            beside=side.beside,
         )
         traces.append(trace)
     left, again, right = traces

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from golden.record.git import files_of, ignored_below, share, top_of
+from golden.record.git import files_of, ignored_below, share, top_of, untracked
 from golden.record.run import Run
 from golden.trace.errors import UnusableInput
 
@@ -16,10 +16,11 @@ _SHOWN = 3
 
 
 @contextlib.contextmanager
-def own_tree(run: Run, root: Path) -> Iterator[Path]:
+def own_tree(run: Run, root: Path, beside: Path | None = None) -> Iterator[Path]:
     """The folder to run in: a copy where every file of the tree is compared and git knows which there are.
 
-    The copy holds what git keeps or would keep, and links to what ``[data] paths`` names.
+    The copy holds what git keeps or would keep, and links to what ``[data] paths`` names. That of another
+    version also holds what lies ``beside`` its files in the working tree, so that no side alone finds it.
     Raises `UnusableInput` if the tree can't be copied.
     """
     top = top_of(root) if run.outputs.everything else None
@@ -33,13 +34,20 @@ def own_tree(run: Run, root: Path) -> Iterator[Path]:
         try:
             place.mkdir(parents=True)
             for name in files:
-                target = copy / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(top / name, target, follow_symlinks=False)
+                _copy(top / name, copy / name)
+            if beside is not None:
+                for name in untracked(beside):
+                    if not (place / name).exists():
+                        _copy(beside / name, place / name)
         except OSError as error:
             raise UnusableInput(f"can't copy {top} for run {run.name}: {error}") from None
         share(run.data.paths if run.data else (), root, place)
         yield place
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target, follow_symlinks=False)
 
 
 def not_copied(run: Run, root: Path) -> str:

@@ -84,6 +84,11 @@ def files_of(root: Path) -> list[str] | None:
     return sorted(name for name in {*kept, *new} if os.path.lexists(root / name))
 
 
+def untracked(root: Path) -> list[str]:
+    """The files below ``root`` that git neither keeps nor ignores, but for Python's: those are a change."""
+    return [name for name in _listed(root, *_NEW) if not name.endswith(".py")]
+
+
 def _listed(root: Path, *which: str, below: str = ".") -> list[str]:
     found = _git(root, "ls-files", "-z", *which, "--", below)
     if found.returncode != 0:

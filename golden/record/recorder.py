@@ -44,12 +44,14 @@ def record_run(
     label: str = "",
     reach: Sequence[str] = (),
     watch: Watch | None = None,
+    beside: Path | None = None,
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
     ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
     operation is logged, ``reach`` files below ``root`` whose lines that ran are kept; ``watch`` is asked now
-    and then whether the run is to end. The folder appears complete or not at all.
+    and then whether the run is to end; ``beside`` is the working tree of which ``root`` is another version.
+    The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
     """
     # The program runs in ``root``, where a relative path would be another folder.
@@ -61,7 +63,7 @@ def record_run(
         raise NothingComparable(f"run {run.name} needs the CUDA device {run.device}; there are {there} here")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
-    with _partial(out) as folder, own_tree(run, root) as place:
+    with _partial(out) as folder, own_tree(run, root, beside) as place:
         closely: dict[str, Any] = {
             "dense": [dense.start, dense.stop] if dense else None,
             "operations": operations,

@@ -47,11 +47,12 @@ def repository(
     (root / ".gitignore").write_text("data\n")
     (root / "data").mkdir()
     (root / "data" / "values.txt").write_text("1 2\n")
-    (root / "runs" / "0").mkdir(parents=True)
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-qm", "one")
     monkeypatch.chdir(root)
+    (root / "runs" / "0").mkdir(parents=True)
+    (root / "runs" / "0" / "metrics.jsonl").write_text("")
     return project
 
 
@@ -60,7 +61,7 @@ def test_a_command_is_compared_with_its_base_and_kept_as_a_run_file(repository: 
     same = repository.golden(*ab)
     assert same.code == 0, same
     assert same.out.splitlines()[0] == "identical: base (HEAD) and head (working tree)"
-    assert "not compared, differs between two runs of the base: field began of runs/0" in same.out
+    assert "not compared, differs between two runs of the base: field began of runs/1" in same.out
     assert same.out.splitlines()[-1] == (
         "keep it as a run file: golden init NAME --data data -- python train.py 2"
     )
@@ -70,7 +71,7 @@ def test_a_command_is_compared_with_its_base_and_kept_as_a_run_file(repository: 
     repository.script(SCRIPT.replace('"norm": 2.0', '"norm": 3.0'))
     changed = repository.golden(*ab)
     assert changed.code == 1
-    assert "first divergence: file runs/0/metrics.jsonl, line 1: field norm: 2.0 -> 3.0" in changed.out
+    assert "first divergence: file runs/1/metrics.jsonl, line 1: field norm: 2.0 -> 3.0" in changed.out
 
     kept = repository.golden("init", "metrics", "--data", "data", "--", *COMMAND)
     assert kept.code == 0
