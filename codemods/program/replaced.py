@@ -10,7 +10,7 @@ from codemods.program.helpers import own_nodes
 from codemods.program.nodes import called_name, names_bound
 from codemods.program.origins import Names, resolve, walk
 from codemods.program.patches import ANY_NAME, Replacing, replacing_of
-from codemods.program.repository import ModuleName, file_or_none, module_name, package_of
+from codemods.program.repository import ModuleName, file_or_none, module_name, package_of, says
 from codemods.program.surroundings import Look, Surroundings
 
 _SETTERS = frozenset(["__delattr__", "__setattr__", "delattr", "setattr"])
@@ -43,11 +43,11 @@ def place_replacing(
 
 def _place(around: Surroundings, names: Mapping[str, bool], paths: Mapping[str, bool]) -> Look | None:
     own = ModuleName(around.module.name, (*around.module.aliases, "__main__"))
-    tail = around.module.name.rpartition(".")[2].encode()
+    tail = around.module.name.rpartition(".")[2]
     for path, data in around.files():
         if path == around.path:
             continue
-        near = tail in data or _AS_MAIN.search(data) is not None
+        near = says(data, tail) or _AS_MAIN.search(data) is not None
         far = [dotted for dotted in paths if may_replace(data, dotted)]
         hooked = b"def __getattr__" in data
         if not near and not far and not hooked:

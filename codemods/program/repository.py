@@ -230,15 +230,33 @@ def is_skipped(name: str) -> bool:
     return name in _SKIPPED or name.startswith(".")
 
 
+@functools.lru_cache(maxsize=64)
+def _word(word: str) -> re.Pattern[bytes]:
+    # In a text a word may follow an escape: "\\nmodule".
+    return re.compile(rb"(?:(?<!\w)|(?<=\\[abfnrtv]))%b(?!\w)" % re.escape(word.encode()))
+
+
+def says(data: bytes, word: str) -> bool:
+    """Tell whether a file has a word, as a whole and not only in comments."""
+    if word.encode() not in data:
+        return False
+    for found in _word(word).finditer(data):
+        line = data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+        code, comment, _ = line.partition(b"#")
+        if not comment or b'"' in code or b"'" in code:
+            return True
+    return False
+
+
 def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:
-    """Those files that contain one of the words at all, with their bytes; unreadable ones are left out."""
-    wanted = [word.encode() for word in words]
+    """Those files that have one of the words, with their bytes; unreadable ones are left out."""
+    wanted = list(words)
     for path in files:
         try:
             data = path.read_bytes()
         except OSError:
             continue
-        if any(word in data for word in wanted):
+        if any(says(data, word) for word in wanted):
             yield path, data
 
 

@@ -26,6 +26,7 @@ from codemods.program.repository import (
     import_base,
     module_name,
     package_of,
+    says,
     shown_path,
 )
 from codemods.program.source import Source, statements_in
@@ -129,14 +130,14 @@ class Surroundings:
 
     @cached_property
     def _others(self) -> list[_Seen]:
-        tail = self.module.name.rpartition(".")[2].encode()
+        tail = self.module.name.rpartition(".")[2]
         inside = self.path.parent if self.path.name == "__init__.py" else None
         found = []
         for path, data in self.files():
             self._checked = self._checked or installs_checker(data)
             if path == self.path:
                 continue
-            near = tail in data or (inside is not None and inside in path.parents)
+            near = says(data, tail) or (inside is not None and inside in path.parents)
             near = near or (self.path.parent.name.encode() in data and loads_any(data))
             if self._derived is None and has_mark(data, "derived"):
                 self._derived = shown_path(path, self.root)
