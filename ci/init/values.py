@@ -57,6 +57,7 @@ _SHORT = {
     ),
     **dict.fromkeys(("rounds", "num-rounds", "episodes", "num-episodes", "n-episodes", "max-episodes"), 2),
     **dict.fromkeys(("iterations", "iters", "max-iters", "num-iterations", "n-iters", "updates"), 12),
+    **dict.fromkeys(("niters", "niter", "nsteps", "num-batches", "n-batches", "max-batches"), 12),
     **dict.fromkeys(("max-iter", "num-iter", "num-iters", "n-iter", "max-iter-num", "max-iterations"), 12),
     **dict.fromkeys(("num-updates", "steps", "max-steps", "train-steps", "num-train-steps", "num-steps"), 12),
     **dict.fromkeys(("num-train", "n-train", "train-size", "num-train-samples", "max-train-samples"), 256),

@@ -16,6 +16,7 @@ _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+def|c?p?def|class)[ \t]+(\w+)", re.
 _CODE = re.compile(r"^[ \t]*(?:def|class|import|from|for|while)\b.*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _LONGEST = 1_000_000
+_FEW = 3
 
 
 def unread(before: Side, after: Side) -> Iterator[Weakening]:
@@ -83,7 +84,10 @@ def _unread(before: Side, after: Side, paths: Sequence[str]) -> Iterator[tuple[s
         moved = gone_names & (new_names - old_names)
         moved |= {new_bodies[body] for body in gone_bodies & (set(new_bodies) - set(old_bodies))}
         if moved:
-            yield path, f"has {', '.join(sorted(moved))} now, which the check does not read there"
+            shown = ", ".join(sorted(moved)[:_FEW]) + (
+                f" and {len(moved) - _FEW} more" if len(moved) > _FEW else ""
+            )
+            yield path, f"has {shown} now, which the check does not read there"
         elif is_new and PurePosixPath(path).stem in fresh and _CODE.search(text) and not _is_test(path):
             yield path, "is new, and named by code that the check reads, but not read itself"
 
