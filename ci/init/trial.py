@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ci.init.options import Option
 from ci.init.propose import Proposal
 from ci.init.sightings import Sightings, look
 from golden.record.crash import printed, said_last
@@ -34,6 +35,7 @@ _ATTEMPTS = 6
 # What fails after so long is not tried again to see which option is to blame.
 _QUICK = 30.0
 _SHORTER = 0.25
+_LARGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
         if adjusted is None:
             if failure.startswith(_TOO_LONG):
                 fixed = "".join(f"{length} (no option); " for length in proposal.entry.lengths)
+                fixed += "".join(f"{option.name} is {option.default}; " for option in _large(proposal))
                 failure = (
                     f"{_TOO_LONG} {seconds:g} s; {fixed}"
                     "give it less to do with --args, or more time with --try-seconds"
@@ -89,6 +92,17 @@ def _blamed(proposal: Proposal, failure: str, *, root: Path, seconds: float) -> 
         return None
     culprit = next(([name] for name in given if len(given) > 1 and cures([name])), given)
     return _less(proposal, culprit), f"without {', '.join(culprit)}: with it, {failure}"
+
+
+def _large(proposal: Proposal) -> list[Option]:
+    """Options with large numbers that init leaves as they are: one of them may say how long it takes."""
+    named = {
+        *proposal.arguments.given,
+        *proposal.without,
+        *(word.partition("=")[0] for word in proposal.more),
+    }
+    left = [option for option in proposal.entry.options if option.name not in named]
+    return [o for o in left if isinstance(o.default, int | float) and o.default >= _LARGE]
 
 
 def _less(proposal: Proposal, names: Sequence[str]) -> Proposal:

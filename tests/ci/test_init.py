@@ -475,6 +475,18 @@ def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     assert run.command == ("python", "train.py", "--epochs", "2")
 
 
+def test_what_takes_too_long_names_its_large_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = (
+        "import argparse, time\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--patience', type=int, default=3e5)\nparser.parse_args()\ntime.sleep(600)\n"
+    )
+    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path), "--try-seconds", "1"]) == 1
+    assert "not done after 1 s; --patience is 300000.0; give it less to do" in capsys.readouterr().out
+
+
 def test_a_script_that_names_files_from_its_own_folder_is_started_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
