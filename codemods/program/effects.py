@@ -136,8 +136,7 @@ class _Body:
     def _class(self, node: ast.ClassDef) -> Effect:
         if getattr(node, "type_params", ()):
             return Effect.RUNS
-        bound = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        bound |= {inner.name for inner in node.body if isinstance(inner, Definition)}
+        bound = _bound_in(node)
         inner = _Body(self._values.within(bound), self._lazy, in_class=True)
         found = [inner.of(statement) for statement in node.body]
         found += [self._values.decorates(each) for each in node.decorator_list]
@@ -154,6 +153,25 @@ class _Body:
             if any(_makes_objects(self._values, base, 0) for base in _bases(node)) and _defines_special(node):
                 return Effect.RUNS
         return max(found, default=Effect.NONE)
+
+
+def _bound_in(node: ast.ClassDef) -> set[str]:
+    """Names that the body of a class may bind; functions in it have their own."""
+    found, waiting = set[str](), list[ast.AST](node.body)
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, ast.Name):
+            if not isinstance(inner.ctx, ast.Load):
+                found.add(inner.id)
+        elif isinstance(inner, Definition):
+            found.add(inner.name)
+            waiting += inner.decorator_list
+            waiting += (
+                [inner.args] if not isinstance(inner, ast.ClassDef) else [*inner.bases, *inner.keywords]
+            )
+        else:
+            waiting += ast.iter_child_nodes(inner)
+    return found
 
 
 def _bases(node: ast.ClassDef) -> list[ast.expr]:

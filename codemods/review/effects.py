@@ -81,5 +81,8 @@ class SideEffects:
 
 
 def is_plain(statement: ast.stmt) -> bool:
-    """Tell whether a statement surely only binds names to functions and plain values."""
-    return _PLAIN.of(statement, imports=False) is Effect.NONE
+    """Tell whether a statement surely only binds names to functions and plain values.
+
+    A class is looked at with its names, so it is never one.
+    """
+    return not isinstance(statement, ast.ClassDef) and _PLAIN.of(statement, imports=False) is Effect.NONE
