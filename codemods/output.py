@@ -50,7 +50,9 @@ def printable(text: str) -> str:
 
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
-    importlib.import_module("codemods.plans.run")
+    # Rewrites that a plain lift doesn't load have rules of their own.
+    for module in ("codemods.plans.run", "codemods.plans.rewrites"):
+        importlib.import_module(module)
     from codemods.rewrites.refusals import RULES
 
     return RULES

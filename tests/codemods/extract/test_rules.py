@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import codemods.plans.rewrites
 import codemods.plans.run
 from codemods.rewrites.refusals import RULES, explain
 from tests.codemods.extract.conftest import Command
 
 assert codemods.plans.run
+assert codemods.plans.rewrites
 
 WITH_EXAMPLES = {
     f"{code}-{number}": (code, *pair)

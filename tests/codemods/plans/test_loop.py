@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import codemods.plans.rewrites
 import codemods.plans.run
 from codemods.rewrites.refusals import RULES
 from tests.codemods.extract.conftest import Command, Ran, execute, extract  # noqa: F401
 from tests.codemods.plans.loop_programs import REFUSED, TAKEN
 
 assert codemods.plans.run
+assert codemods.plans.rewrites
 
 PLAN = """\
 version = 1
