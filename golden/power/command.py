@@ -80,7 +80,7 @@ class _Asked:
 @click.option("--schema", is_flag=True, help=f"Print the JSON schema of {FILE}, and end.")
 @executor_options
 def power_command(**options: Any) -> int:
-    """Make small mistakes (mutants) in lines that golden runs execute, and count those that the runs kill.
+    """Make small mistakes in lines that golden runs execute, and count those that the runs kill.
 
     Say where: PATHS, or with --base the statements that a change touched. The working tree is copied, and
     stays as it is. Exit status: 0 done; 1 the mutation score is below --at-least; 2 unusable input;
