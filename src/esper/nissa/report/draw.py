@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 INK, FAINT, PAPER = "#010101", "#010102", "#010103"
 SERIES = tuple(f"#0102{index:02x}" for index in range(8))
@@ -142,6 +144,20 @@ def finish(axes: Axes, title: str, xlabel: str) -> None:
     axes.set_title(title)
     axes.set_xlabel(xlabel)
     axes.xaxis.get_major_locator().set_params(integer=True)
+    _show_single(axes)
+
+
+def _show_single(axes: Axes) -> None:
+    """Draw the points of a run of one round large, in the middle of an axis with its one number."""
+    places = {float(x) for line in axes.lines for x in np.asarray(line.get_xdata())}
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    places |= {round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars}
+    if len(places) == 1:
+        [place] = places
+        axes.set_xlim(place - 1, place + 1)
+        axes.set_xticks([place], [f"{place:g}"])
+        for line in axes.lines:
+            line.set_markersize(7)
 
 
 def _element(text: str, name: str, title: str) -> str:

@@ -41,9 +41,11 @@ def accuracy_by_round(rounds: Sequence[Round]) -> Plot:
         axes = figure.add_subplot()
         x = [found.index for found in rounds]
         accuracies = [found.done.env_accuracies for found in rounds if found.done]
-        axes.fill_between(
-            x, [min(row) for row in accuracies], [max(row) for row in accuracies], color=SERIES[0], alpha=0.2
-        )
+        low, high = [min(row) for row in accuracies], [max(row) for row in accuracies]
+        if len(x) > 1:
+            axes.fill_between(x, low, high, color=SERIES[0], alpha=0.2)
+        else:
+            axes.vlines(x, low, high, color=SERIES[0], alpha=0.4, linewidth=6)
         axes.plot(x, [sum(row) / len(row) for row in accuracies], color=SERIES[0], marker=".", markersize=3)
         finish(axes, "final validation accuracy (mean, range)", "round")
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from esper.leyline.errors import InputError
-from esper.leyline.telemetry import Payload, RunStarted, TelemetryEvent
+from esper.leyline.telemetry import Payload, RewardSummary, RunStarted, TelemetryEvent
 from esper.nissa import JsonLinesOutput, TelemetryHub, read_events
 from esper.nissa.report import collect, render_page
 from esper.runtime import get_task_spec
@@ -112,8 +113,27 @@ def test_legends_stand_in_the_type_of_the_page_and_name_what_is_not_drawn(page: 
     for name in ("germinate", "mean of up to ten", "validate", "terminal"):
         assert name in words
         assert name not in re.sub("<[^>]*>", "", drawn)
-    assert re.search(r"0 throughout: [\w ,]+", words)
     assert re.search(r"<dt>time</dt><dd>\d+\.\d s</dd>", page)
+
+
+def test_a_part_of_the_reward_that_is_never_paid_is_named(events: list[TelemetryEvent]) -> None:
+    unpaid = [
+        replace(event, data=replace(event.data, components={**event.data.components, "prune": 0.0}))
+        if isinstance(event.data, RewardSummary)
+        else event
+        for event in events
+    ]
+    assert re.search(r"0 throughout: [\w ,]*prune", re.sub("<.*?>", " ", page_of(unpaid)))
+
+
+def test_a_run_of_one_round_has_one_number_on_its_axes(events: list[TelemetryEvent]) -> None:
+    first = [event for event in events if event.round in (None, 0)]
+    plots = re.findall(r"<svg.*?</svg>", page_of(first), flags=re.S)
+    by_round = [plot for plot in plots if re.search(r"<text[^>]*>round</text>", plot)]
+    assert len(by_round) >= 10
+    for plot in by_round:
+        axis = plot[plot.index('-matplotlib.axis_1"') : plot.index('-matplotlib.axis_2"')]
+        assert re.findall(r"<text[^>]*>([^<]*)</text>", axis) == ["0", "round"]
 
 
 def test_every_plot_is_well_formed(page: str) -> None:
