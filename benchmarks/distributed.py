@@ -27,7 +27,7 @@ from typing import Any
 from esper.scripts.train import main as train
 from esper.simic.client import SimicClient
 from esper.tolaria import distributed_engine, engine
-from esper.tolaria.ranks import Ranks
+from esper.tolaria.distributed_engine import Ranks
 
 FOLDER = "ESPER_BENCHMARK_FOLDER"
 

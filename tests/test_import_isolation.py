@@ -36,7 +36,7 @@ def test_the_settings_load_neither_the_training_loop_nor_torch() -> None:
     "module",
     [
         *("esper.leyline", "esper.kasmina", "esper.tamiyo", "esper.nissa", "esper.tolaria"),
-        *("esper.tolaria.engine", "esper.tolaria.plain_engine"),
+        *("esper.tolaria.engine", "esper.tolaria.engines"),
     ],
 )
 def test_the_lower_packages_do_not_load_the_training_loop(module: str) -> None:
@@ -46,12 +46,12 @@ def test_the_lower_packages_do_not_load_the_training_loop(module: str) -> None:
 def test_the_trainer_is_loaded_when_it_is_asked_for() -> None:
     assert loaded("import esper.simic", "torch", "esper.simic.") == []
     found = loaded("from esper.simic import train_ppo_vectorized, ParallelEnvState", "esper.simic.training.")
-    assert {"esper.simic.training.vectorized", "esper.simic.training.parallel_env_state"} <= set(found)
+    assert {"esper.simic.training.vectorized", "esper.simic.training.round_state"} <= set(found)
 
 
 def test_telemetry_does_not_load_the_training_loop() -> None:
     program = "from esper.simic.telemetry.emitters import emit_batch_completed, apply_slot_telemetry"
-    program += "; from esper.simic.telemetry.aggregation import aggregate_ppo_metrics"
+    program += "; from esper.simic.telemetry.emitters import aggregate_ppo_metrics"
     assert loaded(program, "esper.simic.training") == []
 
 

@@ -43,7 +43,7 @@ def test_the_names_are_those_of_the_trainer() -> None:
     """Thin homes hand on what the trainer itself uses."""
     homes = {
         ("esper.simic", "train_ppo_vectorized"): "esper.simic.training.vectorized",
-        ("esper.simic.parallel_env_state", "ParallelEnvState"): "esper.simic.training.parallel_env_state",
+        ("esper.simic.parallel_env_state", "ParallelEnvState"): "esper.simic.training.round_state",
         ("esper.simic.ppo", "PPOAgent"): "esper.simic.agent",
         ("esper.simic.training.batch_ops", "process_train_batch"): "esper.tolaria.hosts",
         ("esper.simic.normalization", "RunningMeanStd"): "esper.simic.control",

@@ -1,16 +1,16 @@
-"""A host with slots: the network that grows while it trains."""
+"""The growable model: a host whose slots can each grow a seed, and snapshots of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from torch import Generator, Tensor, nn
 
-from esper.kasmina.fused import run_together
+from esper.kasmina.blending import run_together
 from esper.kasmina.gates import GateConfig
 from esper.kasmina.slot import SeedSlot, SlotTelemetry
-from esper.kasmina.snapshot import ModelSnapshot
 from esper.leyline import (
     ALPHA_TARGET_VALUES,
     BLUEPRINT_NAMES,
@@ -28,6 +28,14 @@ from esper.leyline import (
     SlotConfig,
     SlottedHostProtocol,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSnapshot:
+    """Weights and buffers of the host, and of the live seeds by seed id."""
+
+    host: Mapping[str, Tensor]
+    seeds: Mapping[str, Mapping[str, Tensor]]
 
 
 class MorphogeneticModel(nn.Module):

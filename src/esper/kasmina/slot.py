@@ -7,14 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Generator, Tensor, nn
 
-from esper.kasmina.blending import BlendGate, blend, straight_through
-from esper.kasmina.blueprints import build_seed
-from esper.kasmina.fused import run_together
-from esper.kasmina.gates import GateConfig, evaluate_gate
-from esper.kasmina.image_seeds import Seed
+from esper.kasmina.blending import AlphaSchedule, BlendGate, blend, run_together, straight_through
+from esper.kasmina.blueprints import Seed, build_seed
+from esper.kasmina.gates import GateConfig, PendingPrune, SeedState, evaluate_gate
 from esper.kasmina.initialise import materialise
-from esper.kasmina.schedule import AlphaSchedule
-from esper.kasmina.seed import PendingPrune, SeedState
 from esper.leyline import (
     DEFAULT_CURVE_STEEPNESS,
     DEFAULT_EMBARGO_EPOCHS,

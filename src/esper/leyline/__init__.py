@@ -28,8 +28,17 @@ from esper.leyline.actions import (
     LifecycleOp,
     head_sizes,
 )
-from esper.leyline.alpha import AlphaCurve, AlphaMode, BlendMode
-from esper.leyline.constants import (
+from esper.leyline.protocols import (
+    ClientProtocol,
+    EngineProtocol,
+    PolicyProtocol,
+    RewardProtocol,
+    SharedEngineProtocol,
+    SlottedHostProtocol,
+)
+from esper.leyline.reports import SeedStateReport, TrainingSignals
+from esper.leyline.slots import (
+    CONTRIBUTING_STAGES,
     DEFAULT_EMBARGO_EPOCHS,
     DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD,
     DEFAULT_GOVERNOR_COLLAPSE_RATIO,
@@ -41,25 +50,17 @@ from esper.leyline.constants import (
     DEFAULT_MIN_FOSSILIZE_CONTRIBUTION,
     DEFAULT_MIN_TRAINING_EPOCHS,
     HISTORY_LENGTH,
-    MIN_PRUNE_AGE,
-)
-from esper.leyline.protocols import (
-    ClientProtocol,
-    EngineProtocol,
-    PolicyProtocol,
-    RewardProtocol,
-    SharedEngineProtocol,
-    SlottedHostProtocol,
-)
-from esper.leyline.reports import SeedStateReport, TrainingSignals
-from esper.leyline.slots import SlotConfig, Topology
-from esper.leyline.stages import (
-    CONTRIBUTING_STAGES,
     LEGAL_TRANSITIONS,
     LIVE_STAGES,
+    MIN_PRUNE_AGE,
     NEXT_STAGE,
     PRUNABLE_STAGES,
+    AlphaCurve,
+    AlphaMode,
+    BlendMode,
     SeedStage,
+    SlotConfig,
+    Topology,
     is_legal_transition,
 )
 from esper.leyline.telemetry import TelemetryEvent, TelemetryEventType

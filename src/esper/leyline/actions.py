@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from esper.leyline.alpha import AlphaCurve, BlendMode
-from esper.leyline.slots import Topology
+from esper.leyline.slots import AlphaCurve, BlendMode, Topology
 
 
 class LifecycleOp(IntEnum):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from esper.leyline.alpha import AlphaCurve, AlphaMode, BlendMode
-from esper.leyline.stages import SeedStage
+from esper.leyline.slots import AlphaCurve, AlphaMode, BlendMode, SeedStage
 
 
 @dataclass(frozen=True, slots=True)

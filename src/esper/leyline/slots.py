@@ -1,10 +1,130 @@
-"""The slots of a host, in the order in which data passes them."""
+"""Slots, the stages of a seed, the course of its alpha, and the limits that all parts share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal
+
+MIN_PRUNE_AGE = 1
+"""Epochs a seed must have lived before it may be pruned."""
+
+DEFAULT_EMBARGO_EPOCHS = 5
+"""Epochs a slot stays closed after a prune, so that growing and pruning can't alternate."""
+
+DEFAULT_MIN_TRAINING_EPOCHS = 1
+"""Epochs in TRAINING before a seed may start to blend."""
+
+DEFAULT_MIN_FOSSILIZE_CONTRIBUTION = 0.01
+"""Contribution (fraction of validation accuracy) under which fossilizing earns nothing."""
+
+DEFAULT_GOVERNOR_SENSITIVITY = 6.0
+"""Standard deviations above the recent mean at which a validation loss is an outlier."""
+
+DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD = 12.0
+"""Validation loss that is a panic whatever the history says."""
+
+DEFAULT_GOVERNOR_COLLAPSE_RATIO = 0.5
+"""A loss above chance level while accuracy fell under this share of its best is a collapse."""
+
+DEFAULT_GOVERNOR_DEATH_PENALTY = 1.0
+"""Subtracted from the reward of the step whose host had to be rolled back."""
+
+DEFAULT_GOVERNOR_HISTORY_WINDOW = 20
+"""Epochs of loss history that outliers are judged against."""
+
+DEFAULT_GOVERNOR_MIN_HISTORY = 5
+"""Epochs of history before an outlier is judged at all."""
+
+DEFAULT_GOVERNOR_MIN_PANICS = 2
+"""Consecutive panics before a rollback; NaN and infinity roll back at once."""
+
+HISTORY_LENGTH = 5
+"""Epochs of loss and accuracy history that the policy sees."""
+
+
+class AlphaMode(IntEnum):
+    """Which way a slot's alpha is moving."""
+
+    HOLD = 0
+    UP = 1
+    DOWN = 2
+
+
+class AlphaCurve(IntEnum):
+    """The shape of an alpha schedule over its steps."""
+
+    LINEAR = 0
+    COSINE = 1
+    SIGMOID = 2
+
+
+class BlendMode(IntEnum):
+    """How a seed's output joins the host's features."""
+
+    ADD = 0
+    MULTIPLY = 1
+    GATE = 2
+
+
+class SeedStage(IntEnum):
+    """Where a slot stands; the value is the column of the stage in the observation's one-hot."""
+
+    DORMANT = 0
+    GERMINATED = 1
+    TRAINING = 2
+    BLENDING = 3
+    HOLDING = 4
+    FOSSILIZED = 5
+    PRUNED = 6
+    EMBARGOED = 7
+    RESETTING = 8
+
+
+LEGAL_TRANSITIONS: Mapping[SeedStage, frozenset[SeedStage]] = {
+    SeedStage.DORMANT: frozenset({SeedStage.GERMINATED}),
+    SeedStage.GERMINATED: frozenset({SeedStage.TRAINING, SeedStage.PRUNED}),
+    SeedStage.TRAINING: frozenset({SeedStage.BLENDING, SeedStage.PRUNED}),
+    SeedStage.BLENDING: frozenset({SeedStage.HOLDING, SeedStage.PRUNED}),
+    # Retargeting alpha sends a held seed back to blending.
+    SeedStage.HOLDING: frozenset({SeedStage.FOSSILIZED, SeedStage.BLENDING, SeedStage.PRUNED}),
+    SeedStage.FOSSILIZED: frozenset(),
+    SeedStage.PRUNED: frozenset({SeedStage.EMBARGOED}),
+    SeedStage.EMBARGOED: frozenset({SeedStage.RESETTING}),
+    SeedStage.RESETTING: frozenset({SeedStage.DORMANT}),
+}
+
+NEXT_STAGE: Mapping[SeedStage, SeedStage] = {
+    SeedStage.GERMINATED: SeedStage.TRAINING,
+    SeedStage.TRAINING: SeedStage.BLENDING,
+    SeedStage.BLENDING: SeedStage.HOLDING,
+    SeedStage.HOLDING: SeedStage.FOSSILIZED,
+}
+"""The stage a healthy seed moves to; stages without an entry can't be advanced."""
+
+LIVE_STAGES = frozenset(
+    {
+        SeedStage.GERMINATED,
+        SeedStage.TRAINING,
+        SeedStage.BLENDING,
+        SeedStage.HOLDING,
+        SeedStage.FOSSILIZED,
+    }
+)
+"""A module sits in the slot."""
+
+PRUNABLE_STAGES = LIVE_STAGES - {SeedStage.FOSSILIZED}
+"""A module sits in the slot and may still be taken out."""
+
+CONTRIBUTING_STAGES = frozenset({SeedStage.BLENDING, SeedStage.HOLDING, SeedStage.FOSSILIZED})
+"""The module changes what the host computes."""
+
+
+def is_legal_transition(source: SeedStage, target: SeedStage) -> bool:
+    """Whether a slot may move from `source` to `target`."""
+    return target in LEGAL_TRANSITIONS[source]
+
 
 Topology = Literal["cnn", "transformer"]
 """What passes the slots: maps [batch, channels, height, width] or tokens [batch, tokens, channels]."""

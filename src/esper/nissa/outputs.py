@@ -1,16 +1,135 @@
-"""Outputs by name: those that come with the trainer, and others that packages register."""
+"""The hub that events go to, and outputs by name."""
 
 from __future__ import annotations
 
+import queue
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Protocol
 
 from esper.leyline.errors import InputError, OutputError
 from esper.leyline.telemetry import TelemetryEvent
-from esper.nissa.hub import TelemetryOutput
-from esper.nissa.queued import QueuedOutput
+
+
+class TelemetryOutput(Protocol):
+    """Where events go."""
+
+    def emit(self, event: TelemetryEvent) -> None:
+        """Take one event; an error here ends the run, since an event would be lost."""
+        ...
+
+    def close(self) -> None:
+        """Finish; no event comes after this."""
+        ...
+
+
+class TelemetryHub:
+    """Hands every event, on the caller's thread, to each output in turn; nothing is queued, so nothing
+    can be dropped.
+
+    `counts` has the events by type, whatever the number of outputs.
+    """
+
+    def __init__(self) -> None:
+        self._outputs: list[TelemetryOutput] = []
+        self.counts: Counter[str] = Counter()
+
+    def emit(self, event: TelemetryEvent) -> None:
+        """Count an event and pass it on."""
+        self.counts[event.event_type.value] += 1
+        for output in self._outputs:
+            output.emit(event)
+
+    def add_output(self, output: TelemetryOutput) -> None:
+        """Send all later events to an output as well."""
+        self._outputs.append(output)
+
+    def remove_output(self, output: TelemetryOutput) -> None:
+        """Stop sending to an output; it is not closed."""
+        self._outputs.remove(output)
+
+    @contextmanager
+    def attached(self, *outputs: TelemetryOutput) -> Iterator[TelemetryHub]:
+        """Send events to outputs inside the block; close each at its end, also when it or another fails.
+
+        The first error is the one that is raised: an output that failed may fail again when it is closed.
+        """
+        errors: list[BaseException] = []
+        for output in outputs:
+            self.add_output(output)
+        try:
+            yield self
+        except BaseException as error:
+            errors.append(error)
+        for output in reversed(outputs):
+            self.remove_output(output)
+            try:
+                output.close()
+            except BaseException as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+
+_hub = TelemetryHub()
+
+
+def get_hub() -> TelemetryHub:
+    """The hub of this process."""
+    return _hub
+
+
+CAPACITY = 1_024
+
+
+class QueuedOutput:
+    """Passes events on to a slow output in their order, without holding up training in a burst.
+
+    A full queue makes the caller wait: no event is dropped. An error of the output is raised by the next
+    `emit` or by `close`.
+    """
+
+    def __init__(self, output: TelemetryOutput, *, capacity: int = CAPACITY) -> None:
+        self._output = output
+        self._events: queue.Queue[TelemetryEvent | None] = queue.Queue(capacity)
+        self._error: BaseException | None = None
+        self._failed = False
+        self._closed = False
+        self._thread = threading.Thread(target=self._drain, name="telemetry", daemon=True)
+        self._thread.start()
+
+    def emit(self, event: TelemetryEvent) -> None:
+        """Put one event into the queue; waits while it is full."""
+        self._raise_error()
+        self._events.put(event)
+
+    def close(self) -> None:
+        """Wait until every event has reached the output, and close it."""
+        if not self._closed:
+            self._closed = True
+            self._events.put(None)
+            self._thread.join()
+            self._output.close()
+        self._raise_error()
+
+    def _drain(self) -> None:
+        while (event := self._events.get()) is not None:
+            if self._failed:
+                continue  # the run ends by that error; nobody may wait for a full queue until then
+            try:
+                self._output.emit(event)
+            except BaseException as error:
+                self._error, self._failed = error, True
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
 
 GROUP = "esper.telemetry_outputs"
 """Entry points of this group are functions from the telemetry folder to an output."""

@@ -9,13 +9,20 @@ from esper.leyline.telemetry import TelemetryEvent
 from esper.simic.agent import PPOAgent
 from esper.simic.decisions import StepReward
 from esper.simic.telemetry.emitters import emit_with_env_context
-from esper.simic.training.action_execution import count_step, end_env_step, parse_decisions, reward_step
+from esper.simic.training.action_execution import (
+    ObservationSpace,
+    choose_actions,
+    count_step,
+    end_env_step,
+    observe_env,
+    parse_decisions,
+    reward_step,
+)
 from esper.simic.training.counterfactual_eval import choose_configurations, measure_contributions
 from esper.simic.training.env_factory import announce_round, create_round_state
-from esper.simic.training.observation import ObservationSpace, choose_actions, observe_env
-from esper.simic.training.policy_update import PolicyUpdate, update_policy
 from esper.simic.training.round_state import ActionExecutionResult, RoundState, StepState
 from esper.simic.training.run_state import RunProgress, RunSetup
+from esper.simic.training.runner import PolicyUpdate, update_policy
 from esper.tamiyo import HeuristicPolicy
 
 

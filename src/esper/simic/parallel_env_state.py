@@ -3,6 +3,6 @@
 The half of an env that an engine trains is `tolaria.host_state.HostEnvState`.
 """
 
-from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.simic.training.round_state import ParallelEnvState
 
 __all__ = ["ParallelEnvState"]

@@ -1,7 +1,7 @@
 """The specification's home of seed handling and bookkeeping; each function lives where it is used."""
 
 from esper.kasmina.lifecycle import advance_active_seed, resolve_target_slot
-from esper.simic.telemetry.aggregation import aggregate_ppo_metrics
+from esper.simic.telemetry.emitters import aggregate_ppo_metrics
 from esper.simic.training.helpers import (
     calculate_entropy_anneal_steps,
     emit_anomaly_diagnostics,

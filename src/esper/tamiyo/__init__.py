@@ -1,7 +1,6 @@
 """The decision-maker: observation features, action masks, the policy network, a rule-based policy."""
 
-from esper.tamiyo.distributions import choose_actions, draw_noise, evaluate_actions, relevance_table
-from esper.tamiyo.features import batch_obs_to_features, feature_size
+from esper.tamiyo.features import SignalTracker, batch_obs_to_features, feature_size
 from esper.tamiyo.heuristic import HeuristicPolicy
 from esper.tamiyo.masks import (
     ActionMasks,
@@ -10,8 +9,16 @@ from esper.tamiyo.masks import (
     compute_action_masks,
     stack_action_masks,
 )
-from esper.tamiyo.network import FactoredRecurrentActorCritic, Hidden, PolicyOutput, create_policy
-from esper.tamiyo.tracker import SignalTracker
+from esper.tamiyo.network import (
+    FactoredRecurrentActorCritic,
+    Hidden,
+    PolicyOutput,
+    choose_actions,
+    create_policy,
+    draw_noise,
+    evaluate_actions,
+    relevance_table,
+)
 
 __all__ = [
     "ActionMasks",

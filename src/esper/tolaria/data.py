@@ -14,9 +14,8 @@ from torch import Tensor
 
 from esper.leyline.errors import InputError
 from esper.leyline.task import Loading, TaskSpec
-from esper.tolaria.cifar import read_cifar10
+from esper.tolaria.cifar import read_cifar10, synthetic_folder
 from esper.tolaria.images import CROP_PADDING, Batch, ImageData
-from esper.tolaria.synthetic import synthetic_folder
 from esper.tolaria.text import SequenceData, generate_text
 
 DEFAULT_TRAIN_SEQUENCES = 2_048

@@ -13,7 +13,7 @@ from esper.leyline.rollout import (
     SlotAction,
 )
 from esper.leyline.telemetry import HostGradientNorms
-from esper.tolaria.execute import execute_actions
+from esper.tolaria.execute import end_epoch, execute_actions, measured_accuracies
 from esper.tolaria.gradients import take_gradients
 from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import (
@@ -23,7 +23,6 @@ from esper.tolaria.hosts import (
     process_train_batch,
     process_val_batch,
 )
-from esper.tolaria.observe import end_epoch, measured_accuracies
 from esper.tolaria.runtime import PhaseTimer, synchronise, to_host
 from esper.tolaria.setup import EngineSetup
 

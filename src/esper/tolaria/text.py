@@ -1,11 +1,8 @@
-"""A generated text for character-level language models, the same on every machine.
-
-Sentences of a small grammar: verbs agree with a subject some words before, things that were named come back,
-and sums are right. Learnable, but not from the last few characters alone.
-"""
+"""A generated text, and its batches of sequences."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +10,21 @@ import torch
 from torch import Tensor
 
 from esper.tolaria.images import Batch
-from esper.tolaria.words import Words
+
+
+class Words:
+    """Integers from the raw words of a PCG64 bit generator, whose stream numpy guarantees."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def below(self, bound: int, *shape: int) -> np.ndarray:
+        """Integers in [0, bound), bound at most 2**16, of a shape; four of every word."""
+        count = math.prod(shape)
+        raw = self._bits.random_raw((count + 3) // 4)
+        quarters = np.stack([(raw >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)], 1)
+        return ((quarters.reshape(-1)[:count].astype(np.int64) * bound) >> 16).reshape(shape)
+
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz0123456789.,:+="
 _TRAIN_SEED, _VAL_SEED = 20_250_101, 20_250_102

@@ -2,7 +2,7 @@
 
 import torch
 
-from esper.kasmina.fused import run_together
+from esper.kasmina.blending import run_together
 
 STACKED = torch.arange(12.0).reshape(6, 2)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esper.kasmina import AlphaSchedule
-from esper.kasmina.schedule import curve_value
+from esper.kasmina.blending import curve_value
 from esper.leyline import AlphaCurve, AlphaMode
 
 fractions = st.floats(0.0, 1.0)

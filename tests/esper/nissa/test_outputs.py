@@ -25,9 +25,8 @@ from esper.leyline.telemetry import (
     Throughput,
 )
 from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub, read_events
-from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, env_table, round_table
+from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, RoundView, RunView, env_table, round_table
 from esper.nissa.outputs import make_output
-from esper.nissa.view import RoundView, RunView
 from tests.esper.limits import file_size_limit
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from esper.scripts.train import main
 from esper.simic.agent import PPOAgent
-from esper.tolaria.synthetic import synthetic_folder
+from esper.tolaria.cifar import synthetic_folder
 from tests.esper.limits import file_size_limit
 
 TINY = ["ppo", "--preset", "cifar_minimal", "--rounds", "2", "--envs", "1", "--episode-length", "2"]

@@ -25,8 +25,8 @@ from esper.leyline.telemetry import GovernorRollback, SeedGerminated
 from esper.runtime import get_task_spec
 from esper.tolaria.data import load_data
 from esper.tolaria.engine import VectorizedEngine
+from esper.tolaria.engines import PlainEngine
 from esper.tolaria.host_state import create_host_states
-from esper.tolaria.plain_engine import PlainEngine
 from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject
 
 CPU = torch.device("cpu")

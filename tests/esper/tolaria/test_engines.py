@@ -10,7 +10,7 @@ from esper.leyline.task import Loading
 from esper.tolaria import engines
 from esper.tolaria.distributed_engine import own_placement
 from esper.tolaria.engine import VectorizedEngine
-from esper.tolaria.plain_engine import PlainEngine
+from esper.tolaria.engines import PlainEngine
 from esper.tolaria.setup import Placement, Precision
 
 
@@ -21,7 +21,7 @@ def register(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 
 
 def test_engines_of_our_own_and_of_other_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch, mine="esper.tolaria.plain_engine:PlainEngine", plain="somewhere:Else")
+    register(monkeypatch, mine="esper.tolaria.engines:PlainEngine", plain="somewhere:Else")
     assert engines.find_engine("vectorized") is VectorizedEngine
     assert engines.find_engine("plain") is engines.find_engine("mine") is PlainEngine
 

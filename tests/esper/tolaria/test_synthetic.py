@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from esper.leyline.errors import InputError
-from esper.tolaria.cifar import read_cifar10
-from esper.tolaria.synthetic import generate, synthetic_folder
+from esper.tolaria.cifar import generate, read_cifar10, synthetic_folder
 
 
 def test_the_bytes_are_these() -> None:

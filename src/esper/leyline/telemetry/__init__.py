@@ -13,49 +13,39 @@ from esper.leyline.telemetry.events import (
     TelemetryEventType,
     all_unstable_paths,
 )
-from esper.leyline.telemetry.health import (
+from esper.leyline.telemetry.payloads import (
+    UNSTABLE,
+    ActionDistribution,
     AnomalyDetected,
-    PerformanceDegradation,
-    TelemetryLevelChanged,
-)
-from esper.leyline.telemetry.hosts import (
+    BatchCompleted,
     CounterfactualComputed,
     CounterfactualUnavailable,
+    EpisodeCompleted,
     EpochCompleted,
     GovernorRollback,
     HostGradientNorms,
     ImprovementDetected,
     LastAction,
-    PlateauDetected,
-    ShapleyComputed,
-)
-from esper.leyline.telemetry.marks import (
-    UNSTABLE,
-    Unstable,
-    unstable_fields,
-)
-from esper.leyline.telemetry.policy import (
-    ActionDistribution,
     LayerGradientHealth,
     MaskHitRates,
+    PerformanceDegradation,
+    PlateauDetected,
     PPOUpdateCompleted,
     RewardSummary,
-)
-from esper.leyline.telemetry.run import (
-    BatchCompleted,
-    EpisodeCompleted,
     RoundStarted,
     RunCompleted,
     RunStarted,
-    Throughput,
-)
-from esper.leyline.telemetry.seeds import (
     ScaffoldCredited,
     SeedFossilized,
     SeedGateEvaluated,
     SeedGerminated,
     SeedPruned,
     SeedStageChanged,
+    ShapleyComputed,
+    TelemetryLevelChanged,
+    Throughput,
+    Unstable,
+    unstable_fields,
 )
 
 __all__ = [

@@ -8,41 +8,38 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Literal
 
-from esper.leyline.telemetry.health import AnomalyDetected, PerformanceDegradation, TelemetryLevelChanged
-from esper.leyline.telemetry.hosts import (
+from esper.leyline.telemetry.payloads import (
+    ActionDistribution,
+    AnomalyDetected,
+    BatchCompleted,
     CounterfactualComputed,
     CounterfactualUnavailable,
+    EpisodeCompleted,
     EpochCompleted,
     GovernorRollback,
     HostGradientNorms,
     ImprovementDetected,
     LastAction,
-    PlateauDetected,
-    ShapleyComputed,
-)
-from esper.leyline.telemetry.marks import Unstable, unstable_fields
-from esper.leyline.telemetry.policy import (
-    ActionDistribution,
     LayerGradientHealth,
     MaskHitRates,
+    PerformanceDegradation,
+    PlateauDetected,
     PPOUpdateCompleted,
     RewardSummary,
-)
-from esper.leyline.telemetry.run import (
-    BatchCompleted,
-    EpisodeCompleted,
     RoundStarted,
     RunCompleted,
     RunStarted,
-    Throughput,
-)
-from esper.leyline.telemetry.seeds import (
     ScaffoldCredited,
     SeedFossilized,
     SeedGateEvaluated,
     SeedGerminated,
     SeedPruned,
     SeedStageChanged,
+    ShapleyComputed,
+    TelemetryLevelChanged,
+    Throughput,
+    Unstable,
+    unstable_fields,
 )
 
 Severity = Literal["debug", "info", "warning", "error"]

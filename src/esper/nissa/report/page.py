@@ -12,7 +12,7 @@ import jinja2
 
 from esper.nissa.report import plots
 from esper.nissa.report.data import Round, RunData
-from esper.nissa.report.draw import Plot
+from esper.nissa.report.plots import Plot
 
 SHOWN_ENVS = 8
 SHOWN_NOTES = 40

@@ -1,23 +1,68 @@
-"""The contribution family: a seed is worth the validation accuracy that goes away without it."""
+"""Rewards of one env-step: for what seeds contribute, in every mode, or for a falling loss."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 
-from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp
-from esper.simic.rewards.attribution import attributed
-from esper.simic.rewards.config import RewardConfig, RewardMode
-from esper.simic.rewards.escrow import escrow_accounts, escrow_payment
+from esper.leyline import CONTRIBUTING_STAGES, LifecycleOp, SeedStage, SeedStateReport
 from esper.simic.rewards.inputs import (
     RewardBreakdown,
+    RewardConfig,
     RewardInputs,
+    RewardMode,
     op_cost,
     potential_change,
     rent,
     shock,
     summed,
 )
+
+
+def attributed(report: SeedStateReport, val_accuracy: float) -> float:
+    """The part of a seed's contribution that counts: no more than accuracy has risen since it germinated.
+
+    A host adapts to its seed, so that losing the seed costs far more accuracy than having it has gained.
+    """
+    if report.contribution is None:
+        return 0.0
+    gained = max(0.0, val_accuracy - report.accuracy_at_germination)
+    return min(report.contribution, gained)
+
+
+def escrow_accounts(inputs: RewardInputs, config: RewardConfig) -> dict[str, float]:
+    """What is advanced after this step, by seed: `escrow_weight` times what it surely contributes.
+
+    A seed that is gone has nothing, nor has one that is not permanent when the episode ends.
+    """
+    return {
+        report.seed_id: config.escrow_weight * _sure(report, inputs.signals.val_accuracy)
+        for report in inputs.after.values()
+        if report.stage is SeedStage.FOSSILIZED
+        or (report.stage in CONTRIBUTING_STAGES and not inputs.is_last)
+    }
+
+
+def escrow_payment(inputs: RewardInputs, config: RewardConfig) -> float:
+    """The change of all accounts in this step.
+
+    Payments of an episode telescope: they sum to the last accounts, which only permanent seeds have.
+    """
+    return _balance(escrow_accounts(inputs, config)) - _balance(inputs.escrow)
+
+
+def _sure(report: SeedStateReport, val_accuracy: float) -> float:
+    """The smaller of the last two measured contributions, so that one lucky epoch advances nothing; not
+    below 0.
+    """
+    if report.previous_contribution is None:
+        return 0.0
+    return max(0.0, min(attributed(report, val_accuracy), report.previous_contribution))
+
+
+def _balance(accounts: Mapping[str, float]) -> float:
+    return math.fsum(accounts.values())
+
 
 Part = Callable[[RewardInputs, RewardConfig], float]
 
@@ -96,3 +141,19 @@ PARTS: Mapping[RewardMode, Mapping[str, Part]] = {
     RewardMode.MINIMAL: {"op_cost": op_cost, "terminal": terminal},
     RewardMode.SPARSE: {"terminal": terminal},
 }
+
+
+def compute_loss_reward(inputs: RewardInputs, config: RewardConfig) -> RewardBreakdown:
+    """The reward of one env-step from the change of validation loss (nats per sample), clipped."""
+    limit = config.max_loss_delta
+    delta = inputs.signals.loss_delta
+    # A loss that is no number is the worst change there is.
+    fallen = -limit if math.isnan(delta) else max(-limit, min(limit, -delta))
+    return summed(
+        {
+            "loss": config.loss_weight * fallen,
+            "rent": rent(inputs, config),
+            "alpha_shock": shock(inputs, config),
+            "op_cost": op_cost(inputs, config),
+        }
+    )

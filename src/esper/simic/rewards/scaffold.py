@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from esper.leyline import SeedStage, SeedStateReport
-from esper.simic.rewards.attribution import attributed
-from esper.simic.rewards.config import RewardConfig
+from esper.simic.rewards.contribution import attributed
+from esper.simic.rewards.inputs import RewardConfig
 
 
 def compute_scaffold_hindsight_credit(

@@ -1,14 +1,20 @@
 """How much telemetry to emit, and what to measure for it."""
 
-from esper.simic.telemetry.anomalies import AnomalyDetector, AnomalyThresholds
+from esper.simic.telemetry.anomalies import (
+    ESCALATION_EPOCHS,
+    PLATEAU_EPOCHS,
+    AnomalyDetector,
+    AnomalyThresholds,
+    TelemetryConfig,
+    TelemetryLevel,
+    detect_progress,
+)
 from esper.simic.telemetry.gradients import (
     EXPLODING_NORM,
     VANISHING_NORM,
     LayerGradientStats,
     collect_per_layer_gradients,
 )
-from esper.simic.telemetry.levels import ESCALATION_EPOCHS, TelemetryConfig, TelemetryLevel
-from esper.simic.telemetry.progress import PLATEAU_EPOCHS, detect_progress
 from esper.simic.telemetry.stability import NumericalReport, check_numerical_stability
 from esper.tolaria.gradients import (
     GradientNorms,

@@ -1,15 +1,81 @@
-"""Signs of trouble in hosts and in the policy's updates."""
+"""Levels of telemetry, plateaus of hosts, and what counts as trouble."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
-from esper.leyline.telemetry import AnomalyDetected
+from esper.leyline import TrainingSignals
+from esper.leyline.telemetry import AnomalyDetected, ImprovementDetected, PlateauDetected
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.telemetry.stability import NumericalReport
+
+
+class TelemetryLevel(IntEnum):
+    """How much is emitted: rounds only; every env-step; what is needed to find a fault."""
+
+    MINIMAL = 0
+    NORMAL = 1
+    DEBUG = 2
+
+
+ESCALATION_EPOCHS = 10
+
+
+@dataclass(slots=True)
+class TelemetryConfig:
+    """The level asked for, and how many epochs of full detail are left after an anomaly."""
+
+    level: TelemetryLevel = TelemetryLevel.NORMAL
+    gradient_stride: int = 10
+    escalation_epochs: int = ESCALATION_EPOCHS
+    escalated_epochs: int = 0
+
+    @property
+    def effective_level(self) -> TelemetryLevel:
+        """The level in force now."""
+        return TelemetryLevel.DEBUG if self.escalated_epochs else self.level
+
+    def wants(self, level: TelemetryLevel) -> bool:
+        """Whether telemetry of a level is emitted now."""
+        return self.effective_level >= level
+
+    def escalate(self) -> bool:
+        """Full detail for the coming epochs; whether that raises the level now."""
+        raised = self.effective_level < TelemetryLevel.DEBUG
+        self.escalated_epochs = self.escalation_epochs
+        return raised
+
+    def finish_epoch(self) -> bool:
+        """Count an epoch of all envs; whether the level fell back by it."""
+        was = self.effective_level
+        self.escalated_epochs = max(0, self.escalated_epochs - 1)
+        return self.effective_level < was
+
+
+PLATEAU_EPOCHS = 5
+"""Epochs without a better accuracy that make a plateau."""
+
+
+def detect_progress(
+    before: TrainingSignals | None, now: TrainingSignals, plateau_epochs: int = PLATEAU_EPOCHS
+) -> PlateauDetected | ImprovementDetected | None:
+    """What the last epoch of one env changed: a plateau was reached, or one ended. `before` is the epoch
+    before it, None at the first.
+    """
+    waited = 0 if before is None else before.epochs_since_improvement
+    if now.epochs_since_improvement == plateau_epochs > waited:
+        return PlateauDetected(best_accuracy=now.best_val_accuracy, epochs=plateau_epochs)
+    if before is not None and now.epochs_since_improvement == 0 and waited >= plateau_epochs:
+        return ImprovementDetected(
+            best_accuracy=now.best_val_accuracy,
+            gain=now.best_val_accuracy - before.best_val_accuracy,
+            plateau_epochs=waited,
+        )
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from esper.leyline.rollout import Configuration
 from esper.simic.attribution import Comparison
-from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.simic.training.round_state import ParallelEnvState
 from esper.tolaria.hosts import process_fused_val_batch
 from esper.tolaria.seeding import derive_generator
 

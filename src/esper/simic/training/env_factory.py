@@ -10,11 +10,10 @@ import time
 
 from esper.leyline.telemetry import RoundStarted
 from esper.simic.agent import PPOAgent, RolloutBuffer
+from esper.simic.training.action_execution import ObservationSpace
 from esper.simic.training.config import TrainingConfig
 from esper.simic.training.helpers import calculate_entropy_anneal_steps
-from esper.simic.training.observation import ObservationSpace
-from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.round_state import RoundState
+from esper.simic.training.round_state import ParallelEnvState, RoundState
 from esper.tolaria.host_state import configure_slot_telemetry, make_telemetry_callback
 from esper.tolaria.seeding import derive_generator, derive_seed
 

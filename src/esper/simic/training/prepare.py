@@ -16,8 +16,7 @@ from esper.simic.rewards import RewardConfig, RewardFamily, RewardMode
 from esper.simic.training.checkpoint import read_progress
 from esper.simic.training.config import TrainingConfig, resolve_host_parallel, resolve_loading, resolve_slots
 from esper.simic.training.reporter import Reporter
-from esper.simic.training.run_state import RunProgress, RunSetup
-from esper.simic.training.saving import restore_progress
+from esper.simic.training.run_state import RunProgress, RunSetup, restore_progress
 from esper.tamiyo import HeuristicPolicy
 from esper.tolaria.data import SharedBatchIterator, load_data
 from esper.tolaria.models import create_model

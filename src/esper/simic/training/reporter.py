@@ -20,8 +20,7 @@ from esper.simic.telemetry.emitters import (
     emit_with_env_context,
 )
 from esper.simic.training.helpers import handle_telemetry_escalation
-from esper.simic.training.parallel_env_state import ParallelEnvState
-from esper.simic.training.round_state import EnvObservation, RoundState
+from esper.simic.training.round_state import EnvObservation, ParallelEnvState, RoundState
 
 
 @dataclass(frozen=True, slots=True)

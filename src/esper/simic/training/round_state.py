@@ -1,4 +1,4 @@
-"""What a round and a step are made of on the agent's side."""
+"""The state of a round, of its envs and of a step, on the agent's side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
+
 from esper.leyline import SeedStateReport, TrainingSignals
 from esper.leyline.rollout import HostObservation
 from esper.leyline.telemetry import AnomalyDetected, ImprovementDetected, PlateauDetected
 from esper.simic.agent import RolloutBuffer
+from esper.simic.attribution import Comparison, CounterfactualMatrix
 from esper.simic.decisions import Decision, StepReward
-from esper.simic.training.parallel_env_state import ParallelEnvState
+from esper.simic.rewards import ScaffoldLedger
 from esper.tamiyo import ActionMasks, Hidden
+
+
+@dataclass(slots=True)
+class ParallelEnvState:
+    """One env of a round: where it stands, its random state for actions, and what its seeds earned."""
+
+    env_idx: int
+    round_idx: int
+    action_generator: torch.Generator
+    epoch: int = 0
+    comparison: Comparison = field(default_factory=Comparison)
+    matrix: CounterfactualMatrix | None = None
+    scaffolds: ScaffoldLedger = field(default_factory=ScaffoldLedger)
+    escrow: dict[str, float] = field(default_factory=dict)
+    alphas: dict[str, float] = field(default_factory=dict)
+    rewards: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from esper.leyline import EngineProtocol
 from esper.simic.client import SimicClient
-from esper.simic.training.round_report import RoundReport
-from esper.simic.training.saving import CheckpointWriter
+from esper.simic.training.report import RoundReport
+from esper.simic.training.run_state import CheckpointWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from esper.simic.telemetry import (
     collect_seed_gradients_async,
     split_gradient_norms,
 )
-from esper.simic.telemetry.aggregation import aggregate_ppo_metrics
+from esper.simic.telemetry.emitters import aggregate_ppo_metrics
 
 
 def with_gradients() -> nn.Linear:

@@ -1,4 +1,4 @@
-"""The report of a finished round."""
+"""The events of a round's end, and the first and last of a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from dataclasses import dataclass
 from torch import nn
 
 from esper.leyline.rollout import HostResult, RolloutResult
-from esper.leyline.telemetry import AnomalyDetected, EpisodeCompleted, TelemetryEvent
+from esper.leyline.telemetry import (
+    AnomalyDetected,
+    EpisodeCompleted,
+    RunCompleted,
+    RunStarted,
+    TelemetryEvent,
+)
+from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOAgent
 from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel
-from esper.simic.telemetry.aggregation import aggregate_ppo_metrics, aggregate_ticker_metrics
 from esper.simic.telemetry.emitters import (
     aggregate_layer_gradient_health,
+    aggregate_ppo_metrics,
+    aggregate_ticker_metrics,
     check_performance_degradation,
     compute_grad_norm_surrogate,
     emit_action_distribution,
@@ -29,11 +37,51 @@ from esper.simic.telemetry.emitters import (
     emit_with_env_context,
 )
 from esper.simic.training.helpers import emit_anomaly_diagnostics, handle_telemetry_escalation
-from esper.simic.training.policy_update import PolicyUpdate
 from esper.simic.training.reporter import Reporter
 from esper.simic.training.result import RoundResult
 from esper.simic.training.round_state import RoundState
-from esper.simic.training.run_state import RunProgress
+from esper.simic.training.run_state import RunProgress, RunSetup
+from esper.simic.training.runner import PolicyUpdate
+
+
+def report_start(*, setup: RunSetup, progress: RunProgress, agent: PPOAgent | None) -> None:
+    """Emit the run as configured."""
+    setup.reporter.hub.emit(
+        TelemetryEvent(
+            data=RunStarted(
+                task=setup.subject.task_spec.name,
+                seed=setup.config.seed,
+                first_round=progress.first_round,
+                rounds=setup.config.rounds,
+                envs=setup.config.envs,
+                episode_length=setup.config.episode_length,
+                slots=setup.subject.slots,
+                host_params=setup.subject.host_params,
+                policy_params=0 if agent is None else agent.parameter_count,
+                train_images=setup.subject.data.train_size,
+                val_images=setup.subject.data.val_size,
+                device=", ".join(
+                    dict.fromkeys(str(env_device) for env_device in setup.placement.env_devices)
+                ),
+                config=setup.config.outcome_settings(),
+            )
+        )
+    )
+
+
+def report_end(hub: TelemetryHub, *, progress: RunProgress, run_started: float) -> None:
+    """Emit what the run came to."""
+    hub.emit(
+        TelemetryEvent(
+            data=RunCompleted(
+                rounds=len(progress.rounds),
+                env_steps=progress.env_steps,
+                best_accuracy=progress.best_accuracy,
+                final_accuracy=progress.final_accuracy,
+                duration_s=time.perf_counter() - run_started,
+            )
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
