@@ -1,4 +1,4 @@
-"""The specification's home of `ParallelEnvState`; it lives in `simic.training.parallel_env_state`.
+"""The specification's home of `ParallelEnvState`; it lives in `simic.training.round_state`.
 
 The half of an env that an engine trains is `tolaria.host_state.HostEnvState`.
 """

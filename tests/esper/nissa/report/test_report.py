@@ -113,7 +113,7 @@ def test_legends_stand_in_the_type_of_the_page_and_name_what_is_not_drawn(page: 
     for name in ("germinate", "mean of up to ten", "validate", "terminal"):
         assert name in words
         assert name not in re.sub("<[^>]*>", "", drawn)
-    assert re.search(r"<dt>time</dt><dd>\d+\.\d s</dd>", page)
+    assert re.search(r"<dt>time</dt><dd>[\d.]+ (s|min)", page)
 
 
 def test_a_part_of_the_reward_that_is_never_paid_is_named(events: list[TelemetryEvent]) -> None:
