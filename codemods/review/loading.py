@@ -130,7 +130,7 @@ class Programs:
             self._acts[statement] = self._effects.runs(self.side.changed[step.path], statement)
         return self._acts[statement]
 
-    def is_silent(self, step: Step) -> bool:
+    def is_idle(self, step: Step) -> bool:
         """Is it known already that a step does nothing?"""
         return step.statement is not None and self._acts.get(step.statement) is False
 
@@ -180,7 +180,7 @@ class Loading:
             if isinstance(each, Loads):
                 if each.path not in self._loaded:
                     self.load(each.path)
-            elif (not each.module or each.label not in self._outside) and not self.programs.is_silent(each):
+            elif (not each.module or each.label not in self._outside) and not self.programs.is_idle(each):
                 self.steps.append(each)
                 if each.module:
                     self._outside.add(each.label)
