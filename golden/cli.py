@@ -41,7 +41,7 @@ def _loaded(name: str) -> click.Command:
 
         return power_command
     if name == "syncs":
-        from golden.simulated.command import syncs_command
+        from golden.syncs import syncs_command
 
         return syncs_command
     from golden.commands import COMMANDS

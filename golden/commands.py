@@ -76,7 +76,7 @@ _workers = click.option(
 _device = click.option(
     "--device",
     metavar="DEVICE",
-    help="Run on cpu, cuda or cuda:N instead; for runs whose command has {device}.",
+    help="Run on cpu, cuda, cuda:N or simulated instead; for runs whose command has {device}.",
 )
 _shard = click.option(
     "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."

@@ -24,7 +24,11 @@ from golden.record.git import share
 from golden.report import closely, render, render_localized
 from golden.report.pairs import LOCALIZED
 from golden.report.text import describe, gaps
-from golden.trace.errors import GoldenError, UnusableInput
+from golden.simulated.child import simulated
+from golden.simulated.result import compare as compare_results
+from golden.simulated.result import differ, read_result
+from golden.simulated.text import render_changes
+from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,11 @@ def compare_run(
             left_out = tuple(gaps(result.comparison.compared))
         if since is not None:
             since.note(run.name, int(code), result.reached)
-        text = "\n".join([text_of(result, run.name if versions.named else ""), *told(since, run.name)])
+        devices, changed = _devices(run, result, versions)
+        code = ExitCode(worst([int(code), ExitCode.DIFFERENT if changed else ExitCode.IDENTICAL]))
+        text = "\n".join(
+            [text_of(result, run.name if versions.named else ""), *devices, *told(since, run.name)]
+        )
         click.echo(text)
         for note in unmatched(result.left):
             progress.say(f"note: {note}")
@@ -92,6 +100,18 @@ def compare_run(
         not_compared=left_out,
         **(traces if kept else {}),
     )
+
+
+def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str], bool]:
+    """Syncs, races and peak memory of both sides on simulated devices, and whether they differ."""
+    if not simulated(run.device):
+        return [], False
+    base, head = read_result(result.left.folder), read_result(result.right.folder)
+    if base is None or head is None:
+        return ["syncs: not compared, since the program never loaded torch"], False
+    changes = compare_results(base, head)
+    names = (versions.base or "variant base", versions.head or "working tree")
+    return [render_changes(base, head, changes, names=names)], differ(base, head, changes)
 
 
 _LEFTOVER = (

@@ -21,6 +21,8 @@ from golden.record.launched import FailedRank, first_failed
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
+from golden.simulated.child import simulated
+from golden.simulated.child import variables as simulating
 from golden.trace.errors import RunFailed, UnusableInput
 
 # How often the size of what a run writes is looked at.
@@ -36,7 +38,12 @@ class Stopped(Exception):
 
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
     """The argv of a run, placeholders replaced, `python` being this interpreter."""
-    places = {"out": str(out), "seed": str(run.seed), "device": run.device, "root": str(root)}
+    places = {
+        "out": str(out),
+        "seed": str(run.seed),
+        "device": "cuda" if simulated(run.device) else run.device,
+        "root": str(root),
+    }
     if data is not None:
         places["data"] = str(data.resolve())
     _check_places(run, places)
@@ -144,6 +151,8 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
     own = [str((root / entry).resolve()) for entry in run.pythonpath]
     variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *named])
     variables["GOLDEN_OBSERVE"] = json.dumps(observe)
+    if count := simulated(run.device):
+        variables |= simulating(Path(observe["out"]), count, path=variables["PYTHONPATH"])
     return variables
 
 

@@ -277,7 +277,8 @@ class Run(_Table):
         entry: instead of a command, a function as ``package.module.function``.
         args: options of the command (``--key value``), or keyword arguments of the entry.
         seed: of Python's, numpy's and torch's generators before the program begins, and {seed}.
-        device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}.
+        device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}; ``simulated`` or ``simulated:N`` for one or N
+            simulated GPUs, where {device} is ``cuda``.
         shares_device: whether other runs may use its GPU at the same time.
         profile: ``exact`` or ``portable``: the determinism settings.
         deterministic: what torch does about an operation without a deterministic algorithm.
@@ -305,7 +306,7 @@ class Run(_Table):
     entry: str | None = None
     args: dict[str, Any] = {}
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
+    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?|simulated(:[1-9]\d?)?)$")] = "cpu"
     shares_device: bool = False
     profile: Profile = "exact"
     deterministic: Literal["error", "warn", "off"] = "error"
@@ -402,7 +403,9 @@ class Run(_Table):
         try:
             found = Run.model_validate({**self.model_dump(), "device": device})
         except ValidationError:
-            raise UnusableInput(f"no device {device}: say cpu, cuda or cuda:N") from None
+            raise UnusableInput(
+                f"no device {device}: say cpu, cuda, cuda:N, simulated or simulated:N"
+            ) from None
         found._first = self._first.on(device) if self._first is not None else None
         return found
 

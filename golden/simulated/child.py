@@ -14,6 +14,12 @@ from golden.trace.errors import UnusableInput
 _INJECT = Path(__file__).resolve().parent / "inject"
 
 
+def simulated(device: str) -> int:
+    """How many simulated devices ``simulated`` or ``simulated:N`` is; 0 for another device."""
+    kind, _, count = device.partition(":")
+    return int(count or 1) if kind == "simulated" else 0
+
+
 def variables(out: Path, devices: int, *, path: str | None) -> dict[str, str]:
     """The environment variables that put the devices in place; ``path`` is what PYTHONPATH would be."""
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,14 @@ def compare(base: Result, head: Result) -> tuple[Change, ...]:
                 pairs.append((other, sync))
     changed = [Change(a, b) for a, b in pairs if _rate(a, base.steps) != _rate(b, head.steps)]
     return (*(Change(None, b) for b in right), *changed, *(Change(a, None) for a in left))
+
+
+def differ(base: Result, head: Result, changes: Sequence[Change]) -> bool:
+    """Whether a change made syncs, races or peak memory (by more than 1 %) other."""
+    before = {peak.device: peak.peak for peak in base.peaks}
+    peaks = any(abs(peak.peak - before.get(peak.device, 0)) > peak.peak // 100 for peak in head.peaks)
+    races = sum(race.count for race in base.races) != sum(race.count for race in head.races)
+    return bool(changes) or races or peaks
 
 
 def _rate(sync: Sync, steps: int) -> float:

@@ -97,6 +97,13 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
     def data(self, value: torch.Tensor) -> None:
         take_over(self, value)
 
+    def __tensor_flatten__(self) -> tuple[list[str], int]:
+        return ["on_host"], self.number
+
+    @staticmethod
+    def __tensor_unflatten__(inside: Any, number: int, size: Any, stride: Any) -> SimulatedTensor:
+        return fresh(inside["on_host"], number)
+
     def get_device(self) -> int:
         return self.number
 

@@ -119,7 +119,7 @@ def test_another_device(suite: Project) -> None:
     assert (result.code, "run one can't go to cuda: its command has no {device}" in result.err) == (2, True)
     suite.run_file(PLAIN_RUN.replace('train.py", "{out}"', 'two.py", "{out}", "{device}"'), "two")
     result = suite.golden("verify", "two", "--root", suite.root, "--device", "quantum")
-    assert (result.code, "no device quantum: say cpu, cuda or cuda:N" in result.err) == (2, True)
+    assert (result.code, "no device quantum: say cpu, cuda, cuda:N, simulated" in result.err) == (2, True)
     result = suite.golden("verify", "--root", suite.root, "--device", "cuda:99")
     assert "left out, since their command has no {device}: one, three" in result.err
     assert result.code == 4

@@ -50,8 +50,9 @@ class _AfterTorch:
 
 
 def _chain() -> None:
-    rest = [entry for entry in sys.path if Path(entry or ".").resolve() != _HERE]
-    found = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    # The next one looks for a further one, too, and must not find this one again.
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != _HERE]
+    found = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
     if found is not None and found.loader is not None:
         found.loader.exec_module(importlib.util.module_from_spec(found))
 

@@ -1,4 +1,4 @@
-"""``golden syncs``."""
+"""``golden syncs``: a command on simulated devices, and what it shows of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from golden.check.fixtures import check_writable, write_whole
 from golden.check.progress import progress
 from golden.record.git import worktree
 from golden.simulated.child import run
-from golden.simulated.result import Result, as_table, compare, read_result
+from golden.simulated.result import Result, as_table, compare, differ, read_result
 from golden.simulated.text import render, render_changes
 from golden.trace.errors import ExitCode, NothingComparable, RunFailed, UnusableInput
 
@@ -55,8 +55,7 @@ def syncs_command(
             found, status = _seen(command, root, Path(scratch) / "head", devices, quiet=True)
             changes = compare(before, found)
             click.echo(render_changes(before, found, changes, names=(base, "working tree")))
-            worse = changes or len(found.races) > len(before.races)
-            code = ExitCode.DIFFERENT if worse else ExitCode.IDENTICAL
+            code = ExitCode.DIFFERENT if differ(before, found, changes) else ExitCode.IDENTICAL
     if file is not None:
         write_whole(file, json.dumps(as_table(found), indent=1) + "\n")
     if status:
