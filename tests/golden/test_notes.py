@@ -101,4 +101,4 @@ def test_summaries_are_those_of_the_commands() -> None:
     for name, summary in _SUMMARIES.items():
         text = " ".join((_loaded(name).help or "").split())
         assert text.startswith(summary.split(".")[0].split(",")[0])
-    assert set(_SUMMARIES) == {*COMMANDS, "mutate"}
+    assert set(_SUMMARIES) == {*COMMANDS, "mutate", "syncs"}
