@@ -27,7 +27,7 @@ from codemods.rewrites.objects.context import collect, late
 from codemods.rewrites.objects.transform import Annotate, keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules import RESIDUAL_CHECKS
-from codemods.rewrites.rules.frames import nothing_looks
+from codemods.rewrites.rules.introspection import nothing_looks
 from codemods.rewrites.wrapper.transform import split_helpers
 
 

@@ -5,7 +5,6 @@ ways to these, and to the builtins that see variables by name, but their plain n
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,14 +12,6 @@ from codemods.program import nodes
 from codemods.program.imports import imported_path
 from codemods.program.nodes import called_name, head_of
 from codemods.program.scopes import ScopeTree, Use, dotted
-from codemods.program.words import words
-
-# Builtins that take elements, here names of modules; and those that look at a value, not into it.
-_ELEMENTS = words("""
-    all any bool enumerate frozenset iter len list max min set sorted tuple
-""")
-_GLANCES = frozenset(["bool", "callable", "hash", "id", "isinstance", "print", "repr", "str", "type"])
-_WRITES = frozenset(["__contains__", "__delitem__", "__setitem__", "clear", "keys", "update"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +20,6 @@ class Asked:
 
     text: str
     computed: bool
-
-
-def is_import_argument(tree: ScopeTree, use: Use) -> bool:
-    """Whether ``globals()`` or ``locals()`` go to ``__import__``, which asks for the package alone."""
-    assert use.call is not None
-    match tree.parents[use.call]:
-        case ast.Call(ast.Name("__import__"), arguments):
-            return use.call in arguments[1:3] and tree.is_builtin(use.scope, "__import__")
-    return False
 
 
 def sees_given_only(call: ast.Call, allowed: int) -> bool:
@@ -86,117 +68,20 @@ def _heads(tree: ScopeTree) -> Iterator[str]:
                 yield head
 
 
-def is_free_store(tree: ScopeTree, space: ast.expr, *, moves: bool) -> bool:
-    """Whether ``globals()`` is given a name that the text tells, which nothing else in it binds or may mean.
-
-    A helper that ``moves`` would be handed no such global.
-    """
-    parent = tree.parents[space]
-    if not isinstance(parent, ast.Subscript) or parent.value is not space or moves:
-        return False
-    name = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
-    if not isinstance(name, str) or isinstance(tree.parents[parent], ast.AugAssign):
-        return False
-    return (tree.module, name) not in tree.binders and not hasattr(builtins, name)
-
-
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
-    """Whether a use of ``sys.modules`` may list the names of this module.
-
-    It can't with a constant key, where only names of modules are looked at, where one is put in or taken
-    out, nor where what is taken out is only asked for attributes.
+    """Whether a use of ``sys.modules`` may list the names of this module: not where it is asked for a module
+    that the text names, or for the names of modules.
     """
     parent = tree.parents[node]
     match parent:
         case ast.Compare():
             return False
-        case ast.For() | ast.comprehension():
-            return parent.iter is not node
-        case ast.Call(func=ast.Name(id=name)):
-            return name not in _ELEMENTS or name in tree.bound_names or bool(tree.star_imports)
-        case ast.Call(args=[first, *_]) if first is node:
-            return not _is_patched(tree, parent)
         case ast.Subscript():
-            plain = not isinstance(parent.ctx, ast.Load) or isinstance(parent.slice, ast.Constant)
-            return not plain and not _only_asked(tree, parent, frozenset())
-        case ast.Attribute(attr=name):
-            return _may_list_by(tree, parent, name)
+            return isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Constant)
+        case ast.Attribute(attr="get" | "pop" | "setdefault"):
+            call = tree.parents[parent]
+            return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
     return True
-
-
-def _is_patched(tree: ScopeTree, call: ast.Call) -> bool:
-    """Whether a test has entries of a dictionary replaced: by the fixture ``monkeypatch``, or by a patch."""
-    scope = tree.scope_of(call)
-    match call.func:
-        case ast.Attribute(ast.Name("monkeypatch"), "setitem" | "delitem" as name):
-            binders = tree.binders.get((tree.owner(scope, "monkeypatch"), "monkeypatch"), [])
-            given = bool(binders) and all(isinstance(binder.node, ast.arg) for binder in binders)
-            return given and name not in tree.bound_names
-    # The patch hands the dictionary to who asks for it.
-    around = tree.parents[call]
-    unnamed = isinstance(around, ast.withitem) and around.optional_vars is None and not call.keywords
-    return unnamed and dotted(tree, scope, call.func) == "unittest.mock.patch.dict"
-
-
-def _may_list_by(tree: ScopeTree, method: ast.Attribute, name: str) -> bool:
-    """The same for a method of ``sys.modules``."""
-    call = tree.parents[method]
-    if name in _WRITES:
-        return False
-    if not isinstance(call, ast.Call) or call.func is not method:
-        return True
-    if name in ("get", "pop", "setdefault") and call.args:
-        if isinstance(call.args[0], ast.Constant):
-            return False
-        return not _only_asked(tree, call, frozenset())
-    return name != "values" or not _each_only_asked(tree, call)
-
-
-def _each_only_asked(tree: ScopeTree, values: ast.expr) -> bool:
-    """Whether a loop over modules only asks each for attributes; the modules may be copied first."""
-    around = tree.parents[values]
-    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.args == [values]:
-        copied = around.func.id in ("list", "set", "tuple") and around.func.id not in tree.bound_names
-        return copied and not tree.star_imports and _each_only_asked(tree, around)
-    if isinstance(around, (ast.For, ast.comprehension)) and isinstance(around.target, ast.Name):
-        return around.iter is values and _variable_only_asked(tree, around.target, frozenset([around]))
-    return False
-
-
-def _only_asked(tree: ScopeTree, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
-    """Whether a module is only asked for attributes, tested, or kept in a variable of which that is so."""
-    around = tree.parents[node]
-    match around:
-        case ast.Attribute():
-            return around.attr not in ("__dict__", "__dir__", "__getattribute__")
-        case ast.Call(func=ast.Name("getattr" | "hasattr"), args=[first, name, *_]):
-            plain = isinstance(name, ast.Constant) and name.value != "__dict__"
-            return first is node and (plain or bool(head_of(name)))
-        case ast.Compare() | ast.If() | ast.Expr() | ast.UnaryOp(ast.Not()):
-            return True
-        case ast.BoolOp(op=op, values=values):
-            # A module is true: `module and x` gives x, any other may give the module.
-            dropped = isinstance(op, ast.And) and values[-1] is not node
-            return dropped or _only_asked(tree, around, seen)
-        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if first is node:
-            return name in _GLANCES and name not in tree.bound_names and not tree.star_imports
-        case ast.FormattedValue():
-            return True
-        case ast.Assign(targets=[ast.Name() as target]):
-            return around in seen or _variable_only_asked(tree, target, seen | {around})
-        case ast.NamedExpr(target=target):
-            plain = around in seen or _variable_only_asked(tree, target, seen | {around})
-            return plain and _only_asked(tree, around, seen | {around})
-    return False
-
-
-def _variable_only_asked(tree: ScopeTree, target: ast.Name, seen: frozenset[ast.AST]) -> bool:
-    """The same for every use of a variable of a function."""
-    owner = tree.owner(tree.scope_of(target), target.id)
-    uses = tree.uses.get((owner, target.id), [])
-    return owner.kind in ("function", "comprehension") and all(
-        use.written and _only_asked(tree, use.node, seen) for use in uses
-    )
 
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
@@ -278,37 +163,15 @@ def _plain(tree: ScopeTree, node: ast.expr) -> bool:
     """Whether the builtins are only asked for one whose name the text tells, and that sees no variables."""
     parent = tree.parents[node]
     match parent:
-        case ast.Attribute(attr="__dict__"):
-            return _plain(tree, parent)
-        case ast.Attribute(attr=name) if hasattr(dict, name):
-            asked = name_asked(tree, node)
-            return asked is not None and not asked.computed and asked.text not in _NAMES
         case ast.Attribute(attr=name):
             # One that sees variables is told of as an attribute where the module is told by an import.
             told = dotted(tree, tree.scope_of(parent), node) in _MODULES
             return (name not in _NAMES and not name.startswith("__")) or (told and name in EVALUATORS)
         case ast.Subscript(slice=ast.Constant(str(name))):
             return name not in _NAMES
-        case ast.Compare() | ast.Expr():
-            return True
         case ast.Call(args=[first, ast.Constant(str(name)), *_]) if first is node:
             return nodes.called_name(parent) in _BY_NAME and name not in _NAMES
-        case ast.Call(ast.Name("getattr"), [first, _, *_], []) if first is node:
-            return _only_identified(tree, parent)
-        case ast.Call(args=[first, *_]) if first is node:
-            return nodes.called_name(parent) in ("hasattr", "isinstance", "dir")
-    return False
-
-
-def _only_identified(tree: ScopeTree, call: ast.Call) -> bool:
-    """Whether what ``getattr`` gives is only asked whether it is some object, which does nothing with it."""
-    around = tree.parents[call]
-    return (
-        isinstance(around, ast.Compare)
-        and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in around.ops)
-        and tree.is_builtin(tree.scope_of(call), "getattr")
-        and not any(isinstance(argument, ast.Starred) for argument in call.args)
-    )
+    return isinstance(parent, (ast.Compare, ast.Expr))
 
 
 def asks_itself(node: ast.Call) -> bool:

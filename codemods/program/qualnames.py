@@ -2,8 +2,6 @@
 
 Functions, classes and generators made inside a helper are called after it (`__qualname__`, and in another
 file `__module__`; of its own generators and coroutines also `__name__`).
-
-A file that hands some of its functions around may give one of them to what asks functions for their code.
 """
 
 from __future__ import annotations
@@ -13,10 +11,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from codemods.program import nodes
-from codemods.program.frames import is_only_set
 from codemods.program.helpers import Helper
-from codemods.program.nodes import called_name, is_accessor
-from codemods.program.scopes import Scope, ScopeTree, dotted
+from codemods.program.nodes import called_name
+from codemods.program.scopes import Scope, ScopeTree
 from codemods.program.words import words
 
 Made = Literal["class", "function", "generator", "called class"]
@@ -183,53 +180,6 @@ def _is_class(tree: ScopeTree, node: ast.expr) -> bool:
     return False
 
 
-# Decorators that keep the function to themselves.
-KEEPING = words("""
-    abc.abstractmethod builtins.classmethod builtins.property builtins.staticmethod typing.final
-    typing.overload typing.override typing_extensions.override
-""")
-
-
-def is_handed(tree: ScopeTree, scope: Scope) -> bool:
-    """Whether a function may be met as a value: by its name, as an attribute, by a decorator or a listing."""
-    if scope.kind != "function" or scope.parent is None:
-        return True
-    if isinstance(scope.node, ast.Lambda):
-        return True
-    parent = scope.parent
-    for decorator in getattr(scope.node, "decorator_list", ()):
-        path = dotted(tree, parent, decorator) or ""
-        if path not in KEEPING and not (is_accessor(decorator) and parent.kind == "class"):
-            return True
-    owner = tree.owner(parent, scope.name)
-    if any(use.call is None for use in tree.uses.get((owner, scope.name), ())):
-        return True
-    if scope.name in tree.once("handed attributes", lambda: _attributes(tree)):
-        return True
-    # Code of the file may be given its class, or list what that holds.
-    return parent.kind == "class"
-
-
-def _attributes(tree: ScopeTree) -> frozenset[str]:
-    """Attributes that are read but not called at once, those that getattr names included."""
-    found: set[str] = set()
-    called: set[ast.AST] = set()
-    for node in nodes.walk(tree.source.tree):
-        if isinstance(node, ast.Call):
-            called.add(node.func)
-            found.update(
-                a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
-            )
-        elif isinstance(node, ast.Attribute) and node not in called and isinstance(node.ctx, ast.Load):
-            found.add(node.attr)
-        elif isinstance(node, ast.MatchClass):
-            found.update(node.kwd_attrs)
-    return frozenset(found)
-
-
-def asks_by_name(tree: ScopeTree) -> bool:
-    """Whether the file looks up attributes by names that its text does not give."""
-    return any(
-        use.call is None or len(use.call.args) < 2 or not isinstance(use.call.args[1], ast.Constant)
-        for use in tree.uses.get((tree.module, "getattr"), ())
-    )
+def is_only_set(tree: ScopeTree, node: ast.Attribute) -> bool:
+    """Whether an attribute is given a value, without a look at the one it has."""
+    return not isinstance(node.ctx, ast.Load) and not isinstance(tree.parents[node], ast.AugAssign)

@@ -55,7 +55,11 @@ class Rule:
     @property
     def help(self) -> str:
         """What to do about a refusal and, for an assumption, how to accept it."""
-        return f"{self.way_out}; or accept it: --accept {self.code}" if self.assumption else self.way_out
+        return self.help_with(self.way_out)
+
+    def help_with(self, way_out: str) -> str:
+        """The same with a way out that fits a place better."""
+        return f"{way_out}; or accept it: --accept {self.code}" if self.assumption else way_out
 
     @property
     def examples(self) -> list[tuple[str, str]]:
@@ -101,7 +105,7 @@ def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None
     out, where none is given that fits this one better.
     """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
-    return Refusal(code, line, reason, way_out or RULES[code].help)
+    return Refusal(code, line, reason, RULES[code].help_with(way_out or RULES[code].way_out))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from codemods.program.imports import imported_path
 from codemods.program.lifting import Lifting
 from codemods.program.loops import LoopFlow, Parts, private_names
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, first, refuse, rule
-from codemods.rewrites.rules import dynamic, frames, moving
+from codemods.rewrites.rules import dynamic, introspection, moving
 
 example(
     "not-understood",
@@ -297,7 +297,7 @@ def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Re
     )
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
     yield from dynamic.no_dynamic_scope(lifting, function)
-    yield from frames.nothing_looks(lifting, function)
+    yield from introspection.nothing_looks(lifting, function)
     yield from dynamic.not_compiled(lifting, function)
     yield from moving.passed_globals_settled(lifting, function)
 

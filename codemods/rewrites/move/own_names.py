@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from codemods.program.namespaces import (
     EVALUATORS,
     evaluating,
-    is_free_store,
-    is_import_argument,
     key_asked,
     reaching,
     sees_given_only,
@@ -83,12 +81,12 @@ def _look(tree: ScopeTree, name: str, use: Use) -> Iterator[_Look]:
     call = use.call
     if call is None:
         yield _Look(use.node, name)
-    elif is_import_argument(tree, use) or sees_given_only(call, EVALUATORS[name]):
+    elif sees_given_only(call, EVALUATORS[name]):
         return
     elif name == "eval" and use.scope.space is not tree.module:
         yield _Look(use.node, name, reads=True)
     elif (key := key_asked(tree, call)) is not None:
         text = str(key.value) if isinstance(key, ast.Constant) else None
         yield _Look(use.node, name, reads=True, name=text)
-    elif not is_free_store(tree, call, moves=False):
+    else:
         yield _Look(use.node, name)

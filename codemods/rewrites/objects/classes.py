@@ -8,12 +8,12 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from codemods.program.frames import is_printed
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope, dotted
 from codemods.program.source import Source
 from codemods.rewrites.naming import fresh_name
+from codemods.rewrites.rules.layout import is_printed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,6 @@ STATELESS_DECORATORS = words("""
     torch.inference_mode torch.jit.unused torch.no_grad
 """)
 
-# Attributes of modules that are the same unchangeable object whenever they are read.
-_CONSTANTS = words("""
-    math.e math.inf math.nan math.pi math.tau numpy.bool_ numpy.e numpy.float16 numpy.float32 numpy.float64
-    numpy.inf numpy.int16 numpy.int32 numpy.int64 numpy.int8 numpy.nan numpy.newaxis numpy.pi numpy.uint8
-    torch.bfloat16 torch.bool torch.channels_last torch.complex128 torch.complex64 torch.contiguous_format
-    torch.double torch.float torch.float16 torch.float32 torch.float64 torch.half torch.inf torch.int
-    torch.int16 torch.int32 torch.int64 torch.int8 torch.long torch.nan torch.pi torch.preserve_format
-    torch.short torch.strided torch.uint8
-    builtins.bool builtins.bytes builtins.complex builtins.dict builtins.float builtins.frozenset
-    builtins.int builtins.list builtins.set builtins.str builtins.tuple
-""")
-
 rule(
     "decorated",
     "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
@@ -54,13 +42,12 @@ rule(
     "A default value is evaluated at every call of the outer function; after the lift once, and shared.",
     "use None as the default and make the value inside the helper",
     """
-+import math
  def outer():
 -    def h(x, acc=[]):
 -        acc.append(x)
 -        return list(acc)
-+    def h(x, acc=(), scale=-1.5, limit=math.inf, kind=float):
-+        return [*acc, kind(min(x * scale, limit))]
++    def h(x, acc=(), scale=-1.5):
++        return [*acc, x * scale]
      h(1)
      return h(2)
 """,
@@ -103,37 +90,22 @@ def is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def defaults_constant(lifting: Lifting, helper: Helper) -> Refusals:
-    """Defaults are immutable literals, or known constants of modules."""
+def plain_definition(lifting: Lifting, helper: Helper) -> Refusals:
+    """Defaults are immutable literals; decorators are known ones, imported before the outer function."""
     for default in all_defaults(helper.node.args):
-        if not is_constant(default) and not _is_known(lifting, helper, default, _CONSTANTS):
-            yield refuse(
-                "default-not-constant",
-                default,
-                f"a default value of {helper.name} is evaluated at every definition",
-            )
-
-
-def _is_known(lifting: Lifting, helper: Helper, node: ast.expr, known: frozenset[str]) -> bool:
-    """Whether an expression is something known of a builtin or imported module."""
-    path = dotted(lifting.tree, helper.outer, node)
-    if path not in known:
-        return False
-    base = first_of(node)
-    return path.startswith("builtins.") or (
-        isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)
-    )
-
-
-def decorators_stateless(lifting: Lifting, helper: Helper) -> Refusals:
-    """Decorators are known ones, imported by the module before the outer function."""
+        if not is_constant(default):
+            what = f"a default value of {helper.name} is evaluated at every definition"
+            yield refuse("default-not-constant", default, what)
     for decorator in helper.node.decorator_list:
-        if isinstance(decorator, ast.Call):
-            given = (*decorator.args, *(keyword.value for keyword in decorator.keywords))
-            if not all(map(is_constant, given)):
-                what = f"a decorator of {helper.name} takes more than constants"
-                yield refuse("decorated", decorator, what)
-        if not _is_known(lifting, helper, called(decorator), STATELESS_DECORATORS):
+        given = (
+            [*decorator.args, *(k.value for k in decorator.keywords)]
+            if isinstance(decorator, ast.Call)
+            else []
+        )
+        base = first_of(called(decorator))
+        known = dotted(lifting.tree, helper.outer, called(decorator)) in STATELESS_DECORATORS
+        known = known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)
+        if not known or not all(map(is_constant, given)):
             yield refuse("decorated", decorator, f"{helper.name} is decorated here")
 
 

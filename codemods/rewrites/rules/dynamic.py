@@ -12,9 +12,6 @@ from codemods.program.loops import private_names
 from codemods.program.namespaces import (
     EVALUATORS,
     evaluating,
-    is_free_store,
-    is_import_argument,
-    name_asked,
     reaching,
     sees_given_only,
 )
@@ -109,29 +106,10 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
         allowed = EVALUATORS[name]
         near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
         early = allowed == 0 and is_early(tree, function, use)
-        if use.call is None or (near and not early and not _harmless(lifting, helper, use, allowed)):
+        if use.call is None or (near and not early and not sees_given_only(use.call, allowed)):
             yield refuse("dynamic-names", use.node, f"{name} is used here")
     for node, path in reaching(tree):
         yield refuse("dynamic-names", node, f"{path} is used here")
-
-
-def _harmless(lifting: Lifting, helper: Helper, use: Use, allowed: int) -> bool:
-    """Whether a use can't see a variable that a lift makes, takes away or passes on."""
-    tree, call = lifting.tree, use.call
-    assert call is not None
-    if is_import_argument(tree, use):
-        return True
-    if allowed > 0 or (allowed == 0 and call.args):
-        return sees_given_only(call, allowed)
-    asked = name_asked(tree, call)
-    if allowed < 0:
-        return asked is not None or is_free_store(tree, call, moves=helper in lifting.foreign)
-    if asked is None or asked.computed or lifting.analysis.by_scope.get(helper.scope) is not helper:
-        return False
-    helpers = lifting.analysis.helpers
-    changed = {name for h in helpers for name in (h.scope.name, *h.captures)}
-    passed = {name for needs in lifting.needs.values() for name, _ in needs}
-    return asked.text not in changed | passed
 
 
 def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:

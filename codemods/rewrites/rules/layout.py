@@ -4,10 +4,12 @@ more.
 
 from __future__ import annotations
 
-from codemods.program.frames import is_printed
+import ast
+
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import first_line
+from codemods.program.scopes import ScopeTree
 from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
 rule(
@@ -62,3 +64,16 @@ def text_is_plain(lifting: Lifting, helper: Helper) -> Refusals:
             yield refuse("layout", use.node, f"the call of {helper.name} can't be located in the text")
         if use.in_text and is_printed(lifting.tree, use.call):
             yield refuse("layout", use.node, f"an f-string prints the text of a call of {helper.name}")
+
+
+def is_printed(tree: ScopeTree, node: ast.expr) -> bool:
+    """Whether an f-string around an expression prints the text of it, or of one that holds it."""
+    inner: ast.AST = node
+    around = tree.parents.get(node)
+    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+        if isinstance(around, ast.FormattedValue) and inner is around.value:
+            end = tree.source.span(around.value)[1]
+            if tree.source.text[end:].lstrip(" \t\f\r\n)").startswith("="):
+                return True
+        inner, around = around, tree.parents.get(around)
+    return False

@@ -10,7 +10,7 @@ import ast
 from codemods.program.annotations import Reads, stated_by
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.program.nodes import all_defaults, called
+from codemods.program.nodes import called
 from codemods.program.replaced import place_replacing
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.surroundings import Surroundings
@@ -29,11 +29,10 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
     for code, nodes in (
         ("annotations-evaluated", evaluated_annotations(tree, helper)),
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
-        ("default-not-constant", all_defaults(helper.node.args)),
     ):
         reads = Reads()
         for node in nodes:
-            reads.add(tree, helper.outer, node, code != "annotations-evaluated")
+            reads.add(tree, helper.outer, node, code == "decorated")
         place = place_replacing(around, reads.names | reads.chains, reads.paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"

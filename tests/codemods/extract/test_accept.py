@@ -48,7 +48,7 @@ def test_a_refused_helper_names_the_option_and_is_lifted_with_it(program: Path, 
     ran = extract(program, "--accept", "introspection", "--write")
     assert ran.code == 0
     assert "accepted introspection (given on the command line): Nothing looks at frames" in ran.out
-    assert "h: line 4: co_name is used here" in ran.out
+    assert "h: line 4: _getframe is used here" in ran.out
     assert "golden ab --base HEAD RUN" in ran.out
     assert "_h(1, n=n)" in program.read_text()
 
@@ -76,7 +76,7 @@ def test_a_plan_accepts_with_reasons_and_says_which_was_not_needed(program: Path
     accepted = extract("--plan", plan, "--output-format", "json").json["accepted"]
     assert [each["code"] for each in accepted] == ["introspection", "lifetimes"]
     assert accepted[0]["reason"] == "names are only logged"
-    assert accepted[0]["overruled"] == [{"name": "h", "line": 4, "reason": "co_name is used here"}]
+    assert accepted[0]["overruled"] == [{"name": "h", "line": 4, "reason": "_getframe is used here"}]
     assert accepted[1]["overruled"] == []
 
 

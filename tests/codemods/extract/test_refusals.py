@@ -59,28 +59,22 @@ CASES = {
     "a frame that is handed on": Case(
         "from sys import _getframe\nkept = [_getframe]\n" + HELPER, "introspection", "_getframe"
     ),
-    "a frame of which nothing is kept": Case(
-        "from sys import _getframe\ndef where():\n    return _getframe(1).f_lineno\n" + HELPER, None
-    ),
     "what sees every frame, imported": Case(
         "from sys import settrace\nsettrace(print)\n" + HELPER,
         "introspection",
-        "sys.settrace is imported",
+        "sys.settrace",
     ),
     "what reads closures, imported": Case(
         "from inspect import getclosurevars\ndef look(f):\n    return getclosurevars(f)\nkept = [look]\n"
         + MAKER.replace("return h(1)", "kept.append(outer)\n    return h(1)"),
         "introspection",
-        "getclosurevars is imported",
+        "inspect.getclosurevars",
     ),
     "a tracer, and frames are counted": Case(
         "import inspect\ninspect.stack()\n" + HELPER, "introspection", "inspect.stack", RESIDUAL
     ),
     "an import that sees frames, and a frame more": Case(
         "from sys import _getframe as caller\n" + HELPER, "introspection", "sys._getframe", RESIDUAL
-    ),
-    "globals of a frame, asked for a name": Case(
-        "import sys\ndef known(name):\n    return 'here' in sys._getframe(1).f_globals\n" + HELPER, None
     ),
     "a tracer that is set by many words": Case(
         "import sys\nsys.settrace(*[None])\n" + HELPER, "introspection", "settrace"
@@ -92,7 +86,7 @@ CASES = {
         "def of(code):\n    match code:\n        case object(co_names=names):\n            return names\n"
         + HELPER,
         "introspection",
-        "matched",
+        "co_names",
     ),
     # Names by which variables are seen
     "locals under another name": Case(
