@@ -43,6 +43,11 @@ class Exit(enum.IntEnum):
     help="Leave a one-line closure of this helper that forwards to the lifted function; may be repeated.",
 )
 @click.option(
+    "--wrapper",
+    type=click.Choice(["auto"]),
+    help="Leave such a closure (a wrapper) of every helper that is used as a value.",
+)
+@click.option(
     "--box",
     metavar="NAME",
     multiple=True,
@@ -136,6 +141,7 @@ class _Asked:
     helpers: tuple[str, ...]
     to: Path | None
     residual: tuple[str, ...]
+    wrapper: str | None
     box: tuple[str, ...]
     captures: str
     annotations: Style
@@ -160,11 +166,19 @@ class _Asked:
             raise click.UsageError("--write and --check exclude each other")
         if self.derive is not None and (self.plan is None or self.write or self.check):
             raise click.UsageError("--derive goes with --plan, and without --write and --check")
-        of_plan = self.function or self.helpers or self.to or self.residual or self.box or self.accept
-        if self.plan is not None and (of_plan or self.captures != "params"):
+        of_plan = (
+            self.function
+            or self.helpers
+            or self.to
+            or self.residual
+            or self.box
+            or self.accept
+            or self.wrapper
+        )
+        if self.plan is not None and (of_plan or self.accept or self.captures != "params"):
             raise click.UsageError(
-                "--function, --helper, --to, --residual, --box, --captures and --accept are what a plan "
-                "says; leave them out with --plan"
+                "--function, --helper, --to, --residual, --wrapper, --box, --captures and --accept are what "
+                "a plan says; leave them out with --plan"
             )
         if self.plan is not None and self.annotations != "inferred":
             raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
@@ -210,6 +224,7 @@ def _carried_out(asked: _Asked) -> Report:
             asked.box,
             asked.annotations,
             dict.fromkeys(asked.accept, "given on the command line"),
+            asked.wrapper,
         )
 
 

@@ -5,7 +5,6 @@ full.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,12 +49,9 @@ def printable(text: str) -> str:
 
 def known_rules() -> Mapping[str, Rule]:
     """Every refusal code with what it means."""
-    # Rewrites that a plain lift doesn't load have rules of their own.
-    for module in ("codemods.plans.run", "codemods.plans.rewrites"):
-        importlib.import_module(module)
-    from codemods.rewrites.refusals import RULES
+    from codemods.rewrites.refusals import all_rules
 
-    return RULES
+    return all_rules()
 
 
 def explain_code(code: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -44,6 +45,7 @@ def extract_source(
     box: Collection[str] = (),
     annotations: Style = "inferred",
     accept: Mapping[str, str] = MappingProxyType({}),
+    wrapper: str | None = None,
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
@@ -51,7 +53,8 @@ def extract_source(
     with ``captures`` "context" the captures are collected in a frozen dataclass;
     ``box`` names helpers whose rebound captures an object is to hold;
     ``annotations`` says which annotations the captures get;
-    ``accept`` has the assumptions that the user accepts, each with the reason.
+    ``accept`` has the assumptions that the user accepts, each with the reason;
+    with ``wrapper`` "auto" those that are used as values get wrappers.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -85,6 +88,7 @@ def extract_source(
         context=frozenset(wanted if captures == "context" else ()),
         box=frozenset(_named(analysis, scope, box)),
         accepted=accepted,
+        wrapped=frozenset(wanted if wrapper == "auto" else ()),
     )
     try:
         composed = compose_with(analysis, request)
@@ -109,7 +113,17 @@ def extract_source(
 
 
 def compose_with(analysis: Analysis, request: Request) -> Outcome:
-    """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten."""
+    """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten.
+
+    Helpers of the request's ``wrapped`` get wrappers where that is what they lack: those that are refused
+    because they are used as values.
+    """
+    if request.wrapped:
+        plain = compose_with(analysis, replace(request, wrapped=frozenset()))
+        values = {helper for helper, refusal in plain.refused.items() if refusal.code == "value-use"}
+        if not (chosen := request.wrapped & values):
+            return plain
+        request = replace(request, wrapped=frozenset(), residual=request.residual | chosen)
     lift: Lift = compose
     if not (request.residual or request.collected or request.box):
         return lift(analysis, request)

@@ -75,6 +75,7 @@ class Move(_Strict):
         captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
             frozen object, the ``context``.
         rename: what names are called afterwards; every call site in the repository follows.
+        wrapper: ``auto`` leaves a wrapper (a residual) of each helper that is used as a value.
         residual: helpers of which a one-line closure stays that forwards to the lifted function.
         box: helpers whose rebound captures go to an object that they share with the outer function.
         reexport: whether the names stay importable from the source.
@@ -86,6 +87,7 @@ class Move(_Strict):
     docstring: str | None = None
     captures: Captures = "params"
     rename: Annotated[dict[str, str], AfterValidator(_identifiers)] = {}
+    wrapper: Literal["auto"] | None = None
     residual: _Texts = ()
     box: _Texts = ()
     reexport: bool = False

@@ -38,6 +38,7 @@ class Request:
     residual: frozenset[Helper] = frozenset()
     context: frozenset[Helper] = frozenset()
     box: frozenset[Helper] = frozenset()
+    wrapped: frozenset[Helper] = frozenset()
     accepted: Accepted = field(default_factory=Accepted)
 
     @property

@@ -301,6 +301,7 @@ def _request(
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
     residual, context, box = set[Helper](), set[Helper](), set[Helper]()
+    wrapped = set[Helper]()
     for index, (move, target) in enumerate(moves):
         names = expanded(move, list(by_name))
         for name in names:
@@ -328,6 +329,8 @@ def _request(
                     what = f"{key} names {name}, which is no helper among the names moved"
                     raise loaded.error(what, key, index)
                 chosen.update(by_name[name])
+        if move.wrapper == "auto":
+            wrapped.update(h for name in names for h in by_name.get(name, ()))
         if move.captures == "context":
             context.update(h for name in names for h in by_name.get(name, ()))
     star = not lists_exports(analysis) and is_star_imported(
@@ -346,5 +349,6 @@ def _request(
         residual=frozenset(residual),
         context=frozenset(context),
         box=frozenset(box),
+        wrapped=frozenset(wrapped),
         accepted=accepted,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codemods.program.source import Unusable
-from codemods.rewrites.refusals import RULES, Accepted, assumption, assumptions
+from codemods.rewrites.refusals import RULES, Accepted, all_rules, assumption, assumptions
 
 assumption(
     "introspection",
@@ -88,7 +88,7 @@ def accept(reasons: Mapping[str, str]) -> Accepted:
     """
     for code in reasons:
         known = ", ".join(assumptions())
-        if code not in RULES:
+        if code not in all_rules():
             raise Unusable(f"there is no code {code}; these can be accepted: {known}")
         if not RULES[code].assumption:
             raise Unusable(f"{code} is an exact rule and can't be accepted; these can: {known}")

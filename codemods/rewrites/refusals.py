@@ -10,6 +10,7 @@ is lifted.
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,7 +65,7 @@ class Rule:
     @property
     def examples(self) -> list[tuple[str, str]]:
         """Programs that are refused for it, each with one like it that is lifted."""
-        return EXAMPLES[self.code]
+        return sorted(EXAMPLES[self.code])
 
 
 RULES: dict[str, Rule] = {}
@@ -123,6 +124,17 @@ class Accepted:
             return False
         self.overruled.setdefault((refusal.code, name), refusal)
         return True
+
+
+# Modules that register rules, assumptions and examples.
+_REGISTERING = ("rules", "loop.rules", "move.definitions", "move.visible", "objects.cell", "objects.context")
+
+
+def all_rules() -> dict[str, Rule]:
+    """All codes, those of modules that nothing has needed yet among them."""
+    for module in _REGISTERING:
+        importlib.import_module(f"codemods.rewrites.{module}")
+    return RULES
 
 
 def assumptions() -> list[str]:

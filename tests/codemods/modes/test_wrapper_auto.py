@@ -1,0 +1,76 @@
+"""Wrappers of every helper that is used as a value, by one option."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.codemods.extract.conftest import Command, execute, extract  # noqa: F401
+
+PROGRAM = """\
+def outer(n, xs):
+    def h(x):
+        return x + n
+    def g(x):
+        return x * n
+    return list(map(h, xs)), g(2)
+
+print(outer(2, [1]))
+"""
+PLAN = """\
+version = 1
+source = "program.py"
+function = "outer"
+
+[[move]]
+to = "lifted.py"
+names = ["*"]
+wrapper = "auto"
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path / "program.py"
+
+
+def test_the_refusal_names_the_option(program: Path, extract: Command) -> None:  # noqa: F811
+    ran = extract(program)
+    assert ran.code == 1
+    assert "--wrapper auto" in ran.out
+
+
+def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command, execute) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
+    before = execute(program.parent, "program.py")
+    ran = extract(program, "--wrapper", "auto", "--write")
+    assert ran.code == 0, ran.out
+    text = program.read_text()
+    assert "def h(x):\n        return _h(x, n=n)" in text
+    assert "def g(" not in text
+    assert execute(program.parent, "program.py") == before
+
+
+def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Command, execute) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
+    before = execute(program.parent, "program.py")
+    program.with_name("plan.toml").write_text(PLAN)
+    ran = extract("--plan", program.with_name("plan.toml"), "--write")
+    assert ran.code == 0, ran.out
+    assert "def g(" not in program.read_text()
+    assert execute(program.parent, "program.py") == before
+
+
+def test_a_helper_that_can_have_no_wrapper_says_why(program: Path, extract: Command) -> None:  # noqa: F811
+    program.write_text("import sys\n\n" + PROGRAM.replace("x + n", "sys.getrecursionlimit() + n"))
+    ran = extract(program, "--wrapper", "auto", "--output-format", "json")
+    assert ran.code == 1
+    assert ran.helpers["h"]["code"] == "introspection"
+    assert ran.helpers["g"]["status"] == "lifted"
+
+
+def test_any_other_wrapper_is_an_error(program: Path, extract: Command) -> None:  # noqa: F811
+    assert extract(program, "--wrapper", "some").code == 2
+    program.with_name("plan.toml").write_text(PLAN.replace('"auto"', '"some"'))
+    ran = extract("--plan", program.with_name("plan.toml"))
+    assert ran.code == 2
+    assert "move[0].wrapper" in ran.err
