@@ -192,7 +192,7 @@ def test_a_repository_without_a_training_names_the_way_out(
 def test_a_broken_pyproject_is_one_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "pyproject.toml").write_text("[tool")
     assert main(["--no-try", "--root", str(repository)]) == 2
-    assert "pyproject.toml:1:6: not valid TOML" in capsys.readouterr().err
+    assert "pyproject.toml:1: not valid TOML" in capsys.readouterr().err
 
 
 def test_it_needs_nothing_of_the_current_folder(repository: Path) -> None:

@@ -30,7 +30,14 @@ GUARDS = (
     "tests/scripts/test_train.py",
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("case-study")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("case-study"),
+    pytest.mark.skipif(
+        os.environ.get("REAL") != "all", reason="takes half an hour, and duckdb and psutil: REAL=all"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
