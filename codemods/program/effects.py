@@ -150,9 +150,16 @@ class _Body:
                 found.append(Effect.RAISES if known else Effect.RUNS)
         if _bases(node):
             found.append(Effect.RAISES)
-            if any(_makes_objects(self._values, base, 0) for base in _bases(node)) and _defines_special(node):
+            if any(_makes_objects(self._values, base, 0) for base in _bases(node)) and (
+                _defines_special(node) or not self._has_plain_values(node)
+            ):
                 return Effect.RUNS
         return max(found, default=Effect.NONE)
+
+    def _has_plain_values(self, node: ast.ClassDef) -> bool:
+        """Whether members of an enumeration can be hashed and compared without code of others."""
+        given = [each.value for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
+        return all(value is None or self._values.of(value)[1] <= Kind.MADE for value in given)
 
 
 def _bound_in(node: ast.ClassDef) -> set[str]:

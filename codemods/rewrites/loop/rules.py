@@ -264,8 +264,10 @@ def _module_names(parts: Parts) -> Refusals:
     """Globals that the loop reads are there in another module too."""
     tree, known = parts.analysis.tree, globals_of(parts.analysis)
     for found in moving.not_alike(known, "the loop", parts.globals, parts.loop):
-        code = "global-write" if found.code == "global-write" else "module-identity"
-        yield refuse(code, found.line, found.reason)
+        if found.code == "global-write":
+            yield found
+        else:
+            yield refuse("module-identity", found.line, found.reason, "get the value before the loop")
     if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
         for name in _ORIGIN:
             asked = tree.attributes.get(name) or tree.strings.get(name)

@@ -93,7 +93,7 @@ CASES = {
         kept=("math",),
         files={
             "other.py": "import train\nuse(train)\n",
-            "user.py": "# of train\ndef use(m):\n    return m.math\n",
+            "user.py": "def use(m):\n    'Use train.'\n    return m.math\n",
         },
         reason="user.py",
     ),
