@@ -163,4 +163,4 @@ def test_what_cannot_repeat_is_named_with_the_key_that_leaves_it_out(project: Pr
     assert "values of Meter.*" in result.out
     note = "note: if that can't repeat, as times and ids: "
     assert note + '[observe] unstable_values = ["other"]' in result.err
-    assert note + '[outputs] mask = ["a regular expression for what differs in stdout"]' in result.err
+    assert "differs between two runs of the base: line of process <differs> of stdout" in result.out
