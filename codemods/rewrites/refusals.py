@@ -106,7 +106,9 @@ def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None
     out, where none is given that fits this one better.
     """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
-    return Refusal(code, line, reason, RULES[code].help_with(way_out or RULES[code].way_out))
+    # The module that registers a code need not be loaded: a plain lift loads no moves.
+    known = RULES.get(code) or all_rules()[code]
+    return Refusal(code, line, reason, known.help_with(way_out or known.way_out))
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,8 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
     tree = lifting.tree
     function = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
     for name, use in evaluating(tree):
+        if name == "globals" and use.call is not None and _looks_up(tree.parents[use.call], use.call):
+            continue
         allowed = EVALUATORS[name]
         near = use.scope.inside(function) or name == "globals" or use.scope.space is tree.module
         early = allowed == 0 and is_early(tree, function, use)
@@ -110,6 +112,11 @@ def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:
             yield refuse("dynamic-names", use.node, f"{name} is used here")
     for node, path in reaching(tree):
         yield refuse("dynamic-names", node, f"{path} is used here")
+
+
+def _looks_up(around: ast.AST, call: ast.Call) -> bool:
+    """Whether ``globals()[name]`` reads one name: the lifted function has a name that nothing else spells."""
+    return isinstance(around, ast.Subscript) and around.value is call and isinstance(around.ctx, ast.Load)
 
 
 def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
