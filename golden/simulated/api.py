@@ -296,6 +296,8 @@ def install(devices: int) -> None:
     grad: Any = torch.autograd
     whole.inference_mode = grad.inference_mode = grad.grad_mode.inference_mode = _NoInference
     whole.set_default_tensor_type = _set_default_tensor_type
+    # A build for CUDA would have cuDNN lay out the weights of an LSTM.
+    torch.backends.cudnn.is_acceptable = lambda tensor: False
     moves.install(internals.constructors())
     whole.Generator = whole._C.Generator = _Generator
     internals.around_backward(_backward)

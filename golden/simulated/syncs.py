@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -20,6 +21,7 @@ _OWN = str(_HOME) + os.sep
 _OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("record", "trace", "reach"))
 _TORCH = str(Path(torch.__file__).resolve().parent) + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
+_COMPREHENSION = re.compile(r"(\.<locals>)?\.<(list|set|dict)comp>$")
 _PROGRAM, _LIBRARY, _TORCHS, _TOOLS = range(4)
 _codes: dict[int, CodeType] = {}
 _kinds: dict[int, int] = {}
@@ -86,12 +88,12 @@ def _place_and_call() -> tuple[Place, str] | None:
 
 
 def located(where: Place) -> tuple[str, int, str]:
-    """File, line and function of a place."""
+    """File, line and function of a place; a comprehension belongs to its function, as in Python 3.12."""
     code = _codes.get(where[0])
     if code is None:
         return "", 0, ""
     line = next((n for start, end, n in code.co_lines() if start <= where[1] < end and n), 0)
-    return _shown(Path(code.co_filename)), line, code.co_qualname
+    return _shown(Path(code.co_filename)), line, _COMPREHENSION.sub("", code.co_qualname)
 
 
 def title(where: Place) -> str:
