@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from codemods.plans.report import Report
 
 
+_GONE = {
+    "--residual": "it is called --wrapper",
+    "--statistics": "--output-format json has every helper to count",
+}
+
+
 class Exit(enum.IntEnum):
     """Exit statuses."""
 
@@ -37,15 +43,11 @@ class Exit(enum.IntEnum):
 @click.option("--helper", "helpers", metavar="NAME", multiple=True, help="Only this helper; may be repeated.")
 @click.option("--to", type=click.Path(path_type=Path), help="Put the lifted functions into this new file.")
 @click.option(
-    "--residual",
-    metavar="NAME",
-    multiple=True,
-    help="Leave a one-line closure of this helper that forwards to the lifted function; may be repeated.",
-)
-@click.option(
     "--wrapper",
-    type=click.Choice(["auto"]),
-    help="Leave such a closure (a wrapper) of every helper that is used as a value.",
+    metavar="NAME|auto",
+    multiple=True,
+    help="Leave a one-line closure of this helper that forwards to the lifted function, or of every helper "
+    "that is used as a value (auto); may be repeated.",
 )
 @click.option(
     "--box",
@@ -87,7 +89,6 @@ class Exit(enum.IntEnum):
     "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
 )
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
-@click.option("--statistics", is_flag=True, help="Count outcomes by code.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
 @click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
@@ -140,8 +141,7 @@ class _Asked:
     function: str | None
     helpers: tuple[str, ...]
     to: Path | None
-    residual: tuple[str, ...]
-    wrapper: str | None
+    wrapper: tuple[str, ...]
     box: tuple[str, ...]
     captures: str
     annotations: Style
@@ -153,7 +153,6 @@ class _Asked:
     derive: Path | None
     output_format: str
     output: Path | None
-    statistics: bool
     quiet: bool
     exit_zero: bool
     explain: str | None
@@ -166,18 +165,10 @@ class _Asked:
             raise click.UsageError("--write and --check exclude each other")
         if self.derive is not None and (self.plan is None or self.write or self.check):
             raise click.UsageError("--derive goes with --plan, and without --write and --check")
-        of_plan = (
-            self.function
-            or self.helpers
-            or self.to
-            or self.residual
-            or self.box
-            or self.accept
-            or self.wrapper
-        )
+        of_plan = self.function or self.helpers or self.to or self.box or self.accept or self.wrapper
         if self.plan is not None and (of_plan or self.accept or self.captures != "params"):
             raise click.UsageError(
-                "--function, --helper, --to, --residual, --wrapper, --box, --captures and --accept are what "
+                "--function, --helper, --to, --wrapper, --box, --captures and --accept are what "
                 "a plan says; leave them out with --plan"
             )
         if self.plan is not None and self.annotations != "inferred":
@@ -219,12 +210,12 @@ def _carried_out(asked: _Asked) -> Report:
             asked.function,
             asked.helpers,
             asked.to,
-            asked.residual,
+            [name for name in asked.wrapper if name != "auto"],
             asked.captures,
             asked.box,
             asked.annotations,
             dict.fromkeys(asked.accept, "given on the command line"),
-            asked.wrapper,
+            "auto" if "auto" in asked.wrapper else None,
         )
 
 
@@ -252,9 +243,7 @@ def _rendered(report: Report, asked: _Asked) -> str:
         return render.as_json(report)
     if asked.output_format == "diff":
         return render.as_diff(report)
-    text = render.as_text(
-        report, statistics=asked.statistics, width=max(80, shutil.get_terminal_size((120, 24)).columns)
-    )
+    text = render.as_text(report, width=max(80, shutil.get_terminal_size((120, 24)).columns))
     if asked.file is not None and not report.helpers:
         text += (
             "a plan moves functions, classes and constants of the top level; one that is ready to try ends "
@@ -266,7 +255,7 @@ def _rendered(report: Report, asked: _Asked) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
-    return run_command(command, argv)
+    return run_command(command, argv, _GONE)
 
 
 if __name__ == "__main__":

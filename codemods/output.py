@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -25,17 +26,27 @@ class OutputError(click.ClickException):
     exit_code = 2
 
 
-def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
-    """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
+def run_command(
+    command: click.Command, argv: Sequence[str] | None, gone: Mapping[str, str] = MappingProxyType({})
+) -> int:
+    """Run a command; its exit status: 2 for input that can't be used, of which one line is told.
+
+    ``gone`` has the options that the command had once, each with what to do instead.
+    """
     name = f"codemods {command.name}"
     try:
         with no_collection():
             status = command.main(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
-    except (click.ClickException, Unusable) as error:
-        told = error.format_message() if isinstance(error, click.ClickException) else error
+    except click.NoSuchOption as error:
+        instead = gone.get(error.option_name)
+        told = f"{error.option_name} is gone: {instead}" if instead else error.format_message()
         click.echo(f"{name}: {told}", err=True)
+        return 2
+    except (click.ClickException, Unusable) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else error
+        click.echo(f"{name}: {message}", err=True)
         return 2
     except click.Abort:
         return 130

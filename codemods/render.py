@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from codemods.program.patches import ANY_NAME
@@ -85,7 +84,7 @@ def split_lf(data: bytes) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def as_text(report: Report, *, statistics: bool, width: int) -> str:
+def as_text(report: Report, *, width: int) -> str:
     """A table of helpers, the reasons of the refused ones, and the line counts."""
     from io import StringIO
 
@@ -135,8 +134,6 @@ def as_text(report: Report, *, statistics: bool, width: int) -> str:
         console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}", soft_wrap=True)
     if report.files:
         console.print(_line_table(report.files))
-    if statistics:
-        console.print(_statistics(report))
     return out.getvalue()
 
 
@@ -175,9 +172,3 @@ def _line_table(files: Sequence[FileChange]) -> object:
         before = "-" if change.before is None else str(line_count(change.before))
         table.add_row(change.shown, before, str(line_count(change.after)))
     return table
-
-
-def _statistics(report: Report) -> str:
-    counts = Counter(helper.refusal.code if helper.refusal else helper.status for helper in report.helpers)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "\n".join(f"{count:6} {code}" for code, count in ordered)

@@ -1,4 +1,4 @@
-"""The baseline file: findings that a project has accepted, each with a reason and an owner."""
+"""The baseline file: findings that a project has accepted, each with a reason."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from codemods.program.source import SourceError
 NAME = "hotpath-baseline.toml"
 _HEAD = """\
 # Stalls in hot loops that this project accepts; made by `codemods hotpath --update-baseline`.
-# Entries name no line, and are matched when a function is moved. Reasons and owners are for you to edit.
+# Entries name no line, and are matched when a function is moved. Reasons are for you to edit.
 version = 2
 """
-_KEYS = {"code", "text", "path", "function", "heat", "count", "reason", "owner"}
+_KEYS = {"code", "text", "path", "function", "heat", "count", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """So many places with an operation in a function, why they are accepted, and who answers for them."""
+    """So many places with an operation in a function, and why they are accepted."""
 
     operation: Operation
     count: int
     reason: str
-    owner: str
     line: int = 0
 
     @property
     def order(self) -> tuple[object, ...]:
         """Sorts entries so that two branches that add some rarely touch the same lines."""
-        return self.operation, self.reason, self.owner
+        return self.operation, self.reason
 
     def __str__(self) -> str:
         """``HP001 `x.item()` in train (loops.py)``."""
@@ -58,9 +57,7 @@ def read_baseline(path: Path) -> Baseline:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        raise SourceError(
-            f"{path}: no such baseline; make it with --update-baseline --reason TEXT --owner NAME"
-        ) from None
+        raise SourceError(f"{path}: no such baseline; make it with --update-baseline --reason TEXT") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: can't be read: {error}") from None
     return parse_baseline(text, str(path))
@@ -77,7 +74,7 @@ def parse_baseline(text: str, shown: str = NAME) -> Baseline:
     if table.get("version") == 1:
         raise SourceError(
             f"{shown}:1: version 1 tells findings by their loops; delete the file and make it anew with "
-            "--update-baseline --reason TEXT --owner NAME"
+            "--update-baseline --reason TEXT"
         )
     if table.get("version") != 2:
         raise SourceError(f"{shown}:1: version must be 2")
@@ -95,9 +92,11 @@ def parse_baseline(text: str, shown: str = NAME) -> Baseline:
 
 def _entry(item: dict[str, object], where: str, line: int) -> Entry:
     for name in item:
+        if name == "owner":
+            raise SourceError(f"{where}: entries have no owner any more; take out the lines with owner = ...")
         if name not in _KEYS:
             raise SourceError(f"{where}: unknown key {name}; known are {', '.join(sorted(_KEYS))}")
-    for name in ("code", "text", "path", "heat", "reason", "owner"):
+    for name in ("code", "text", "path", "heat", "reason"):
         value = item.get(name)
         if not isinstance(value, str) or not value.strip():
             raise SourceError(f"{where}: {name} must be there, a string that is not empty")
@@ -112,7 +111,7 @@ def _entry(item: dict[str, object], where: str, line: int) -> Entry:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise SourceError(f"{where}: count must be a number, 1 or more")
     operation = Operation(str(item["code"]), str(item["text"]), str(item["path"]), function, heat)
-    return Entry(operation, count, str(item["reason"]), str(item["owner"]), line)
+    return Entry(operation, count, str(item["reason"]), line)
 
 
 def render_baseline(entries: Iterable[Entry]) -> str:
@@ -130,7 +129,6 @@ def _render(entry: Entry) -> str:
         "heat": what.heat or "",
         "count": entry.count if entry.count > 1 else "",
         "reason": entry.reason,
-        "owner": entry.owner,
     }
     lines = [f"{name} = {_quoted(value)}" for name, value in values.items() if value]
     return "\n".join(["", "[[finding]]", *lines]) + "\n"

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codemods.hotpath.codes import CODES
-from codemods.output import put
-from codemods.program.source import SourceError, no_collection
+from codemods.output import put, run_command
 
 if TYPE_CHECKING:
     from codemods.hotpath.baseline import Baseline
@@ -25,7 +24,13 @@ if TYPE_CHECKING:
     from codemods.hotpath.results import Report
     from codemods.hotpath.text import Lines
 
-FORMATS = ("concise", "full", "json", "github", "sarif", "junit")
+FORMATS = ("text", "json", "github", "sarif")
+_GONE = {
+    "--owner": "baselines have no owners; leave it out",
+    "--not-followed": "--output-format json lists these calls as not_followed",
+    "--statistics": "--output-format json has every finding to count",
+    "--cache-dir": "the cache is .hotpath_cache in the project; --no-cache switches it off",
+}
 CACHE = ".hotpath_cache"
 
 
@@ -45,22 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
     atexit.register(gc.freeze)
-    try:
-        with no_collection():
-            status = command.main(
-                args=list(sys.argv[1:] if argv is None else argv),
-                prog_name="codemods hotpath",
-                standalone_mode=False,
-            )
-    except click.ClickException as error:
-        click.echo(f"codemods hotpath: {error.format_message()}", err=True)
-        return Exit.UNUSABLE
-    except SourceError as error:
-        click.echo(f"codemods hotpath: {error}", err=True)
-        return Exit.UNUSABLE
-    except click.Abort:
-        return 130
-    return status if isinstance(status, int) else Exit.CLEAN
+    return run_command(command, argv, _GONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +62,10 @@ class _Asked:
     baseline: Path | None
     update_baseline: bool
     reason: str | None
-    owner: str | None
     add_allow: str | None
     reads: Path | None
     output_format: str
     output: Path | None
-    not_followed: bool
-    statistics: bool
     quiet: bool
     heat: str | None
     select: str | None
@@ -87,7 +74,6 @@ class _Asked:
     allow_no_loops: bool
     exit_zero: bool
     root: Path | None
-    cache_dir: Path | None
     no_cache: bool
     code: str | None
 
@@ -106,19 +92,14 @@ class _Asked:
 )
 @click.option("--update-baseline", is_flag=True, help="Bring the baseline up to date, and list what changed.")
 @click.option("--reason", metavar="TEXT", help="With --update-baseline: why what is added is accepted.")
-@click.option("--owner", metavar="NAME", help="With --update-baseline: who answers for what is added.")
 @click.option("--add-allow", metavar="REASON", help="Write `# hotpath: allow[...] REASON` at every finding.")
 @click.option(
     "--reads",
     type=click.Path(path_type=Path),
     help="A file of reads seen at run time: report those in loops that the checker missed.",
 )
-@click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
-@click.option(
-    "--not-followed", is_flag=True, help="List the calls in hot loops that were not gone into, too, and why."
-)
-@click.option("--statistics", is_flag=True, help="Counts at the end (text), or alone with --quiet.")
 @click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
 @click.option(
     "--heat",
@@ -138,8 +119,7 @@ class _Asked:
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The project (default: that of the first PATH)."
 )
-@click.option("--cache-dir", type=click.Path(path_type=Path), help=f"Default: {CACHE} in the project.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--no-cache", is_flag=True, help=f"Neither read nor write {CACHE} in the project.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a code and exit.")
 def command(**given: Any) -> int:
     """The options, turned into a check and its rendering."""
@@ -157,7 +137,7 @@ def command(**given: Any) -> int:
     others = [path for path in paths if path != Path("-")]
     project = asked.root or root_of([piped] if piped else paths)
     config = _with_codes(_with_heat(read_config(project), asked.heat), asked.select, asked.ignore)
-    cache = None if asked.no_cache else asked.cache_dir or project / CACHE
+    cache = None if asked.no_cache else project / CACHE
     held: dict[str, list[str]] = {}
     if piped is not None:
         data = sys.stdin.buffer.read()
@@ -168,7 +148,7 @@ def command(**given: Any) -> int:
     if asked.reads is not None:
         return _missed(report, asked.reads, exit_zero=asked.exit_zero)
     if asked.update_baseline:
-        return _update(report, _baseline_path(asked.baseline, config, project), asked.reason, asked.owner)
+        return _update(report, _baseline_path(asked.baseline, config, project), asked.reason)
     if asked.base is not None:
         before = check_commit(asked.base, paths, config, root=project, cache=cache)
         comparison = compare(report, before, against=asked.base)
@@ -189,8 +169,8 @@ def _refuse_mixed(asked: _Asked) -> None:
         raise click.UsageError("no PATH given; name the files or folders to check")
     if asked.base is not None and (asked.baseline is not None or asked.update_baseline):
         raise click.UsageError("--base and --baseline exclude each other; compare with one of them")
-    if (asked.reason is not None or asked.owner is not None) and not asked.update_baseline:
-        raise click.UsageError("--reason and --owner are for --update-baseline")
+    if asked.reason is not None and not asked.update_baseline:
+        raise click.UsageError("--reason is for --update-baseline")
     piped = Path("-") in asked.paths
     if piped != (asked.stdin_filename is not None):
         raise click.UsageError("PATH `-` and --stdin-filename FILE go together")
@@ -266,19 +246,17 @@ def _read_baseline(given: Path | None, config: Config, project: Path) -> Baselin
     return read_baseline(_baseline_path(given, config, project))
 
 
-def _update(report: Report, path: Path, reason: str | None, owner: str | None) -> int:
+def _update(report: Report, path: Path, reason: str | None) -> int:
     from codemods.hotpath.baseline import Baseline, read_baseline, render_baseline
     from codemods.hotpath.compare import update_baseline
     from codemods.hotpath.text import one_line
 
     before = read_baseline(path) if path.exists() else Baseline((), str(path))
-    update = update_baseline(report, before, reason=reason or "", owner=owner or "")
-    if update.added and not (reason and owner):
+    update = update_baseline(report, before, reason=reason or "")
+    if update.added and not reason:
         number = len(update.added)
         noun = "finding is" if number == 1 else "findings are"
-        raise click.UsageError(
-            f"{number} {noun} not in {path} yet; to accept, say --reason TEXT --owner NAME"
-        )
+        raise click.UsageError(f"{number} {noun} not in {path} yet; to accept, say --reason TEXT")
     try:
         path.write_text(render_baseline(update.baseline.entries), encoding="utf-8")
     except OSError as error:
@@ -319,28 +297,18 @@ def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
 
 
 def _render(comparison: Comparison, source: Lines, asked: _Asked) -> str:
-    output_format, quiet, statistics = asked.output_format, asked.quiet, asked.statistics
-    if output_format in ("json", "github", "junit", "sarif"):
+    if asked.output_format in ("json", "github", "sarif"):
         from codemods.hotpath import formats, sarif
 
-        if output_format == "github":
+        if asked.output_format == "github":
             return "".join(f"{line}\n" for line in formats.render_github(comparison))
-        render = {"json": formats.render_json, "junit": formats.render_junit, "sarif": sarif.render_sarif}
-        return render[output_format](comparison)
+        render = formats.render_json if asked.output_format == "json" else sarif.render_sarif
+        return render(comparison)
     from codemods.hotpath import text
 
-    lines: list[str] = []
-    if not (quiet and statistics):
-        if output_format == "concise" or quiet:
-            lines += text.render_concise(comparison)
-        else:
-            lines += text.render_full(comparison, source)
-    if asked.not_followed:
-        lines += text.render_not_followed(comparison.report)
-    if statistics:
-        lines += text.render_statistics(comparison)
-    elif not quiet:
-        lines.append(text.render_summary(comparison))
+    if asked.quiet:
+        return "".join(f"{line}\n" for line in text.render_concise(comparison))
+    lines = [*text.render_full(comparison, source), text.render_summary(comparison)]
     return "".join(f"{line}\n" for line in lines)
 
 

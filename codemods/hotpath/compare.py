@@ -238,16 +238,15 @@ class Update:
     pruned: tuple[tuple[Entry, int], ...]
 
 
-def update_baseline(report: Report, baseline: Baseline, *, reason: str, owner: str) -> Update:
+def update_baseline(report: Report, baseline: Baseline, *, reason: str) -> Update:
     """Take out what nothing matches, move entries whose code has moved, add what is not in it yet."""
     compared = compare(report, baseline)
     added = tuple(finding for finding in compared.new if finding.loop is not None)
-    counted: Counter[tuple[Operation, str, str]] = Counter()
+    counted: Counter[tuple[Operation, str]] = Counter()
     entries = {(item.finding.place, item.finding.code): item.entry for item in compared.accepted}
     for site in _sites(finding for finding in report.findings if finding.loop is not None):
         entry = entries.get((site.ways[0].place, site.ways[0].code))
-        why = (reason, owner) if entry is None else (entry.reason, entry.owner)
-        counted[site.operation, *why] += 1
-    updated = [Entry(operation, count, why, who) for (operation, why, who), count in counted.items()]
+        counted[site.operation, reason if entry is None else entry.reason] += 1
+    updated = [Entry(operation, count, why) for (operation, why), count in counted.items()]
     updated.sort(key=lambda entry: entry.order)
     return Update(Baseline(tuple(updated), baseline.shown), added, compared.stale)

@@ -1,4 +1,4 @@
-"""Results for other programs: JSON, GitHub annotations, JUnit."""
+"""Results for other programs: JSON and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ from typing import Any
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.compare import Comparison
 from codemods.hotpath.results import Finding, Place
-from codemods.hotpath.text import one_line, other_ways, told_once, way
-from esper_harness.report.findings import Case, Suite
+from codemods.hotpath.text import other_ways, told_once, way
 from esper_harness.report.json import json_text
-from esper_harness.report.junit import junit_text
 
 
-def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None]]:
-    """Every finding with its state (new, unchanged, accepted, allowed), reason and owner."""
+def states(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None]]:
+    """Every finding with its state (new, unchanged, accepted, allowed) and reason."""
     for finding in comparison.new:
-        yield finding, "new", None, None
+        yield finding, "new", None
     for accepted in comparison.accepted:
         entry = accepted.entry
         if entry is None:
-            yield accepted.finding, "unchanged", None, None
+            yield accepted.finding, "unchanged", None
         else:
-            yield accepted.finding, "accepted", entry.reason, entry.owner
+            yield accepted.finding, "accepted", entry.reason
     for allowed in comparison.allowed:
-        yield allowed.finding, "allowed", allowed.reason, None
+        yield allowed.finding, "allowed", allowed.reason
 
 
-def fingerprints(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str | None, str]]:
+def fingerprints(comparison: Comparison) -> Iterator[tuple[Finding, str, str | None, str]]:
     """The same with a fingerprint that stays when code is moved; equal ones are counted."""
     seen: Counter[str] = Counter()
-    for finding, state, reason, owner in sorted(states(comparison), key=lambda item: item[0].order):
+    for finding, state, reason in sorted(states(comparison), key=lambda item: item[0].order):
         digest = finding.operation.digest()
         seen[digest] += 1
-        yield finding, state, reason, owner, f"{digest}:{seen[digest]}"
+        yield finding, state, reason, f"{digest}:{seen[digest]}"
 
 
 def render_json(comparison: Comparison) -> str:
@@ -56,16 +54,13 @@ def render_json(comparison: Comparison) -> str:
         "less_hot": dict(report.hidden),
         "against": comparison.against,
         "findings": [_finding(*item) for item in fingerprints(comparison)],
-        "gone": [
-            _finding(finding, "gone", None, None, finding.operation.digest()) for finding in comparison.gone
-        ],
+        "gone": [_finding(finding, "gone", None, finding.operation.digest()) for finding in comparison.gone],
         "stale": [
             {
                 "line": entry.line,
                 **entry.operation._asdict(),
                 "count": count,
                 "reason": entry.reason,
-                "owner": entry.owner,
             }
             for entry, count in comparison.stale
         ],
@@ -73,9 +68,7 @@ def render_json(comparison: Comparison) -> str:
     return json_text(document)
 
 
-def _finding(
-    finding: Finding, state: str, reason: str | None, owner: str | None, fingerprint: str
-) -> dict[str, Any]:
+def _finding(finding: Finding, state: str, reason: str | None, fingerprint: str) -> dict[str, Any]:
     loop = finding.loop
     return {
         "code": finding.code,
@@ -87,7 +80,6 @@ def _finding(
         "heat": finding.heat,
         "state": state,
         "reason": reason,
-        "owner": owner,
         "fingerprint": fingerprint,
         "loop": None
         if loop is None
@@ -129,25 +121,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def render_junit(comparison: Comparison) -> str:
-    """Write a test case for each finding; a single one that passes where there is none."""
-    cases = []
-    for found in comparison.new:
-        name = f"{found.code} {found.place.path}:{found.place.line}"
-        cases.append(_failure(found.place.path, name, found.code, found.message, one_line(found)))
-    for entry, _ in comparison.stale:
-        message = f"stale baseline entry: {entry}"
-        name = f"HP902 {comparison.against}:{entry.line}"
-        cases.append(_failure(comparison.against or "", name, "HP902", message, message))
-    known = [item.finding for item in comparison.accepted] + [item.finding for item in comparison.allowed]
-    for found in known:
-        name = f"{found.code} {found.place.path}:{found.place.line}"
-        cases.append(Case(group=found.place.path, name=name, outcome="skipped"))
-    cases = cases or [Case(group="hotpath", name="no stalls in hot loops")]
-    return junit_text("hotpath", [Suite("hotpath", cases)])
-
-
-def _failure(group: str, name: str, code: str, message: str, line: str) -> Case:
-    return Case(group=group, name=name, outcome="failure", kind=code, message=message, lines=[line])

@@ -31,12 +31,11 @@ def render_sarif(comparison: Comparison) -> str:
     ]
     compared = comparison.against is not None
     findings = [
-        _finding(found, state, reason, owner, fingerprint, compared)
-        for found, state, reason, owner, fingerprint in fingerprints(comparison)
+        _finding(found, state, reason, fingerprint, compared)
+        for found, state, reason, fingerprint in fingerprints(comparison)
     ]
     findings += [
-        _finding(found, "absent", None, None, f"{found.operation.digest()}:0", True)
-        for found in comparison.gone
+        _finding(found, "absent", None, f"{found.operation.digest()}:0", True) for found in comparison.gone
     ]
     for entry, count in comparison.stale:
         findings.append(
@@ -51,14 +50,12 @@ def render_sarif(comparison: Comparison) -> str:
     return sarif_text(Tool(name="hotpath", version=version("esper-harness"), rules=rules), findings)
 
 
-def _finding(
-    found: Found, state: str, reason: str | None, owner: str | None, fingerprint: str, compared: bool
-) -> Finding:
+def _finding(found: Found, state: str, reason: str | None, fingerprint: str, compared: bool) -> Finding:
     suppression = None
     if state == "allowed":
         suppression = Suppression("inSource", reason)
     elif state == "accepted":
-        suppression = Suppression("external", f"{reason} (owner: {owner})")
+        suppression = Suppression("external", reason)
     known: Literal["new", "unchanged", "absent"] = "unchanged"
     if state in ("new", "absent"):
         known = "new" if state == "new" else "absent"

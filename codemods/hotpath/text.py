@@ -128,21 +128,6 @@ def _path(finding: Finding, lines: Lines) -> Iterator[str]:
         yield f"  {word:6} {where:{width}}  {shown}" + (f"   (in {function})" if function else "")
 
 
-def render_statistics(comparison: Comparison) -> Iterator[str]:
-    """Counts by code, with the codes' titles."""
-    counts = Counter(finding.code for finding in comparison.new)
-    counts.update("HP902" for _ in comparison.stale)
-    for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield f"{count:6}  {code}  {CODES[code].title}"
-    report = comparison.report
-    for heat, number in _loops(report):
-        yield f"{number:6}  loops {_LOOPS[heat]}"
-    if comparison.accepted:
-        yield f"{len(comparison.accepted):6}  accepted by {comparison.against}"
-    if comparison.allowed:
-        yield f"{len(comparison.allowed):6}  allowed by comments"
-
-
 def render_summary(comparison: Comparison) -> str:
     """What came of it, in a line."""
     report = comparison.report
@@ -205,13 +190,6 @@ def looked_at(report: Report) -> str:
     if report.tests:
         parts.append(f"only loops over environments in {_count(report.tests, 'file')} of tests")
     return "; ".join(parts)
-
-
-def render_not_followed(report: Report) -> Iterator[str]:
-    """A line for each call in hot loops that was not gone into: nothing is said of what it runs."""
-    for place, text, why in report.unfollowed:
-        short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-        yield f"{place.path}:{place.line}:{place.column}: not followed: `{short}`, {why}"
 
 
 def less_hot(report: Report) -> str:

@@ -85,7 +85,6 @@ path = "a.py"
 function = "f"
 heat = "env"
 reason = "r"
-owner = "o"
 """
 
 

@@ -24,7 +24,7 @@ rule(
     "The helper is used as a value (passed, stored, returned, compared, asked for an attribute), not only "
     "called: its "
     "identity, its signature and the time at which it reads its captures would change.",
-    "ask for a residual (--residual NAME): a one-line closure that forwards to the lifted function; "
+    "ask for a wrapper (--wrapper NAME): a one-line closure that forwards to the lifted function; "
     "--wrapper auto leaves one of every helper that needs it",
     """
  def outer(n):

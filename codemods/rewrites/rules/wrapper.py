@@ -22,7 +22,7 @@ _PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
 example(
     "introspection",
     """
- #% residual h
+ #% wrapper h
  import warnings
  def outer(n):
      def h(x):
@@ -35,7 +35,7 @@ example(
 example(
     "not-understood",
     """
- #% residual h
+ #% wrapper h
  def outer(n):
      async def h(x):
 -        yield x + n
@@ -46,7 +46,7 @@ example(
 example(
     "lifetimes",
     """
- #% residual h
+ #% wrapper h
  def outer(n):
      def h(x):
          y = x + n
@@ -58,7 +58,7 @@ example(
 example(
     "introspection",
     """
- #% residual h
+ #% wrapper h
 -import pickle
  def outer(n):
      def h(x):

@@ -88,7 +88,7 @@ def test_a_refusal_is_status_1_and_the_others_are_lifted(tmp_path: Path, extract
         ("second.h", "lifted", None),
     ]
     assert "line 6" in ran.json["helpers"][0]["reason"]
-    assert "residual" in ran.json["helpers"][0]["reason"]
+    assert "wrapper" in ran.json["helpers"][0]["reason"]
     assert "def _h(x, *, n):" in path.read_text()
 
 
@@ -130,10 +130,14 @@ def test_the_report_can_go_to_a_file(tmp_path: Path, extract: Command) -> None:
     assert (ran.code, "can't be written" in ran.err) == (2, True)
 
 
-def test_statistics_count_codes(tmp_path: Path, extract: Command) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    assert "2 value-use" in extract(path, "--statistics").out
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [("--residual", "it is called --wrapper"), ("--statistics", "--output-format json has every helper")],
+)
+def test_an_option_of_earlier_versions_says_what_to_do(option: str, instead: str, extract: Command) -> None:
+    ran = extract("program.py", option)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert f"{option} is gone: {instead}" in ran.err
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r", "\n"])

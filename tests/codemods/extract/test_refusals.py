@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 TO = ("--to", "moved.py")
-RESIDUAL = ("--residual", "h")
+RESIDUAL = ("--wrapper", "h")
 BOX = ("--box", "h")
 CASES = {
     # What looks at frames, code and source text

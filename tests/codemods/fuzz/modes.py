@@ -72,7 +72,8 @@ def _named(mode: Literal["residual", "box"], text: str, helpers: Helpers) -> Ask
     chosen = [q for q, status, _ in helpers if status != "lifted" or _coin(mode, q)]
     if not chosen:
         return None
-    named = (part for qualname in dict.fromkeys(chosen) for part in (f"--{mode}", qualname))
+    option = "--wrapper" if mode == "residual" else "--box"
+    named = (part for qualname in dict.fromkeys(chosen) for part in (option, qualname))
     return Asked(("program.py", *named, *_target(text)))
 
 
@@ -84,7 +85,7 @@ def _mixed(text: str, helpers: Helpers) -> Asked | None:
     if _coin("plan", text[-60:]):
         extra = [f"captures = {json.dumps('context' if _coin('context', text[-50:]) else 'params')}"]
         return _plan(_moves(helpers, names, extra, residual=residual, box=box))
-    parts = [part for q in residual for part in ("--residual", q)] + [p for q in box for p in ("--box", q)]
+    parts = [part for q in residual for part in ("--wrapper", q)] + [p for q in box for p in ("--box", q)]
     context = ("--captures", "context") if _coin("context", text[-50:]) else ()
     return Asked(("program.py", *parts, *context, *_target(text))) if parts or context else None
 

@@ -64,17 +64,17 @@ def test_states_against_a_commit(repository: Project, capsys: Capture) -> None:
 def test_accepted_by_a_baseline(project: Project, capsys: Capture) -> None:
     project.write(train=TRAIN)
     path = str(project.root / "b.toml")
-    project.run("--baseline", path, "--update-baseline", "--reason", "known", "--owner", "me")
+    project.run("--baseline", path, "--update-baseline", "--reason", "known")
     capsys.readouterr()
     item = min(sarif(project, capsys, "--baseline", path), key=lambda result: result["ruleId"])
     assert item["baselineState"] == "unchanged"
-    assert item["suppressions"] == [{"kind": "external", "justification": "known (owner: me)"}]
+    assert item["suppressions"] == [{"kind": "external", "justification": "known"}]
 
 
 def test_stale_entry(project: Project, capsys: Capture) -> None:
     project.write(train=TRAIN)
     path = project.root / "b.toml"
-    project.run("--baseline", str(path), "--update-baseline", "--reason", "known", "--owner", "me")
+    project.run("--baseline", str(path), "--update-baseline", "--reason", "known")
     project.write(train="x = 1\n")
     capsys.readouterr()
     (stale,) = sarif(project, capsys, "--baseline", str(path))

@@ -360,7 +360,7 @@ def test_without_being_asked_for_there_is_none(refused: Callable[..., str]) -> N
 
 
 def test_a_box_and_a_residual_for_a_helper_that_is_a_value(same: Rewrite, tmp_path: Path) -> None:
-    same(REFUSED["a value"][1] + "print(outer())\n", "--box", "h", "--residual", "h")
+    same(REFUSED["a value"][1] + "print(outer())\n", "--box", "h", "--wrapper", "h")
     assert "def _h(k, *, state" in (tmp_path / "program.py").read_text()
 
 

@@ -232,7 +232,7 @@ def test_a_helper_of_which_a_residual_stays_is_passed_its_captures(
         "    first = h\n    return g(), list(map(first, [1]))\nprint(outer(1))\n"
     )
     before = execute(tmp_path, "program.py")
-    ran = extract(path, "--captures", "context", "--residual", "h", "--write", "--output-format", "json")
+    ran = extract(path, "--captures", "context", "--wrapper", "h", "--write", "--output-format", "json")
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
     assert "def _h(x, *, n):" in path.read_text()
     assert "def _g(*, context" in path.read_text()
@@ -270,8 +270,8 @@ def test_a_residual_is_not_left_of_what_a_context_refuses(tmp_path: Path, extrac
         "    return g(), list(map(h, [1]))\n"
     )
     ran = extract(
-        path, "--captures", "context", "--residual", "h", "--residual", "g", "--output-format", "json"
+        path, "--captures", "context", "--wrapper", "h", "--wrapper", "g", "--output-format", "json"
     )
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
-    ran = extract(path, "--captures", "context", "--residual", "h", "--output-format", "json")
+    ran = extract(path, "--captures", "context", "--wrapper", "h", "--output-format", "json")
     assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "layout", "h": None}

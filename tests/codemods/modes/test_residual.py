@@ -264,13 +264,13 @@ print(outer(4))
 
 @pytest.mark.parametrize("case", KEPT)
 def test_the_program_prints_the_same(case: str, same: Rewrite) -> None:
-    ran = same(KEPT[case], "--helper", "h", "--residual", "h")
+    ran = same(KEPT[case], "--helper", "h", "--wrapper", "h")
     assert ran.helpers["h"]["status"] == "lifted"
 
 
 @pytest.mark.parametrize("case", KEPT)
 def test_so_it_does_with_the_function_in_a_file_of_its_own(case: str, same: Rewrite, tmp_path: Path) -> None:
-    ran = same(KEPT[case], "--helper", "h", "--residual", "h", "--to", str(tmp_path / "lifted.py"))
+    ran = same(KEPT[case], "--helper", "h", "--wrapper", "h", "--to", str(tmp_path / "lifted.py"))
     assert ran.helpers["h"]["target"] == "lifted.py"
     assert "def h(" in (tmp_path / "lifted.py").read_text()
 
@@ -509,13 +509,13 @@ def outer(n):
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_a_residual_would_change_is_refused(case: str, refused: Callable[..., str]) -> None:
     code, program = REFUSED[case]
-    assert refused(program, "--helper", "h", "--residual", "h") == code
+    assert refused(program, "--helper", "h", "--wrapper", "h") == code
 
 
 def test_refusals_name_lines_of_the_file_as_it_is(tmp_path: Path, extract: Command) -> None:
     path = tmp_path / "program.py"
     path.write_text(REFUSED["rebound while the helper may run"][1])
-    ran = extract(path, "--residual", "h", "--output-format", "json")
+    ran = extract(path, "--wrapper", "h", "--output-format", "json")
     assert ran.helpers["h"]["reason"].startswith("line 8: n may be rebound here, after line 7")
 
 
@@ -526,7 +526,7 @@ def test_without_being_asked_for_none_is_left(tmp_path: Path, refused: Callable[
 def test_a_name_that_no_helper_has_is_an_error(tmp_path: Path, extract: Command) -> None:
     path = tmp_path / "program.py"
     path.write_text(KEPT["one line"])
-    ran = extract(path, "--residual", "g")
+    ran = extract(path, "--wrapper", "g")
     assert ran.code == 2
     assert "there is no helper g" in ran.err
 
@@ -534,7 +534,7 @@ def test_a_name_that_no_helper_has_is_an_error(tmp_path: Path, extract: Command)
 def test_what_stays_is_one_closure_that_captures_what_it_hands_over(tmp_path: Path, extract: Command) -> None:
     path = tmp_path / "program.py"
     path.write_text("def outer(n, m):\n    def h(x):\n        return x + n * m\n    return h\n")
-    assert extract(path, "--residual", "h", "--write").code == 0
+    assert extract(path, "--wrapper", "h", "--write").code == 0
     analysis = Analysis(parse_source(path.read_text(), "program.py"))
     assert [(helper.name, helper.captures) for helper in analysis.helpers] == [("h", ("n", "m"))]
 
@@ -545,7 +545,7 @@ def test_another_helper_is_lifted_beside_a_refused_residual(tmp_path: Path, extr
         "def outer(n):\n    def g():\n        return n\n    def h():\n        return 1 if h else g()\n"
         "    return h, g()\n"
     )
-    ran = extract(path, "--residual", "h", "--output-format", "json", "--write")
+    ran = extract(path, "--wrapper", "h", "--output-format", "json", "--write")
     assert ran.code == 1
     assert {name: helper["status"] for name, helper in ran.helpers.items()} == {"g": "lifted", "h": "refused"}
 
