@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: set-up demo test test-all lint matrix real clean
+.PHONY: set-up demo test test-all lint real clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml src/pyproject.toml constraints.txt
@@ -30,10 +30,6 @@ test: lint
 # The rest: fuzz, mutations, pinned texts, wheels, tutorials, ranks, executors, real programs.
 test-all: test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
-
-# Both commands in an environment for each Python and torch that users have; fetches gigabytes, keeps them.
-matrix: $(STAMP)
-	@$(BIN)/python -m ci.matrix $(ONLY)
 
 # The static half on real programs, compared with benchmarks/real; needs the archives, and the registry once.
 real: $(STAMP)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ci.swap import SEED_GRADIENTS, NotPlanted, Swap, plant
@@ -27,7 +26,6 @@ from golden.trace.trace import Trace
 PLAN = Path("codemods/plans/02_modular_split.toml")
 RUN = "ppo_small"
 _NEEDED = ("src", "golden", "codemods", "esper_harness", "tests", "pyproject.toml")
-_STEPS = 6
 
 
 class DemoError(Exception):
@@ -141,17 +139,8 @@ def _verdict(console: Console, title: str, comparison: Comparison, right: str) -
     console.print()
 
 
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A progress bar on a terminal, a line per step elsewhere; both on stderr."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda step: click.echo(f"demo: {step}", err=True)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=_STEPS, completed=-1)
-        yield lambda step: progress.update(task, description=step, advance=1)
+def _tell(step: str) -> None:
+    click.echo(f"demo: {step}", err=True)
 
 
 @contextlib.contextmanager
@@ -182,8 +171,7 @@ def command(data: Path | None, keep: Path | None) -> int:
     console = Console(highlight=False)
     repository = Path(__file__).resolve().parents[1]
     with _scratch(keep) as scratch:
-        with _progress() as notify:
-            outcome = run_demo(repository, scratch, data=data, notify=notify)
+        outcome = run_demo(repository, scratch, data=data, notify=_tell)
         show(outcome, SEED_GRADIENTS, console)
     return 0 if outcome.proven else 1
 

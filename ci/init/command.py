@@ -12,14 +12,11 @@ import click
 
 from ci.config import ConfigError, has_gate
 from ci.init import ignored
-from ci.init.again import Again
-from ci.init.agents import write_section
 from ci.init.collected import uncollected
 from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point, unreadable
 from ci.init.hot_loops import BASELINE, baseline_text, hot_report, loops
 from ci.init.outside import anchored
-from ci.init.progress import still
-from ci.init.propose import Facts, Proposal, gate_table, not_yet, read_facts, run_file, source_paths
+from ci.init.propose import Facts, Proposal, gate_table, read_facts, run_file, source_paths
 from ci.init.sightings import Sightings
 from ci.init.trial import Tried, try_run
 from codemods.hotpath.results import Report
@@ -52,7 +49,6 @@ _PROJECT = Path("pyproject.toml")
     help="How many seconds a run is tried at most; 120 by default.",
 )
 @click.option("--no-try", is_flag=True, help="Write without running the script, and record no golden.")
-@click.option("--agents", is_flag=True, help="Write only the rules for coding agents, into AGENTS.md.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written; run and write nothing.")
 def command(
     root: Path | None,
@@ -60,18 +56,14 @@ def command(
     more: str,
     try_seconds: float,
     no_try: bool,
-    agents: bool,
     dry_run: bool,
 ) -> int:
     """Write a commented [tool.gate], one golden run that works, its golden and a hot-path baseline.
 
-    Exit status: 0 written, 1 written but the run does not work yet, 2 unusable input.
+    Exit status: 0 written, 1 the run does not work: nothing is written, 2 unusable input.
     """
     root = (root or _top(Path.cwd())).resolve()
-    if agents:
-        return write_section(root, dry_run=dry_run)
-    again = Again.of(root)
-    if has_gate(root) and again is None:
+    if has_gate(root):
         raise ConfigError(f"{root / _PROJECT} has a [tool.gate] table already; change it by hand")
     chosen, others = _choose(root, entry)
     also = f" (also: {', '.join(o.path for o in others)}; choose with --entry FILE)" if others else ""
@@ -87,34 +79,34 @@ def command(
             f"{chosen.path} needs {', '.join(missing)}, which nobody can guess; give it with "
             f'--args "{missing[0]} VALUE"'
         )
-    with still(f"looking for stalls in hot loops of {', '.join(source_paths(root))}", _notify):
-        report = hot_report(root, source_paths(root))
+    _notify(f"looking for stalls in hot loops of {', '.join(source_paths(root))}")
+    report = hot_report(root, source_paths(root))
     data = ignored.needed(root, chosen.words | names_in(given))
     facts = read_facts(root, *loops(report, chosen.files), BASELINE)
-    if again is not None:
-        facts = replace(facts, hotpath="[tool.codemods.hotpath]" in again.before)
     click.echo(f"stalls: {len(report.findings)} in {looked_at(report)}")
     for loop in facts.found:
         click.echo(f"  {loop}")
     tried = Tried(proposal, (), Sightings(), 0.0, None)
-    if again is not None and not _unchanged(again, chosen, facts):
-        raise ConfigError(f"[tool.gate] in {root / _PROJECT} was changed since; change it by hand")
     ours = [RUNS_FOLDER / f"{chosen.name}.toml", FOLDER / chosen.name]
     made = [Path(BASELINE)] if facts.found else []
-    _refuse_existing(root, [path for path in (*ours, *made) if again is None or path not in again.files])
+    _refuse_existing(root, [*ours, *made])
     if not (no_try or dry_run):
         tried = _tried(proposal, root, try_seconds)
+        if tried.failure is not None:
+            click.echo(f"the run does not work: {tried.failure}")
+            click.echo(
+                "nothing is written: give --args TEXT or --entry FILE, or write the files with --no-try"
+            )
+            return 1
         facts = _with_tests(facts, root, try_seconds)
-    files = _files(root, tried, facts, report, data, again)
+    files = _files(root, tried, facts, report, data)
     if dry_run:
         _show(root, files)
         return 0
     write_all({root / path: text.encode() for path, text in files.items()})
     for path in files:
         click.echo(f"wrote {path}")
-    for path in again.others(chosen.name) if again is not None else ():
-        click.echo(f"{path} still does not work: remove it")
-    return _finish(root, tried, files, ran=not no_try)
+    return _finish(root, chosen.name, files, ran=not no_try)
 
 
 def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
@@ -140,28 +132,20 @@ def _with_tests(facts: Facts, root: Path, seconds: float) -> Facts:
     """The same with what came of collecting the tests."""
     if facts.tests is None:
         return facts
-    with still(f"collecting the tests in {facts.tests}", _notify):
-        reason = uncollected(root, facts.tests, seconds=seconds)
+    _notify(f"collecting the tests in {facts.tests}")
+    reason = uncollected(root, facts.tests, seconds=seconds)
     said = "part of the gate" if reason is None else f"left out, for pytest collects none: {reason}"
     click.echo(f"tests in {facts.tests}: {said}")
     return replace(facts, uncollected=reason)
 
 
-def _unchanged(again: Again, entry: EntryPoint, facts: Facts) -> bool:
-    """Whether nobody has changed what an attempt before added, with its tests or without."""
-    tables = [gate_table(entry, replace(facts, uncollected=reason)) for reason in (None, "")]
-    return any(again.unchanged(table, entry.name) for table in tables)
-
-
-def _files(
-    root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str], again: Again | None
-) -> dict[Path, str]:
+def _files(root: Path, tried: Tried, facts: Facts, report: Report, data: Sequence[str]) -> dict[Path, str]:
     entry = tried.proposal.entry
-    run = run_file(tried.proposal, tried.seen, tried.failure, data)
+    run = run_file(tried.proposal, tried.seen, data)
     files = {RUNS_FOLDER / f"{entry.name}.toml": run}
     if facts.found:
         files[Path(BASELINE)] = baseline_text(report)
-    before = _text(root / _PROJECT) if again is None else again.before
+    before = _text(root / _PROJECT)
     table = gate_table(entry, facts, events=tried.seen.events is not None)
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
     files[_PROJECT] = before + gap + table
@@ -172,21 +156,17 @@ def _files(
     return files
 
 
-def _finish(root: Path, tried: Tried, files: dict[Path, str], *, ran: bool) -> int:
-    name = tried.proposal.entry.name
+def _finish(root: Path, name: str, files: dict[Path, str], *, ran: bool) -> int:
     for path, rule in ignored.ignored(root, [p for p in files if p.name != ".gitignore"]):
         click.echo(f"git ignores {path} ({rule}): add it with `git add -f {path}`")
-    failure = tried.failure
-    if ran and failure is None:
+    failure = None
+    if ran:
         from ci.init.goldens import record
 
         failure = record(name, root, _notify)
-        if failure is not None:
-            run_path = root / RUNS_FOLDER / f"{name}.toml"
-            run_path.write_text(f"{not_yet(failure)}\n{run_path.read_text('utf-8')}", "utf-8")
     if failure is not None:
-        click.echo(f"the run does not work yet: {failure}")
-        click.echo(f"change it in {RUNS_FOLDER / name}.toml, or begin again with --entry FILE or --args TEXT")
+        click.echo(f"no golden of it can be kept: {failure}")
+        click.echo(f"change the run in {RUNS_FOLDER / name}.toml")
     rows = [(f"golden doctor {name}", "is it deterministic, and what does it compare?")]
     if failure is not None or not ran:
         rows.append((f"golden record {name} --update", "keep what it does as the golden of this machine"))

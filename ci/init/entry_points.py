@@ -11,7 +11,6 @@ from pathlib import Path
 from ci.init import hydra
 from ci.init.marks import marks, starts
 from ci.init.options import Option, read_options, sub_commands, without_start
-from ci.init.values import is_long
 from codemods.program import (
     SourceError,
     absolute,
@@ -62,7 +61,6 @@ class EntryPoint:
         packages: what they import, by its first name.
         words: the names in paths, as far as they stand in their text.
         files: its own path and those of the modules of the repository that it imports.
-        lengths: constants in them that say how long it trains, as ``file:line NAME = value``.
     """
 
     path: str
@@ -76,7 +74,6 @@ class EntryPoint:
     packages: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
-    lengths: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -148,20 +145,7 @@ def read_entry_point(
         packages=frozenset().union(*(f.packages for f in every)),
         words=words,
         files=frozenset(shown_path(file, root) for file in seen),
-        lengths=tuple(_lengths(seen, known, root, {option.role for option in options})),
     )
-
-
-def _lengths(
-    files: Iterable[Path], read: dict[Path, _Facts | None], root: Path, options: set[str]
-) -> Iterator[str]:
-    for path in sorted(files):
-        facts = read.get(path)
-        for node in facts.tree.body if facts is not None else ():
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))):
-                    if is_long(name, value) and Option(name).role not in options:
-                        yield f"{shown_path(path, root)}:{node.lineno} {name} = {value}"
 
 
 def _launched(options: Iterable[Option], words: frozenset[str], processes: set[str]) -> bool:

@@ -18,7 +18,6 @@ _SEED = 1
 _LAUNCH = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 _LEAST_BUDGET = 5.0
 _LOCAL = {"WANDB_MODE": "disabled"}
-TABLE = "# What `golden-gate run` checks. A key that is left out is a check that is not made.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +141,11 @@ def source_paths(root: Path) -> tuple[str, ...]:
     return ("src",) if (root / "src").is_dir() else (".",)
 
 
-def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Sequence[str] = ()) -> str:
-    """The golden run of a proposal, as a run file. ``failure`` says why it doesn't work yet.
-
-    ``data`` is what git ignores and the program names.
-    """
+def run_file(proposal: Proposal, seen: Sightings, data: Sequence[str] = ()) -> str:
+    """The golden run of a proposal, as a run file; ``data`` is what git ignores and the program names."""
     entry, arguments = proposal.entry, proposal.arguments
     budget = max(_LEAST_BUDGET, round(proposal.budget)) if proposal.budget else 30.0
-    lines = [not_yet(failure)] if failure else []
-    lines += [
+    lines = [
         f"description = {_text(f'What {entry.path} does with one seed')}",
         "# {seed}, {device} and {out}, a fresh folder, are filled in.",
         f"command = {_array(proposal.command)}",
@@ -182,11 +177,6 @@ def run_file(proposal: Proposal, seen: Sightings, failure: str | None, data: Seq
     return "\n".join(lines) + "\n"
 
 
-def not_yet(failure: str) -> str:
-    """The line that says in a run file why the run fails."""
-    return f"# It does not work yet: {' '.join(failure.split())}".rstrip()
-
-
 def _events(seen: Sightings) -> list[str]:
     head = [
         "# Events that the program writes into {out}, a JSON object a line: which files, the field",
@@ -214,7 +204,7 @@ def _outputs(seen: Sightings) -> list[str]:
 def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
     """The tables ``[tool.gate]`` and ``[tool.codemods.hotpath]``, commented."""
     lines = [
-        TABLE.rstrip(),
+        "# What `golden-gate run` checks. A key that is left out is a check that is not made.",
         "[tool.gate]",
         "# Golden runs of golden/runs: compared with golden/fixtures, or with a git ref under --base.",
         f"runs = {_array([entry.name])}",

@@ -9,11 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ci.init.options import Option
 from ci.init.propose import Proposal
 from ci.init.sightings import Sightings, look
-from golden.record.crash import printed, said_last
-from golden.record.launched import BEGINS
 from golden.record.process import command_line, environment, execute
 from golden.record.recorder import settings
 from golden.trace.errors import GoldenError
@@ -28,14 +25,11 @@ _NOT_FOUND = re.compile(r"No such file or directory: '([^']+)'|([\w./-]*[./][\w.
 _MISSING = re.compile(r"ModuleNotFoundError|No module named")
 _SCRATCH = re.compile(r"golden-init-\w+")
 _NONDETERMINISTIC = "does not have a deterministic implementation"
-# How Python tells that an exception has ended a process of multiprocessing, or a thread.
-_PART = re.compile(r"(Process \S+):$|Exception in (thread \S+)")
 _TOO_LONG = "not done after"
 _ATTEMPTS = 6
 # What fails after so long is not tried again to see which option is to blame.
 _QUICK = 30.0
 _SHORTER = 0.25
-_LARGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +59,8 @@ def try_run(proposal: Proposal, *, root: Path, seconds: float, notify: Callable[
                 adjusted = replace(proposal, launched=True), f"as two processes: as one, {failure}"
         if adjusted is None:
             if failure.startswith(_TOO_LONG):
-                fixed = "".join(f"{length} (no option); " for length in proposal.entry.lengths)
-                fixed += "".join(f"{option.name} is {option.default}; " for option in _large(proposal))
                 failure = (
-                    f"{_TOO_LONG} {seconds:g} s; {fixed}"
+                    f"{_TOO_LONG} {seconds:g} s; "
                     "give it less to do with --args, or more time with --try-seconds"
                 )
             break
@@ -94,17 +86,6 @@ def _blamed(proposal: Proposal, failure: str, *, root: Path, seconds: float) -> 
     return _less(proposal, culprit), f"without {', '.join(culprit)}: with it, {failure}"
 
 
-def _large(proposal: Proposal) -> list[Option]:
-    """Options with large numbers that init leaves as they are: one of them may say how long it takes."""
-    named = {
-        *proposal.arguments.given,
-        *proposal.without,
-        *(word.partition("=")[0] for word in proposal.more),
-    }
-    left = [option for option in proposal.entry.options if option.name not in named]
-    return [o for o in left if isinstance(o.default, int | float) and o.default >= _LARGE]
-
-
 def _less(proposal: Proposal, names: Sequence[str]) -> Proposal:
     return replace(proposal, without=(*proposal.without, *names))
 
@@ -123,9 +104,6 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
         except GoldenError as error:
             failure = str(error).removeprefix(f"run {run.name}: ")
-            died = _died(printed(place / "stderr.txt"), root) if (place / "stderr.txt").is_file() else None
-            if failure.startswith(_TOO_LONG) and died is not None:
-                failure = f"it waits for {died}"
         took = time.monotonic() - begun
         text = "".join(
             (place / name).read_text("utf-8", "replace")
@@ -133,16 +111,6 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             if (place / name).is_file()
         )
         return failure, look(outputs, place / "stdout.txt", root, since), took, text
-
-
-def _died(lines: list[str], root: Path) -> str | None:
-    """The process or thread of a program that failed while the program went on, and what it said."""
-    for index, line in enumerate(lines[:-1]):
-        part = _PART.match(line)
-        if part is not None and lines[index + 1].strip() == BEGINS:
-            raised = next((i for i in range(index + 2, len(lines)) if not lines[i][0].isspace()), index + 1)
-            return f"{part[1] or part[2]}, which failed: {said_last(lines[index : raised + 1], None, root)}"
-    return None
 
 
 def _only_beside(proposal: Proposal, text: str, root: Path) -> bool:

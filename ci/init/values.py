@@ -117,12 +117,6 @@ def choose(options: Sequence[Option], *, scale: float = 1.0, without: Sequence[s
     return Arguments(tuple(words), tuple(given), tuple(shortened), tuple(missing), seeded)
 
 
-def is_long(name: str, value: int) -> bool:
-    """Whether a constant says that a training is longer than it need be."""
-    role = Option(name).role
-    return value > _SHORT.get("epochs" if role in ("epoch", "max-epoch") else role, value)
-
-
 def _length(option: Option, roles: dict[str, Option], scale: float) -> int | None:
     """How long, where it is a length that is not short enough already."""
     totalled = any(total in roles for total in _TOTALS)

@@ -131,7 +131,7 @@ def statuses() -> str:
         },
         "golden-gate init": {
             0: "written, and the run works",
-            1: "written, and the run does not work yet: what is missing is said",
+            1: "the run does not work, and nothing is written; or no golden of it can be kept",
             2: "unusable input; nothing is written",
         },
     }

@@ -1,7 +1,6 @@
 """A first configuration for a repository that has none."""
 
 import os
-import re
 import subprocess
 import sys
 import time
@@ -271,50 +270,19 @@ def test_scripts_that_are_alike_are_asked_about_or_told_how_to_choose(
     assert "entry point: train_ppo.py" in capsys.readouterr().out
 
 
-def test_a_run_that_fails_is_written_with_the_reason_and_fails_the_command(
+def test_a_run_that_fails_names_the_reason_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
+    before = files(tmp_path)
     assert main(["--root", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    why = "exit status 1: ModuleNotFoundError: No module named"
-    assert f"the run does not work yet: {why} 'nothing_of_that_name'" in printed
-    text = (tmp_path / "golden/runs/train.toml").read_text()
-    assert text.startswith(f"# It does not work yet: {why}")
-    assert golden_gate(["run", "--root", str(tmp_path)]) == 1
-    assert "or begin again with --entry FILE or --args TEXT" in printed
-
-
-def test_what_did_not_work_is_begun_again_unless_it_was_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    needy = "import sys\nassert '-gpu' in sys.argv, 'a message\\nof two lines'\n"
-    loop = (
-        "def train():\n    for step in range(2):\n        loss = model(torch.ones(1, 2)).sum()\n"
-        "        loss.backward()\n        print(loss.item())\n        optimizer.step()\ntrain()\n"
+    why = "exit status 1: ModuleNotFoundError: No module named 'nothing_of_that_name'"
+    assert f"the run does not work: {why}" in printed
+    assert printed.endswith(
+        "nothing is written: give --args TEXT or --entry FILE, or write the files with --no-try\n"
     )
-    written(tmp_path, train=needy + TRAINS + loop)
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    assert main(["--root", str(tmp_path)]) == 1
-    assert "exit status 1: AssertionError: a message … of two lines (train.py:2)" in capsys.readouterr().out
-    assert main(["--root", str(tmp_path), "--args=-gpu"]) == 0
-    again = files(tmp_path)
-    assert again["pyproject.toml"].count(b"[tool.gate]") == 1
-    assert again["pyproject.toml"].startswith(b"[project]\nname = 'x'\n\n# What")
-    capsys.readouterr()
-    assert main(["--root", str(tmp_path)]) == 2
-    assert "has a [tool.gate] table already" in capsys.readouterr().err
-
-
-def test_what_did_not_work_and_was_changed_since_stays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
-    assert main(["--root", str(tmp_path)]) == 1
-    project = tmp_path / "pyproject.toml"
-    project.write_text(project.read_text().replace("# contracts = true", "contracts = true"))
-    assert main(["--root", str(tmp_path)]) == 2
-    assert "was changed since; change it by hand" in capsys.readouterr().err
+    assert files(tmp_path) == before
 
 
 def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(
@@ -363,36 +331,15 @@ def test_it_works_from_a_sub_folder(
 
 def test_what_can_be_no_shorter_is_tried_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And each attempt is another command."""
-    script = "import argparse, time\nimport settings\nparser = argparse.ArgumentParser()\n"
+    script = "import argparse, time\nparser = argparse.ArgumentParser()\n"
     script += "parser.add_argument('--steps', type=int, default=900)\nparser.parse_args()\ntime.sleep(3600)\n"
     written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
-    (tmp_path / "settings.py").write_text("EPOCH = 200\nWIDTH = 300\n")
     assert main(["--root", str(tmp_path), "--try-seconds", "1"]) == 1
     said = capsys.readouterr()
     tried = [line for line in said.err.splitlines() if line.startswith("trying")]
     assert len(tried) == len(set(tried)) >= 2
-    less = "settings.py:1 EPOCH = 200 (no option); "
-    less += "give it less to do with --args, or more time with --try-seconds"
-    assert f"the run does not work yet: not done after 1 s; {less}\n" in said.out
-
-
-def test_a_process_that_the_program_waits_for_in_vain_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And nothing is tried shorter for it."""
-    script = (
-        "import argparse, multiprocessing, time\nparser = argparse.ArgumentParser()\n"
-        "parser.add_argument('--steps', type=int, default=900)\nparser.parse_args()\n"
-        "def collect(queue):\n    raise ValueError('no such environment')\n\n"
-        "queue = multiprocessing.get_context('fork').Queue()\n"
-        "multiprocessing.get_context('fork').Process(target=collect, args=(queue,)).start()\nqueue.get()\n"
-    )
-    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
-    assert main(["--root", str(tmp_path), "--try-seconds", "3"]) == 1
-    said = capsys.readouterr()
-    assert said.err.count("trying") == 1
-    why = "which failed: ValueError: no such environment (train.py:6, in collect)"
-    assert re.search(rf"does not work yet: it waits for Process \S+, {re.escape(why)}\n", said.out), said.out
+    less = "give it less to do with --args, or more time with --try-seconds"
+    assert f"the run does not work: not done after 1 s; {less}\n" in said.out
 
 
 def test_data_that_git_ignores_is_found_in_what_the_script_imports(tmp_path: Path) -> None:
@@ -454,9 +401,10 @@ def test_a_launcher_starts_what_fails_without_one(
     written(tmp_path, train=f"import os\nimport torch\n\n{begun}\n" + TRAINS + STEP.format(steps=2))
     main(["--root", str(tmp_path)])
     assert ("as two processes: as one, " in capsys.readouterr().err) is launched
-    command = load_run(tmp_path / "golden/runs/train.toml").command
-    assert command is not None
-    assert ("torch.distributed.run" in command) is launched
+    if launched:
+        command = load_run(tmp_path / "golden/runs/train.toml").command
+        assert command is not None
+        assert "torch.distributed.run" in command
 
 
 def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
@@ -473,18 +421,6 @@ def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     assert "without --seed: with it, exit status 1: AssertionError" in capsys.readouterr().err
     run = load_run(tmp_path / "golden/runs/train.toml")
     assert run.command == ("python", "train.py", "--epochs", "2")
-
-
-def test_what_takes_too_long_names_its_large_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = (
-        "import argparse, time\nparser = argparse.ArgumentParser()\n"
-        "parser.add_argument('--patience', type=int, default=3e5)\nparser.parse_args()\ntime.sleep(600)\n"
-    )
-    written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
-    assert main(["--root", str(tmp_path), "--try-seconds", "1"]) == 1
-    assert "not done after 1 s; --patience is 300000.0; give it less to do" in capsys.readouterr().out
 
 
 def test_a_script_that_names_files_from_its_own_folder_is_started_there(

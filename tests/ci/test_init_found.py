@@ -169,17 +169,13 @@ def test_tests_are_proposed_where_they_can_be_collected(
     test: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     git(tmp_path, "init", "-q")
-    script = "import sys\nassert '-x' in sys.argv\nfrom agent import Agent\nAgent().update()\nsys.exit()\n"
+    script = "import sys\nfrom agent import Agent\nAgent().update()\nsys.exit()\n"
     written(tmp_path, {"agent.py": AGENT, "begin.py": script, "tests/test_a.py": test})
-    assert main(["--root", str(tmp_path), "--entry", "begin.py"]) == 1
+    assert main(["--root", str(tmp_path), "--entry", "begin.py"]) == 0
     assert f"tests in tests: {said}" in capsys.readouterr().out
     table = (tmp_path / "pyproject.toml").read_text()
     assert ("\n[tool.gate.tests]\n" in table) is (said == "part of the gate")
     assert said == "part of the gate" or f"# Not made, for {said.removeprefix('left out, for ')}" in table
-    # What was written is not taken for a change by hand where the tests are collected by now.
-    (tmp_path / "tests/test_a.py").write_text("def test_it():\n    assert True\n")
-    assert main(["--root", str(tmp_path), "--entry", "begin.py", "--args=-x"]) == 0
-    assert "\n[tool.gate.tests]\n" in (tmp_path / "pyproject.toml").read_text()
 
 
 def test_data_outside_of_the_repository_is_there_for_trees_of_other_versions(
