@@ -134,7 +134,7 @@ class GateConfig(_Table):
             order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.
         counts: golden runs of which only what holds on every machine is compared.
-        reads: golden runs whose device-to-host reads in per-env loops the hot-path check must know.
+        syncs: golden runs that may not gain syncs, races or peak memory on a simulated GPU (needs a base).
         power: how many planted mistakes golden runs must notice (needs a base).
         throughput: a timed run (needs a base).
         tests: the test command.
@@ -151,7 +151,7 @@ class GateConfig(_Table):
     fences: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
+    syncs: tuple[str, ...] = ()
     power: Power | None = None
     throughput: Throughput | None = None
     tests: Tests | None = None

@@ -12,7 +12,7 @@ from golden.check.fixtures import check_writable, write_whole
 from golden.check.progress import progress
 from golden.record.git import worktree
 from golden.simulated.child import run
-from golden.simulated.result import Result, as_table, compare, differ, read_result
+from golden.simulated.result import Result, as_table, compare, read_result
 from golden.simulated.text import render, render_changes
 from golden.trace.errors import ExitCode, NothingComparable, RunFailed, UnusableInput
 
@@ -53,9 +53,9 @@ def syncs_command(
                 raise RunFailed(f"{base}: the program ended with exit status {failed}")
             progress.say("working tree: running")
             found, status = _seen(command, root, Path(scratch) / "head", devices, quiet=True)
-            changes = compare(before, found)
-            click.echo(render_changes(before, found, changes, names=(base, "working tree")))
-            code = ExitCode.DIFFERENT if differ(before, found, changes) else ExitCode.IDENTICAL
+            both = compare(before, found)
+            click.echo(render_changes(both, names=(base, "working tree")))
+            code = ExitCode.DIFFERENT if both.differ else ExitCode.IDENTICAL
     if file is not None:
         write_whole(file, json.dumps(as_table(found), indent=1) + "\n")
     if status:

@@ -26,7 +26,7 @@ from golden.report.pairs import LOCALIZED
 from golden.report.text import describe, gaps
 from golden.simulated.child import simulated
 from golden.simulated.result import compare as compare_results
-from golden.simulated.result import differ, read_result
+from golden.simulated.result import read_result
 from golden.simulated.text import render_changes
 from golden.trace.errors import ExitCode, GoldenError, UnusableInput, worst
 
@@ -109,9 +109,9 @@ def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str],
     base, head = read_result(result.left.folder), read_result(result.right.folder)
     if base is None or head is None:
         return ["syncs: not compared, since the program never loaded torch"], False
-    changes = compare_results(base, head)
+    found = compare_results(base, head)
     names = (versions.base or "variant base", versions.head or "working tree")
-    return [render_changes(base, head, changes, names=names)], differ(base, head, changes)
+    return [render_changes(found, names=names)], found.differ
 
 
 _LEFTOVER = (

@@ -14,9 +14,9 @@ from ci.checks.imports import isolation
 from ci.checks.plans import carried_out, plan
 from ci.checks.policy import policy
 from ci.checks.power import power
-from ci.checks.reads import reads
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
+from ci.checks.syncs import syncs
 from ci.checks.tests import tests
 from ci.checks.throughput import throughput
 
@@ -33,7 +33,7 @@ def needing_base(context: Context) -> list[str]:
     config = context.config
     left = [f"throughput {config.throughput.run}"] if config.throughput else []
     needy = [("evidence", config.evidence), ("fences", config.fences), ("power", config.power)]
-    return [*(name for name, wanted in needy if wanted), *left]
+    return [*(name for name, wanted in needy if wanted), *(f"syncs {name}" for name in config.syncs), *left]
 
 
 def _checks(context: Context) -> Iterator[Check]:
@@ -62,8 +62,8 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:
         yield Check(f"golden {name}", partial(golden, context, name))
-    for name in config.reads:
-        yield Check(f"reads {name}", partial(reads, context, name), runs="in turn")
+    for name in config.syncs if context.base else ():
+        yield Check(f"syncs {name}", partial(syncs, context, name))
     if config.tests:
         yield Check("tests", partial(tests, context, config.tests))
     if config.power and context.base:

@@ -41,7 +41,7 @@ _WORKFLOWS = (
 def run_names(config: GateConfig) -> list[str]:
     """The golden runs that a configuration names."""
     timed = [config.throughput.run] if config.throughput else []
-    return list(dict.fromkeys([*config.runs, *config.counts, *config.reads, *timed]))
+    return list(dict.fromkeys([*config.runs, *config.counts, *config.syncs, *timed]))
 
 
 def gate(side: Side) -> Iterator[Found]:

@@ -20,7 +20,7 @@ GATE = Table(
         "fences": keep,
         "runs": keep,
         "counts": keep,
-        "reads": keep,
+        "syncs": keep,
         "throughput": Table({"bound": at_most, "repeats": at_least}),
         "tests": Table({"timeout": free}),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ class Sync:
         call: the function of torch that the line called, if the sync is inside of one.
         text: the line.
         count: how often, in all processes.
-        windows: between how many pairs of optimizer steps.
+        windows: in how many steps.
     """
 
     file: str
@@ -76,13 +76,56 @@ class Result:
         """How many syncs there were."""
         return sum(sync.count for sync in self.syncs)
 
+    @property
+    def raced(self) -> int:
+        """How many races there were."""
+        return sum(race.count for race in self.races)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line that waits otherwise than it did: None on the side that does not wait there at all."""
+    """A line that waits otherwise than it did: None on the side that does not wait there at all.
+
+    Attributes:
+        a_step: how much more often in a step.
+    """
 
     base: Sync | None
     head: Sync | None
+    a_step: float
+
+    @property
+    def sync(self) -> Sync:
+        """The line as it is now, or as it was."""
+        found = self.head or self.base
+        assert found is not None
+        return found
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How often, before and after."""
+        return (self.base.count if self.base else 0, self.head.count if self.head else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two runs, and the lines that wait otherwise in the second one."""
+
+    base: Result
+    head: Result
+    changes: tuple[Change, ...]
+
+    @property
+    def differ(self) -> bool:
+        """Whether syncs, races or peak memory are other."""
+        peaks = grown(self.base, self.head) or grown(self.head, self.base)
+        return bool(self.changes or peaks) or self.base.raced != self.head.raced
+
+
+def grown(before: Result, after: Result) -> list[Peak]:
+    """The devices that need more memory, by more than 1 %."""
+    known = Counter({peak.device: peak.peak for peak in before.peaks})
+    return [peak for peak in after.peaks if peak.peak - known[peak.device] > peak.peak // 100]
 
 
 def read_result(folder: Path) -> Result | None:
@@ -127,10 +170,10 @@ _SAME: tuple[Callable[[Sync], Hashable], ...] = (
 )
 
 
-def compare(base: Result, head: Result) -> tuple[Change, ...]:
+def compare(base: Result, head: Result) -> Compared:
     """Where the numbers of syncs differ. A line that only moved, to another function or file, is the same."""
     left, right = list(base.syncs), list(head.syncs)
-    pairs: list[tuple[Sync, Sync]] = []
+    pairs: list[tuple[Sync | None, Sync | None]] = []
     for key in _SAME:
         waiting: dict[Hashable, list[Sync]] = defaultdict(list)
         for sync in left:
@@ -143,20 +186,13 @@ def compare(base: Result, head: Result) -> tuple[Change, ...]:
                 left.remove(other)
                 right.remove(sync)
                 pairs.append((other, sync))
-    changed = [Change(a, b) for a, b in pairs if _rate(a, base.steps) != _rate(b, head.steps)]
-    return (*(Change(None, b) for b in right), *changed, *(Change(a, None) for a in left))
+    pairs += [(None, sync) for sync in right] + [(sync, None) for sync in left]
+    changes = tuple(Change(a, b, _rate(b, head) - _rate(a, base)) for a, b in pairs)
+    return Compared(base, head, tuple(change for change in changes if change.a_step))
 
 
-def differ(base: Result, head: Result, changes: Sequence[Change]) -> bool:
-    """Whether a change made syncs, races or peak memory (by more than 1 %) other."""
-    before = {peak.device: peak.peak for peak in base.peaks}
-    peaks = any(abs(peak.peak - before.get(peak.device, 0)) > peak.peak // 100 for peak in head.peaks)
-    races = sum(race.count for race in base.races) != sum(race.count for race in head.races)
-    return bool(changes) or races or peaks
-
-
-def _rate(sync: Sync, steps: int) -> float:
-    return sync.count / max(steps, 1)
+def _rate(sync: Sync | None, of: Result) -> float:
+    return sync.count / max(of.steps, 1) if sync else 0.0
 
 
 def as_table(result: Result) -> dict[str, Any]:

@@ -117,7 +117,9 @@ class Syncs:
     def __init__(self) -> None:
         # How many, in how many windows between optimizer steps, and the last of those.
         self.counts: dict[tuple[Place, str, str], list[int]] = {}
+        # A step is one of every optimizer in turn: of a generator and its critic, of the nets of all envs.
         self.steps = 0
+        self._stepped: set[int] = set()
         self.muted = 0
 
     def note(self, kind: str, times: int = 1) -> None:
@@ -133,10 +135,14 @@ class Syncs:
             kept[1] += 1
             kept[2] = self.steps
 
-    def stepped(self, *_: Any) -> None:
-        """Count an optimizer step of the program, not of golden itself."""
-        if _place_and_call() is not None:
+    def stepped(self, optimizer: Any, *_: Any) -> None:
+        """Count a step of the program: it begins when an optimizer has its next turn."""
+        if _place_and_call() is None:
+            return
+        if not self._stepped or id(optimizer) in self._stepped:
+            self._stepped.clear()
             self.steps += 1
+        self._stepped.add(id(optimizer))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each line, kind and call."""

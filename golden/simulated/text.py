@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from golden.simulated.result import Change, Result, Sync
+from golden.simulated.result import Change, Compared, Race, Result, Sync, grown
 
 NOT_SIMULATED = (
     "not simulated: the bits and the speed of GPU kernels, fragmentation of the allocator, CUDA graphs, "
@@ -12,13 +12,15 @@ NOT_SIMULATED = (
     "leave undetermined"
 )
 _LINES = 5
+# Steps of an agent come between those of the nets that it trains, and a line is one of either.
+_OFTEN = 1.5
 _MIB = 1 << 20
 
 
 def render(result: Result, *, most: int | None) -> str:
     """The table of syncs, the dearest first; races; peak memory; and what a simulation can't show."""
     places = len({sync.place for sync in result.syncs})
-    where = f"at {_many(places, 'line')} in {_many(result.steps, 'optimizer step')}"
+    where = f"at {_many(places, 'line')} in {_many(result.steps, 'step')}"
     lines = [f"{_many(result.total, 'sync')} {where}", ""]
     shown = result.syncs[:most]
     rows = [("times", "how often", "kind", "line", "function")]
@@ -34,47 +36,58 @@ def render(result: Result, *, most: int | None) -> str:
     return "\n".join(line for line, before in zip(lines, ["x", *lines], strict=False) if line or before)
 
 
-def render_changes(base: Result, head: Result, changes: Sequence[Change], *, names: tuple[str, str]) -> str:
+def render_changes(found: Compared, *, names: tuple[str, str]) -> str:
     """What a change did to syncs, races and peak memory."""
-    lines = [
-        f"{names[0]}: {_many(base.total, 'sync')} in {_many(base.steps, 'optimizer step')}",
-        f"{names[1]}: {_many(head.total, 'sync')} in {_many(head.steps, 'optimizer step')}",
-        "",
-    ]
-    rows = []
-    for change in changes:
-        now = change.head or change.base
-        assert now is not None
-        old = change.base.count if change.base else 0
-        new = change.head.count if change.head else 0
+    base, head = found.base, found.head
+    sides = zip(names, (base, head), strict=True)
+    lines = [f"{name}: {_many(side.total, 'sync')} in {_many(side.steps, 'step')}" for name, side in sides]
+    rows = [("", "times", "difference", "kind", "line", "function")]
+    for change in found.changes:
+        (old, new), now = change.counts, change.sync
         word = "new" if not old else "gone" if not new else "more" if new > old else "fewer"
-        rows.append(
-            (word, f"{old} -> {new}", _difference(old, new, base, head), now.kind, now.place, _function(now))
-        )
-    lines += (
-        _columns([("", "times", "difference", "kind", "line", "function"), *rows])
-        if rows
-        else ["the same syncs"]
-    )
-    lines += ["", f"races: {_total(base)} -> {_total(head)}"]
-    lines += [f"  {line}" for line in _race_lines(head)]
+        rows.append((word, f"{old} -> {new}", _difference(change, head), now.kind, now.place, _function(now)))
+    lines += ["", *(_columns(rows) if found.changes else ["the same syncs"])]
+    lines += ["", f"races: {base.raced} -> {head.raced}", *_race_lines(head)]
     for peak in head.peaks:
         before = next((other.peak for other in base.peaks if other.device == peak.device), 0)
         lines.append(f"peak memory of {peak.device}: {_mib(before)} -> {_mib(peak.peak)}")
     return "\n".join([*lines, "", NOT_SIMULATED])
 
 
+def worse(found: Compared) -> list[tuple[str, str]]:
+    """Each line that waits more often, race and growth of memory: the place, and what it is."""
+    base, head = found.base, found.head
+    lines = [
+        (change.sync.place, f"{change.sync.kind}, {_difference(change, head)}")
+        for change in found.changes
+        if change.a_step > 0
+    ]
+    known = {(race.what, race.place, race.other) for race in base.races}
+    races = [race for race in head.races if (race.what, race.place, race.other) not in known]
+    lines += [(race.place, _race(race)) for race in races if head.raced > base.raced]
+    lines += [
+        (peak.held[0][0], f"peak memory of {peak.device} is {_mib(peak.peak)}") for peak in grown(base, head)
+    ]
+    return lines
+
+
 def often(sync: Sync, steps: int) -> str:
-    """How often a line waits, per optimizer step."""
-    if not steps or sync.windows <= 1:
-        return "once"
-    rate = sync.count / steps
-    return f"{rate:.3g} a step" if rate >= 0.95 else f"every {steps / sync.count:.2g} steps"
+    """How often a line waits in the steps in which it does, and how many of them there are."""
+    windows = min(sync.windows, steps)
+    return _rate(sync.count / windows, steps / windows) if windows > 1 else "once"
 
 
-def _difference(old: int, new: int, base: Result, head: Result) -> str:
-    rate = new / max(head.steps, 1) - old / max(base.steps, 1)
-    return f"{rate:+.3g} a step"
+def _difference(change: Change, head: Result) -> str:
+    steps = max(head.steps, 1)
+    every = steps / min(change.sync.windows, steps)
+    return _rate(change.a_step * every, every, "+")
+
+
+def _rate(number: float, every: float, sign: str = "") -> str:
+    told = f"{round(number, 1):{sign}g}"
+    if every < _OFTEN:
+        return f"{told} a step"
+    return f"{'' if told == '1' else f'{told} '}every {every:.2g} steps"
 
 
 def _function(sync: Sync) -> str:
@@ -85,21 +98,18 @@ def _function(sync: Sync) -> str:
 def _races(result: Result) -> list[str]:
     if not result.races:
         return ["no race between streams"]
-    return [
-        f"{_many(_total(result), 'race')} between streams",
-        *(f"  {line}" for line in _race_lines(result)),
-    ]
+    return [f"{_many(result.raced, 'race')} between streams", *_race_lines(result)]
 
 
 def _race_lines(result: Result) -> Iterator[str]:
     for race in result.races[: 2 * _LINES]:
-        yield f"{race.place}: {race.what} ({race.other}), {_many(race.count, 'time')}"
+        yield f"  {race.place}: {_race(race)}"
     if len(result.races) > 2 * _LINES:
-        yield f"and {len(result.races) - 2 * _LINES} more pairs of lines"
+        yield f"  and {len(result.races) - 2 * _LINES} more pairs of lines"
 
 
-def _total(result: Result) -> int:
-    return sum(race.count for race in result.races)
+def _race(race: Race) -> str:
+    return f"{race.what} ({race.other}), {_many(race.count, 'time')}"
 
 
 def _peaks(result: Result) -> list[str]:

@@ -198,7 +198,7 @@ def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str
 def test_the_knobs_are_these() -> None:
     assert sorted(GateConfig.model_fields) == [
         *("carried_out", "contracts", "counts", "evidence", "fences", "hotpath", "imports", "plans"),
-        *("power", "pythonpath", "reads", "runs", "seams", "tests", "throughput"),
+        *("power", "pythonpath", "runs", "seams", "syncs", "tests", "throughput"),
     ]
 
 
@@ -230,9 +230,7 @@ def test_checks_of_one_run_share_its_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CI", "")
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.gate]\nruns = ["end"]\ncounts = ["end"]\nreads = ["end"]\n'
-    )
+    (tmp_path / "pyproject.toml").write_text('[tool.gate]\nruns = ["end"]\ncounts = ["end"]\n')
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "golden" / "runs").mkdir(parents=True)
     (tmp_path / "golden" / "runs" / "end.toml").write_text(RUN)
@@ -240,10 +238,10 @@ def test_checks_of_one_run_share_its_recording(
     (tmp_path / "times.txt").unlink()
     assert main(["--root", str(tmp_path)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert all(name in printed for name in ("golden end", "counts end", "reads end"))
+    assert all(name in printed for name in ("golden end", "counts end"))
     assert (tmp_path / "times.txt").read_text() == "once\n"
 
     (tmp_path / "script.py").write_text(SCRIPT + "raise SystemExit('boom')\n")
     assert main(["--root", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.count("boom") == 3
+    assert capsys.readouterr().out.count("boom") == 2
     assert (tmp_path / "times.txt").read_text() == "once\n" * 2

@@ -44,7 +44,7 @@ def test_the_table_has_the_dearest_line_first_and_says_what_is_not_simulated(
     rows = [line.split() for line in told.splitlines() if "train.py:" in line]
     assert rows[0][:6] == ["4", "1", "a", "step", "item", "train.py:11"]
     assert rows[1][:6] == ["2", "once", "copy", "to", "the", "device"]
-    assert "6 syncs at 2 lines in 4 optimizer steps" in told
+    assert "6 syncs at 2 lines in 4 steps" in told
     assert "no race between streams" in told
     assert "peak memory of cuda:0:" in told
     assert "not simulated: the bits and the speed of GPU kernels" in told
@@ -120,13 +120,26 @@ def _result(*syncs: Sync, steps: int = 4) -> Result:
 def test_lines_are_the_same_where_they_only_moved_and_numbers_are_per_step() -> None:
     base = _result(_sync(4), _sync(4, line=9, text="y.item()"))
     moved = _sync(4, file="b.py", line=70, function="g.f")
-    assert compare(base, _result(moved, _sync(4, line=9, text="y.item()"))) == ()
-    (more,) = compare(base, _result(_sync(8), _sync(4, line=9, text="y.item()")))
-    assert more.base is not None
-    assert more.head is not None
-    assert (more.base.count, more.head.count) == (4, 8)
-    (gone,) = compare(base, _result(_sync(4)))
+    assert not compare(base, _result(moved, _sync(4, line=9, text="y.item()"))).differ
+    (more,) = compare(base, _result(_sync(8), _sync(4, line=9, text="y.item()"))).changes
+    assert more.counts == (4, 8)
+    assert more.a_step == 1
+    (gone,) = compare(base, _result(_sync(4))).changes
     assert gone.head is None
-    (new,) = compare(_result(_sync(4)), base)
+    (new,) = compare(_result(_sync(4)), base).changes
     assert new.base is None
-    assert compare(base, _result(_sync(8), _sync(8, line=9, text="y.item()"), steps=8)) == ()
+    assert not compare(base, _result(_sync(8), _sync(8, line=9, text="y.item()"), steps=8)).differ
+
+
+def test_a_step_is_one_of_every_optimizer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "envs.py").write_text(
+        "import torch\nnets = [torch.nn.Linear(2, 1).cuda() for _ in range(3)]\n"
+        "optimizers = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]\n"
+        "for _ in range(4):\n    for net, optimizer in zip(nets, optimizers):\n"
+        "        loss = net(torch.ones(1, 2, device='cuda')).sum()\n        loss.backward()\n"
+        "        loss.item()\n        optimizer.step()\n"
+    )
+    assert main(["syncs", "--", "python", "envs.py"]) == 0
+    told = capsys.readouterr().out
+    assert "18 syncs at 2 lines in 4 steps" in told
+    assert "3 a step   item" in told
