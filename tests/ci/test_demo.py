@@ -35,6 +35,7 @@ def test_a_folder_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err == f"demo: {tmp_path} exists already; name another folder or remove it\n"
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "nowhere"
     assert main(["--data", str(missing)]) == 2
@@ -42,6 +43,7 @@ def test_a_data_folder_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFix
     assert last == f"demo: run ppo_small.base: data folder {missing} does not exist"
 
 
+@pytest.mark.slow
 def test_a_folder_without_the_files_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--data", str(tmp_path)]) == 3
     last = capsys.readouterr().err.splitlines()[-1]

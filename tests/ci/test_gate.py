@@ -112,6 +112,7 @@ def test_contracts_kept_and_broken(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "order BROKEN" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_golden_run_against_a_ref(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     repository(tmp_path, 'runs = ["fit"]')
     (tmp_path / "fit.py").write_text(

@@ -285,6 +285,7 @@ def test_a_run_that_fails_names_the_reason_and_nothing_is_written(
     assert files(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_shortened_and_what_it_does_not_know_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,6 +330,7 @@ def test_it_works_from_a_sub_folder(
     assert (repository / "golden/runs/train.toml").is_file()
 
 
+@pytest.mark.slow
 def test_what_can_be_no_shorter_is_tried_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And each attempt is another command."""
     script = "import argparse, time\nparser = argparse.ArgumentParser()\n"
@@ -367,6 +369,7 @@ def test_data_that_git_ignores_is_found_in_what_the_script_imports(tmp_path: Pat
     assert sorted(run.data.paths) == ["data", "kept/raw"]
 
 
+@pytest.mark.slow
 def test_a_program_that_reports_elsewhere_is_kept_from_it(tmp_path: Path) -> None:
     reports = "import os\n\nassert os.environ['WANDB_MODE'] == 'disabled'\n\ndef log():\n    import wandb\n"
     written(tmp_path, train="import reports\n" + TRAINS + STEP.format(steps=2), reports=reports)
@@ -387,6 +390,7 @@ def test_data_that_the_command_line_names_is_found(tmp_path: Path) -> None:
     assert run.data.paths == ("tiny",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("begun", "launched"),
     [
@@ -407,6 +411,7 @@ def test_a_launcher_starts_what_fails_without_one(
         assert "torch.distributed.run" in command
 
 
+@pytest.mark.slow
 def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -423,6 +428,7 @@ def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
     assert run.command == ("python", "train.py", "--epochs", "2")
 
 
+@pytest.mark.slow
 def test_a_script_that_names_files_from_its_own_folder_is_started_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -452,6 +458,7 @@ def test_a_program_does_not_outlive_it(tmp_path: Path) -> None:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.slow
 def test_lines_of_json_without_a_kind_are_compared_as_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

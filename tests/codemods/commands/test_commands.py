@@ -208,6 +208,7 @@ def test_a_tree_that_another_command_changed_is_a_skip(tmp_path: Path) -> None:
 ONE_FILE = [case for case in load() if case.arguments == ("main.py",) and sys.version_info >= case.python]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ONE_FILE, ids=lambda case: case.id)
 def test_every_hazard_comes_out_as_from_extract(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -34,11 +34,13 @@ def test_the_corpus_holds_every_hazard() -> None:
     assert wanted <= {case.hazard for case in CASES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", runnable([case for case in CASES if "naive" in case.programs]))
 def test_a_naive_lift_is_noticed(case: Case) -> None:
     assert observe(case.programs["naive"]) != observe(case.programs["orig"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", runnable([case for case in CASES if "sound" in case.programs]))
 def test_the_sound_rewrite_behaves_like_the_original(case: Case) -> None:
     assert observe(case.programs["sound"]) == observe(case.programs["orig"])

@@ -60,6 +60,7 @@ def probe() -> Iterator[Any]:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [f for f in FORMS if f.told == "dispatcher"], ids=lambda form: form.code)
 def test_the_dispatcher_says_the_same(form: Form, probe: Any) -> None:
     assert probe(form) == form.waits

@@ -36,6 +36,7 @@ class _Env:
         return np.zeros(4), 0.5, self.steps > 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
 @pytest.mark.parametrize("loop", loops(), ids=lambda loop: loop.name)
 def test_the_marked_lines_read_and_no_other(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:

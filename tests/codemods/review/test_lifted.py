@@ -244,6 +244,7 @@ def test_a_changed_line_of_a_lifted_helper_is_all_that_is_left(
     assert len(reviewed.left("new")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [case for case in load() if sys.version_info >= case.python], ids=lambda c: c.id
 )

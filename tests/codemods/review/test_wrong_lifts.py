@@ -32,6 +32,7 @@ BY_ORIGIN = {"D28"}
 NAIVE = {case.id: case.programs for case in load() if "naive" in case.programs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_it_does_something_else(case: str) -> None:
     before, after = map(observe, CASES[case])
@@ -45,6 +46,7 @@ def test_it_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewe
     assert reviewed.status == 1, reviewed.document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", NAIVE)
 def test_a_naive_lift_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
     programs = NAIVE[case]
