@@ -105,11 +105,11 @@ def command(**given: Any) -> int:
         explain_code(asked.explain)
         return Exit.DONE
     asked.must_fit()
-    for place in asked.places():
-        read_tools(place / "pyproject.toml")
+    root = asked.project()
+    read_tools(root / "pyproject.toml")
     report = _carried_out(asked)
     if not asked.quiet and (asked.plan is not None or asked.to is not None):
-        for path, kind in unreadable_files(asked.places()[-1 if asked.plan is None else 0]):
+        for path, kind in unreadable_files(root):
             click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)
     changed = ", ".join(change.shown for change in report.files if change.changed)
     if asked.check and changed and not report.refused and (later := _superseded(report, asked)):
@@ -121,7 +121,7 @@ def command(**given: Any) -> int:
     if asked.write and changed and not (asked.plan is not None and report.refused):
         from codemods.plans.write import write_all
 
-        write_all(report.in_order(), journal=asked.places()[0])
+        write_all(report.in_order())
     if not asked.quiet or asked.output is not None:
         put(_rendered(report, asked), asked.output)
     if report.refused and not asked.exit_zero:
@@ -174,25 +174,21 @@ class _Asked:
         if self.plan is not None and self.annotations != "inferred":
             raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
 
-    def places(self) -> list[Path]:
-        """The folders in which a write that was broken off may have left its journal."""
+    def project(self) -> Path:
+        """The folder of the project."""
         if self.plan is not None:
-            from codemods.plans.run import places_of
+            from codemods.plans.run import root_of
 
-            return places_of(self.plan, self.root)
+            return root_of(self.plan, self.root)
         from codemods.plans.site import find_root
 
         assert self.file is not None
-        return [self.file.resolve().parent, find_root(self.file.parent)]
+        return find_root(self.file.parent)
 
 
 def _carried_out(asked: _Asked) -> Report:
     """Carry out what is asked for in memory; with ``--derive``, in another folder."""
-    from codemods.plans.write import settle
-
     with room_for_nesting():
-        for settled in settle(asked.places()):
-            click.echo(f"codemods extract: {settled}", err=True)
         if asked.plan is not None and asked.derive is not None:
             from codemods.plans.derive import derive_tree
 

@@ -31,7 +31,7 @@ from codemods.plans.lift import (
     rows_of,
 )
 from codemods.plans.loop import LoopMade, compose_loop, waiting_loop
-from codemods.plans.model import Loop, Move, Plan, PlanError, load_plan
+from codemods.plans.model import Loop, Move, Plan, PlanError
 from codemods.plans.moving import move_definitions
 from codemods.plans.report import (
     AcceptedAssumption,
@@ -84,13 +84,6 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
         sources=frozenset([*overlay.sources, *overlay.rests.values()]),
         followers=frozenset(overlay.followers),
     )
-
-
-def places_of(plan: Path, root: Path | None) -> list[Path]:
-    """List the folders in which a write of a plan that was broken off may have left its journal."""
-    base = root_of(plan, root)
-    loaded, _ = load_plan(plan, str(plan))
-    return [base, (base / loaded.source).parent]
 
 
 def root_of(path: Path, root: Path | None) -> Path:
