@@ -1,10 +1,9 @@
-"""Proof that a file without some imports, or with some in other places, is otherwise the file that it was."""
+"""Proof that a file without some imports is otherwise the file that it was."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from codemods.equal.code import NotProven, alike, copied
 from codemods.program.globals import is_type_checking
@@ -85,31 +84,3 @@ def _kept(statement: ast.Import | ast.ImportFrom, there: ast.stmt) -> list[ast.a
 
 def _is_future(statement: ast.Import | ast.ImportFrom) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def prove_reordered(before: Source, after: Source) -> None:
-    """Check that in a text only imports that follow each other have other places among themselves.
-
-    Raises:
-        NotProven: if more has changed, or a name is bound by an import that has moved and by another one.
-    """
-    old, new = before.tree.body, after.tree.body
-    if list(_runs(old)) != list(_runs(new)):
-        raise NotProven(f"{after.path}: more than the places of imports would change")
-    moved = [one for one, other in zip(old, new, strict=True) if not alike(one, other)]
-    bound = [
-        bound_name(alias)
-        for node in ast.walk(before.tree)
-        if isinstance(node, _IMPORTS)
-        for alias in node.names
-    ]
-    names = {bound_name(alias) for node in moved if isinstance(node, _IMPORTS) for alias in node.names}
-    if twice := sorted(name for name in names if bound.count(name) > 1):
-        raise NotProven(f"{after.path}: {', '.join(twice)} would be bound in another order")
-
-
-def _runs(body: Sequence[ast.stmt]) -> Iterator[list[str]]:
-    """Statements in their order, imports that follow each other in one that is always the same."""
-    for imports, run in groupby(body, lambda s: isinstance(s, _IMPORTS)):
-        texts = map(ast.dump, run)
-        yield sorted(texts) if imports else list(texts)

@@ -6,21 +6,17 @@ import functools
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
-from codemods.equal.imports import prove_dropped, prove_reordered
+from codemods.equal.imports import prove_dropped
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
 from codemods.plans.stars import spreads
 from codemods.program.loading import Loading
-from codemods.program.repository import package_of
 from codemods.program.source import Source
-from codemods.rewrites.imports.order import imports_in_order
 from codemods.rewrites.imports.remove import drop_imports, mark_imports
 from codemods.rewrites.imports.unneeded import KeptImport, Left, names_needed
 from codemods.rewrites.text.file import TextNotPreserved
-from codemods.rewrites.text.sections import without_empty_sections
 
 _ROUNDS = 5
 
@@ -59,11 +55,7 @@ class Tidy:
                 reason = f"it can't be taken out of the text: {failure}"
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
                 break
-        now = self._without_headings(before, now)
-        overlay.put(layout.rest, before, self._in_order(now, layout.rest, loading).text)
-        for path in overlay.followers & overlay.made.keys():
-            follower = overlay.source(path, layout.shown(path))
-            overlay.put(path, follower, self._in_order(follower, path, loading).text)
+        overlay.put(layout.rest, before, now.text)
         return tuple(StayedImport(layout.shown(layout.rest), k.name, k.line, k.reason) for k in kept)
 
     def _marked(self, left: Left, kept: Collection[KeptImport]) -> Source:
@@ -71,30 +63,6 @@ class Tidy:
         found = dict.fromkeys(k.alias.statement for k in kept if k.alias is not None)
         statements = [statement for statement in found if not left.marked(statement)]
         return _proven(left.now, mark_imports(left.now, statements)) if statements else left.now
-
-    def _without_headings(self, before: Source, now: Source) -> Source:
-        text = without_empty_sections(before, now)
-        try:
-            return now if text == now.text else _proven(now, text)
-        except NotProven:
-            return now
-
-    def _in_order(self, now: Source, path: Path, loading: Loading) -> Source:
-        """The text with its imports of new modules sorted in, if loading it does the same then."""
-        dotted = self.site.layout.dotted
-        others = {module for made in self.site.overlay.made if made != path and (module := dotted(made))}
-        if (module := dotted(path)) is None:
-            return now
-        try:
-            text, moved = imports_in_order(now, others, package_of(path, module))
-            if not moved:
-                return now
-            made = reread(text, now.path, now)
-            prove_reordered(now, made)
-        except (NotProven, TextNotPreserved):
-            return now
-        before, after = (loading.rehearsed(module, path, s.tree) for s in (now, made))
-        return made if before.events == after.events and not before.back else now
 
 
 def _proven(now: Source, text: str) -> Source:

@@ -315,20 +315,6 @@ def test_imports_go_though_another_helper_stays(tmp_path: Path, extract: Command
     assert bound((tmp_path / "train.py").read_text()) == {"_h"}
 
 
-def test_the_import_of_the_new_module_is_sorted_in(tmp_path: Path, extract: Command) -> None:
-    (tmp_path / "pyproject.toml").write_text("")
-    package = tmp_path / "pkg"
-    package.mkdir()
-    for name in ("__init__", "alpha", "zeta"):
-        (package / f"{name}.py").write_text("x = 1\n")
-    text = "from pkg.alpha import x\nfrom pkg.zeta import x as z\n\n\n"
-    text += "def outer(n):\n    def h(y):\n        return y + n\n    return h(x + z)\n"
-    (package / "train.py").write_text(text)
-    assert extract(package / "train.py", "--to", package / "parts.py", "--write").code == 0
-    imports = [n for n in ast.parse((package / "train.py").read_text()).body if isinstance(n, ast.ImportFrom)]
-    assert [node.module for node in imports] == ["pkg.alpha", "pkg.parts", "pkg.zeta"]
-
-
 def test_the_import_of_the_new_module_stays_behind_one_that_acts(tmp_path: Path, extract: Command) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     package = tmp_path / "pkg"
@@ -344,16 +330,3 @@ def test_the_import_of_the_new_module_stays_behind_one_that_acts(tmp_path: Path,
     assert extract(package / "train.py", "--to", package / "parts.py", "--write").code == 0
     imports = [n for n in ast.parse((package / "train.py").read_text()).body if isinstance(n, ast.ImportFrom)]
     assert [node.module for node in imports] == ["pkg.alpha", "pkg.zeta", "pkg.parts"]
-
-
-def test_a_heading_goes_with_the_last_definition_under_it(tmp_path: Path, extract: Command) -> None:
-    (tmp_path / "pyproject.toml").write_text("")
-    text = "# --- old\n\n# --- helpers\n\ndef f():\n    return 1\n\n# --- main\n\ndef g():\n    return f()\n"
-    (tmp_path / "m.py").write_text(text)
-    plan = 'version = 1\nsource = "m.py"\n[[move]]\nto = "parts.py"\nnames = ["f"]\n'
-    (tmp_path / "plan.toml").write_text(plan)
-    assert extract("--plan", tmp_path / "plan.toml", "--write").code == 0
-    left = (tmp_path / "m.py").read_text()
-    assert "helpers" not in left
-    assert "# --- old" in left
-    assert "# --- main" in left
