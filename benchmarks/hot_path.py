@@ -41,10 +41,8 @@ from esper.simic.agent import PPOAgent
 from esper.simic.training import vectorized
 from esper.simic.training.config import TrainingConfig
 from esper.tolaria.data import SharedBatchIterator, TrainingData, load_data
-from esper.tolaria.models import create_model
-from esper.tolaria.optimizers import create_optimizer
-from esper.tolaria.runtime import keep_freed_memory
-from esper.tolaria.seeding import derive_generator
+from esper.tolaria.models import create_model, create_optimizer
+from esper.tolaria.runtime import derive_generator, keep_freed_memory
 
 CPU = torch.device("cpu")
 READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__index__")

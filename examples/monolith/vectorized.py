@@ -110,9 +110,8 @@ from esper.simic.telemetry import (
     detect_progress,
     split_gradient_norms,
 )
-from esper.simic.training.checkpoint import TrainingProgress, read_progress
 from esper.simic.training.config import TrainingConfig, resolve_loading, resolve_slots
-from esper.simic.training.result import RoundResult, TrainingResult
+from esper.simic.training.result import RoundResult, TrainingProgress, TrainingResult, read_progress
 from esper.tamiyo import (
     ActionMasks,
     HeuristicPolicy,
@@ -125,11 +124,20 @@ from esper.tamiyo import (
 )
 from esper.tolaria.data import SharedBatchIterator, TrainingData, load_data
 from esper.tolaria.governor import Governor, GovernorConfig, Healthy
-from esper.tolaria.losses import count_correct, mean_loss, summed_loss
-from esper.tolaria.models import create_model
-from esper.tolaria.optimizers import backward, create_optimizer, reset_momentum, step_optimizers
+from esper.tolaria.models import (
+    backward,
+    count_correct,
+    create_model,
+    create_optimizer,
+    mean_loss,
+    reset_momentum,
+    step_optimizers,
+    summed_loss,
+)
 from esper.tolaria.runtime import (
     CUDATimer,
+    derive_generator,
+    derive_seed,
     make_scaler,
     make_stream,
     on_stream,
@@ -140,7 +148,6 @@ from esper.tolaria.runtime import (
     timed,
     to_host,
 )
-from esper.tolaria.seeding import derive_generator, derive_seed
 
 ROLLING_ROUNDS = 10
 DEGRADATION_SHARE = 0.1

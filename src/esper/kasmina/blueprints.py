@@ -9,8 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from esper.kasmina.hosts import CausalAttention
-from esper.kasmina.initialise import materialise
+from esper.kasmina.hosts import CausalAttention, materialise
 from esper.leyline import Topology
 
 

@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 from esper.kasmina.blending import AlphaSchedule, BlendGate, blend, run_together, straight_through
 from esper.kasmina.blueprints import Seed, build_seed
 from esper.kasmina.gates import GateConfig, PendingPrune, SeedState, evaluate_gate
-from esper.kasmina.initialise import materialise
+from esper.kasmina.hosts import materialise
 from esper.leyline import (
     DEFAULT_CURVE_STEEPNESS,
     DEFAULT_EMBARGO_EPOCHS,

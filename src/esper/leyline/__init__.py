@@ -28,7 +28,7 @@ from esper.leyline.actions import (
     LifecycleOp,
     head_sizes,
 )
-from esper.leyline.protocols import (
+from esper.leyline.rollout import (
     ClientProtocol,
     EngineProtocol,
     PolicyProtocol,
@@ -36,7 +36,6 @@ from esper.leyline.protocols import (
     SharedEngineProtocol,
     SlottedHostProtocol,
 )
-from esper.leyline.reports import SeedStateReport, TrainingSignals
 from esper.leyline.slots import (
     CONTRIBUTING_STAGES,
     DEFAULT_EMBARGO_EPOCHS,
@@ -59,8 +58,10 @@ from esper.leyline.slots import (
     AlphaMode,
     BlendMode,
     SeedStage,
+    SeedStateReport,
     SlotConfig,
     Topology,
+    TrainingSignals,
     is_legal_transition,
 )
 from esper.leyline.telemetry import TelemetryEvent, TelemetryEventType

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from esper.leyline.rollout import ActionOutcome, Configuration, HostObservation, SlotAction
 from esper.leyline.telemetry import TelemetryEvent
 from esper.simic.agent import PPOAgent
-from esper.simic.decisions import StepReward
+from esper.simic.agent.rollout import StepReward
 from esper.simic.telemetry.emitters import emit_with_env_context
 from esper.simic.training.action_execution import (
     ObservationSpace,

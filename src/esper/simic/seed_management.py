@@ -2,7 +2,7 @@
 
 from esper.kasmina.lifecycle import advance_active_seed, resolve_target_slot
 from esper.simic.telemetry.emitters import aggregate_ppo_metrics
-from esper.simic.training.helpers import (
+from esper.simic.training.reporter import (
     calculate_entropy_anneal_steps,
     emit_anomaly_diagnostics,
     handle_telemetry_escalation,

@@ -13,18 +13,19 @@ from esper.leyline.rollout import (
     SlotAction,
 )
 from esper.leyline.telemetry import HostGradientNorms
-from esper.tolaria.execute import end_epoch, execute_actions, measured_accuracies
 from esper.tolaria.gradients import take_gradients
-from esper.tolaria.host_state import HostEnvState, create_host_states
 from esper.tolaria.hosts import (
     begin_training,
     begin_validation,
+    end_epoch,
+    execute_actions,
+    measured_accuracies,
     process_fused_val_batch,
     process_train_batch,
     process_val_batch,
 )
 from esper.tolaria.runtime import PhaseTimer, synchronise, to_host
-from esper.tolaria.setup import EngineSetup
+from esper.tolaria.setup import EngineSetup, HostState, create_host_states
 
 PHASES = ("train", "validate", "decide", "act")
 """What a rollout's time is spent on; each ends with the devices' work read."""
@@ -39,7 +40,7 @@ class VectorizedEngine:
 
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._env_states: list[HostEnvState] = []
+        self._env_states: list[HostState] = []
         self._images = 0
         self._val_batches = setup.batches(setup.devices)
 

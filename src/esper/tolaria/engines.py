@@ -13,13 +13,19 @@ from esper.leyline.rollout import Configuration, RolloutResult
 from esper.leyline.telemetry import HostGradientNorms
 from esper.tolaria.distributed_engine import DistributedEngine
 from esper.tolaria.engine import PHASES, VectorizedEngine
-from esper.tolaria.execute import end_epoch, execute_actions, measured_accuracies
 from esper.tolaria.gradients import take_gradients
-from esper.tolaria.host_state import HostEnvState, create_host_states
-from esper.tolaria.hosts import begin_training, begin_validation, process_train_batch, process_val_batch
-from esper.tolaria.losses import count_correct
+from esper.tolaria.hosts import (
+    begin_training,
+    begin_validation,
+    end_epoch,
+    execute_actions,
+    measured_accuracies,
+    process_train_batch,
+    process_val_batch,
+)
+from esper.tolaria.models import count_correct
 from esper.tolaria.runtime import PhaseTimer
-from esper.tolaria.setup import EngineSetup
+from esper.tolaria.setup import EngineSetup, HostState, create_host_states
 
 
 class PlainEngine:
@@ -31,7 +37,7 @@ class PlainEngine:
 
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
-        self._env_states: list[HostEnvState] = []
+        self._env_states: list[HostState] = []
         self._images = 0
         self._val_batches = {device: setup.batches([device]) for device in setup.devices}
 
@@ -81,7 +87,7 @@ class PlainEngine:
         }
 
     def train(
-        self, env_state: HostEnvState, epoch: int, stride: int | None
+        self, env_state: HostState, epoch: int, stride: int | None
     ) -> tuple[list[float], HostGradientNorms | None]:
         """One epoch of one host; summed losses and correct answers [2], and the gradients of every so many
         batches.
@@ -98,7 +104,7 @@ class PlainEngine:
         totals: list[float] = env_state.train_totals.tolist()
         return totals, gradients
 
-    def validate(self, env_state: HostEnvState, configurations: Sequence[Configuration]) -> list[float]:
+    def validate(self, env_state: HostState, configurations: Sequence[Configuration]) -> list[float]:
         """One host in all the ways that the client compares, one after the other; summed loss of the first,
         then correct answers by configuration [1 + C].
         """

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from esper.kasmina import MorphogeneticModel
 from esper.leyline.telemetry import HostGradientNorms
-from esper.tolaria.host_state import HostEnvState
+from esper.tolaria.setup import HostState
 
 
 @torch.compiler.disable
@@ -51,7 +51,7 @@ def split_gradient_norms(norms: Sequence[Tensor], seed_slots: Sequence[Sequence[
     return [GradientNorms(next(flat), {slot: next(flat) for slot in slots}) for slots in seed_slots]
 
 
-def measure_gradients(env_state: HostEnvState) -> None:
+def measure_gradients(env_state: HostState) -> None:
     """Keep the norms of the gradients that a batch has left, on the device."""
     env_state.watched_slots = env_state.model.live_slots()
     env_state.gradient_norms.append(_gradient_norms(env_state.model))
@@ -66,7 +66,7 @@ def _gradient_norms(model: MorphogeneticModel) -> Tensor:
     return torch.cat([of_host[None], of_seeds])
 
 
-def take_gradients(env_states: Sequence[HostEnvState], device: torch.device) -> list[HostGradientNorms]:
+def take_gradients(env_states: Sequence[HostState], device: torch.device) -> list[HostGradientNorms]:
     """Means over the batches of an epoch that were measured, read from a device in one transfer."""
     norms = split_gradient_norms(
         [torch.stack(env_state.gradient_norms).mean(0).to(device) for env_state in env_states],

@@ -1,6 +1,7 @@
-"""Devices, streams, mixed precision and timing; on a CPU the same calls do nothing or the plain thing."""
+"""Devices, streams, precision, timing, random generators; on a CPU the same calls do the plain thing."""
 
 import ctypes
+import hashlib
 import os
 import sys
 import time
@@ -189,3 +190,17 @@ class PhaseTimer:
     def seconds(self) -> dict[str, float]:
         """What each phase took, all its turns together."""
         return {phase: sum(timer.elapsed() for timer in turns) for phase, turns in self._turns.items()}
+
+
+_MASK = 2**63 - 1
+
+
+def derive_seed(seed: int, *place: int | str) -> int:
+    """A seed in [0, 2**63) for a place in a run; different places get unrelated ones."""
+    text = "/".join(str(part) for part in (seed, *place))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") & _MASK
+
+
+def derive_generator(seed: int, *place: int | str) -> torch.Generator:
+    """A CPU generator for a place in a run."""
+    return torch.Generator().manual_seed(derive_seed(seed, *place))

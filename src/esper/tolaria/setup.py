@@ -1,21 +1,30 @@
-"""What an engine trains, where, and how."""
+"""What an engine trains, where and how, and what it keeps of each host."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+import torch.amp as torch_amp
+from torch import Tensor
+
+from esper.kasmina import GateConfig, ModelSnapshot, MorphogeneticModel
+from esper.leyline import SlotConfig
+from esper.leyline.rollout import Configuration, HostEvent, HostResult, SlotChange
+from esper.leyline.task import Loading, TaskSpec
+from esper.leyline.telemetry import Payload
+from esper.tamiyo import SignalTracker
+from esper.tolaria.data import SharedBatchIterator, TrainingData
+from esper.tolaria.governor import Governor, GovernorConfig
+from esper.tolaria.models import create_model, create_optimizer
+from esper.tolaria.runtime import derive_generator, make_scaler, make_stream
 
 if TYPE_CHECKING:
     from esper.tolaria.host_parts import HostParts
-
-from esper.kasmina import GateConfig
-from esper.leyline import SlotConfig
-from esper.leyline.task import Loading, TaskSpec
-from esper.tolaria.data import SharedBatchIterator, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +101,121 @@ class EngineSetup:
             generators,
             self.placement.loading,
         )
+
+
+@dataclass(slots=True)
+class HostState:
+    """One env as its engine knows it. ValueError if the stream is not one of the device.
+
+    Totals are sums on the device, float64: of losses and of correct answers, [2] in training; in
+    validation [1 + C], the loss of the host as it is, then the correct answers of each of C
+    configurations. `gradient_norms` are those of the epoch's batches measured so far, [1 + live seeds] on the
+    device, of the host and of the seeds in `watched_slots`; `events` are what nobody was told yet.
+    """
+
+    env_idx: int
+    device: torch.device
+    model: MorphogeneticModel
+    host_optimizer: torch.optim.Optimizer
+    scaler: torch_amp.GradScaler | None
+    signal_tracker: SignalTracker
+    governor: Governor[ModelSnapshot]
+    data_generator: torch.Generator
+    stream: torch.cuda.Stream | None
+    train_totals: Tensor
+    val_totals: Tensor
+    epoch: int = 0
+    seed_optimizers: dict[str, torch.optim.Optimizer] = field(default_factory=dict)
+    configurations: Sequence[Configuration] = ({},)
+    best_accuracy: float = 0.0
+    val_accuracy: float = 0.0
+    rollbacks: int = 0
+    watched_slots: tuple[str, ...] = ()
+    gradient_norms: list[Tensor] = field(default_factory=list)
+    events: list[HostEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.stream is not None and not _same_device(self.stream.device, self.device):
+            raise ValueError(
+                f"env {self.env_idx}: its stream is of {self.stream.device}, its host on {self.device}"
+            )
+
+    @property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """The host's optimizer, then one for every live seed."""
+        return [self.host_optimizer, *self.seed_optimizers.values()]
+
+    def take_events(self) -> tuple[HostEvent, ...]:
+        """What happened since they were taken last."""
+        events = tuple(self.events)
+        self.events.clear()
+        return events
+
+    def result(self) -> HostResult:
+        """What the env came to so far."""
+        return HostResult(
+            final_accuracy=self.val_accuracy,
+            best_accuracy=self.best_accuracy,
+            germinated=self.model.germinated,
+            fossilized=self.model.fossilized,
+            pruned=self.model.pruned,
+            rollbacks=self.rollbacks,
+            total_params=self.model.total_parameters,
+        )
+
+
+def _same_device(one: torch.device, other: torch.device) -> bool:
+    return one.type == other.type and (other.index is None or one.index == other.index)
+
+
+def make_telemetry_callback(events: list[HostEvent]) -> Callable[[str, Payload], None]:
+    """A callback for the slots of one env, which keeps what happens in them until the client is told."""
+    return lambda slot_id, payload: events.append(SlotChange(slot_id, payload))
+
+
+def configure_slot_telemetry(model: MorphogeneticModel, events: list[HostEvent]) -> None:
+    """Keep what happens in the slots of a model."""
+    model.set_telemetry(make_telemetry_callback(events))
+
+
+def create_host_states(round_idx: int, setup: EngineSetup) -> list[HostState]:
+    """The hosts of a round."""
+    return [create_host_state(env_idx, round_idx, setup) for env_idx in setup.envs]
+
+
+def create_host_state(env_idx: int, round_idx: int, setup: EngineSetup) -> HostState:
+    """A fresh host with all that belongs to it; a function of the seed, the round and the env's index."""
+    subject, device = setup.subject, setup.placement.env_devices[env_idx]
+    model = create_model(
+        subject.task_spec,
+        subject.slot_config,
+        subject.slots,
+        generator=derive_generator(setup.seed, round_idx, env_idx, "weights"),
+        device=device,
+        gates=subject.gates,
+    )
+    if setup.parts is not None:
+        setup.parts.spread(model)
+    governor = Governor[ModelSnapshot](
+        subject.task_spec.num_classes, GovernorConfig(absolute_threshold=setup.governor_threshold)
+    )
+    chance = 1.0 / subject.task_spec.num_classes
+    governor.keep(model.snapshot, 0, -math.log(chance), chance)
+    events: list[HostEvent] = []
+    configure_slot_telemetry(model, events)
+    return HostState(
+        env_idx=env_idx,
+        device=device,
+        model=model,
+        host_optimizer=create_optimizer(
+            model.host_parameters(), subject.task_spec, learning_rate=subject.task_spec.host_lr
+        ),
+        scaler=make_scaler(setup.placement.precision.dtype, device),
+        signal_tracker=SignalTracker(setup.episode_length),
+        governor=governor,
+        data_generator=derive_generator(setup.seed, round_idx, env_idx, "data"),
+        stream=make_stream(device),
+        train_totals=torch.zeros(2, dtype=torch.float64, device=device),
+        val_totals=torch.zeros(1 + setup.max_configurations, dtype=torch.float64, device=device),
+        events=events,
+    )

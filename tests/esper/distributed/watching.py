@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from esper.tolaria import engine
-from esper.tolaria.host_state import HostEnvState
+from esper.tolaria.setup import HostState
 
 Hosts = dict[str, list[str]]
 
 
-def state_of(env_state: HostEnvState) -> str:
+def state_of(env_state: HostState) -> str:
     """A digest of a host: weights, buffers, its optimizers' state, its random numbers."""
     digest = hashlib.sha256()
     optimizers = [optimizer.state_dict()["state"] for optimizer in env_state.optimizers]
@@ -41,7 +41,7 @@ class Watch:
     def __call__(self, rank: int) -> None:
         act, path, hosts = engine.execute_actions, self._folder / f"hosts-{rank}.json", dict[str, list[str]]()
 
-        def execute_actions(env_states: Sequence[HostEnvState], *given: Any, **named: Any) -> Any:
+        def execute_actions(env_states: Sequence[HostState], *given: Any, **named: Any) -> Any:
             outcomes = act(env_states, *given, **named)
             for env_state in env_states:
                 hosts.setdefault(str(env_state.env_idx), []).append(state_of(env_state))

@@ -13,7 +13,7 @@ from esper.leyline.telemetry import (
     all_unstable_paths,
     unstable_fields,
 )
-from esper.nissa.document import telemetry_document
+from esper.scripts.telemetry_doc import telemetry_document
 
 
 def test_every_event_type_has_one_frozen_payload_of_its_name() -> None:

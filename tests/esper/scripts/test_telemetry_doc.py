@@ -4,8 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from esper.nissa.document import telemetry_document
-from esper.scripts.telemetry_doc import main
+from esper.scripts.telemetry_doc import main, telemetry_document
 
 
 def test_it_writes_the_document_and_tells_whether_one_is_current(tmp_path: Path) -> None:

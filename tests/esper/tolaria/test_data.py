@@ -12,7 +12,7 @@ from esper.leyline.errors import InputError
 from esper.leyline.task import Loading
 from esper.tolaria.data import SharedBatchIterator, load_images
 from esper.tolaria.images import ImageData
-from esper.tolaria.seeding import derive_generator, derive_seed
+from esper.tolaria.runtime import derive_generator, derive_seed
 
 CPU = torch.device("cpu")
 

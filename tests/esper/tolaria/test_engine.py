@@ -26,8 +26,7 @@ from esper.runtime import get_task_spec
 from esper.tolaria.data import load_data
 from esper.tolaria.engine import VectorizedEngine
 from esper.tolaria.engines import PlainEngine
-from esper.tolaria.host_state import create_host_states
-from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject
+from esper.tolaria.setup import EngineSetup, Placement, Precision, Subject, create_host_states
 
 CPU = torch.device("cpu")
 ENGINES = [VectorizedEngine, PlainEngine]

@@ -9,8 +9,7 @@ from esper.leyline import SlotConfig
 from esper.leyline.errors import InputError
 from esper.runtime import get_task_spec
 from esper.scripts.processes import group_backend
-from esper.tolaria.models import create_model
-from esper.tolaria.optimizers import create_optimizer, reset_momentum
+from esper.tolaria.models import create_model, create_optimizer, reset_momentum
 from esper.tolaria.runtime import (
     CUDATimer,
     PhaseTimer,

@@ -9,7 +9,7 @@ import torch
 from esper.leyline.errors import InputError
 from esper.runtime import get_task_spec
 from esper.tolaria.data import SharedBatchIterator, load_data
-from esper.tolaria.losses import count_correct, mean_loss, summed_loss
+from esper.tolaria.models import count_correct, mean_loss, summed_loss
 from esper.tolaria.text import ALPHABET, generate_text, sample_text
 
 TASK = get_task_spec("char_lm")

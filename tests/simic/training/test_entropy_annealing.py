@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esper.simic.training.helpers import calculate_entropy_anneal_steps
+from esper.simic.training.reporter import calculate_entropy_anneal_steps
 from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]

@@ -1,4 +1,4 @@
-"""What the policy answers for all environments, and what is kept of one round."""
+"""What the policy answers, what was decided for one env, and what is kept of one round."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from esper.leyline import HEAD_NAMES, FactoredAction, LifecycleOp, SlotConfig, head_sizes
+from esper.leyline.rollout import SlotAction
 from esper.tamiyo import Hidden, feature_size
 
 HEADS = len(HEAD_NAMES)
@@ -116,3 +117,25 @@ class RolloutBuffer:
         """Both [environments, steps], on the device, in one transfer."""
         packed = torch.stack([self._rewards, self._dones]).to(self.device)
         return packed[0], packed[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was chosen for one env: the action, the choices of the heads that its operation reads, and what
+    the policy thinks of the state and of every head's choice, in the order of HEAD_NAMES.
+    """
+
+    action: SlotAction
+    choices: Mapping[str, str]
+    value: float
+    log_probs: Sequence[float]
+    confidences: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class StepReward:
+    """What one env-step is worth: the raw reward, the parts that sum to it, and what the policy is told."""
+
+    raw: float
+    components: Mapping[str, float]
+    normalised: float

@@ -31,8 +31,8 @@ from esper.leyline.telemetry import (
 )
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
+from esper.simic.agent.rollout import Decision, StepReward
 from esper.simic.attribution import CounterfactualMatrix, ShapleyValues
-from esper.simic.decisions import Decision, StepReward
 from esper.simic.rewards import ScaffoldCredit
 from esper.simic.telemetry import (
     EXPLODING_NORM,

@@ -28,7 +28,7 @@ from esper.leyline import (
 )
 from esper.leyline.rollout import ActionOutcome, HostObservation, SlotAction
 from esper.simic.agent import HostActions, PPOAgent
-from esper.simic.decisions import Decision, StepReward
+from esper.simic.agent.rollout import Decision, StepReward
 from esper.simic.rewards import (
     RewardConfig,
     RewardFamily,

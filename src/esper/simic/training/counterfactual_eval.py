@@ -11,7 +11,7 @@ from esper.leyline.rollout import Configuration
 from esper.simic.attribution import Comparison
 from esper.simic.training.round_state import ParallelEnvState
 from esper.tolaria.hosts import process_fused_val_batch
-from esper.tolaria.seeding import derive_generator
+from esper.tolaria.runtime import derive_generator
 
 __all__ = ["choose_configurations", "measure_contributions", "process_fused_val_batch"]
 

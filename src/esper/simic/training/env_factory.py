@@ -1,6 +1,6 @@
 """Make what the agent's side keeps of a round and of its envs.
 
-`make_telemetry_callback` and `configure_slot_telemetry` are the engine's, from `tolaria.host_state`; those
+`make_telemetry_callback` and `configure_slot_telemetry` are the engine's, from `tolaria.setup`; those
 that emit at once, with a run's reporter, are in the tree that the plans derive.
 """
 
@@ -12,10 +12,10 @@ from esper.leyline.telemetry import RoundStarted
 from esper.simic.agent import PPOAgent, RolloutBuffer
 from esper.simic.training.action_execution import ObservationSpace
 from esper.simic.training.config import TrainingConfig
-from esper.simic.training.helpers import calculate_entropy_anneal_steps
+from esper.simic.training.reporter import calculate_entropy_anneal_steps
 from esper.simic.training.round_state import ParallelEnvState, RoundState
-from esper.tolaria.host_state import configure_slot_telemetry, make_telemetry_callback
-from esper.tolaria.seeding import derive_generator, derive_seed
+from esper.tolaria.runtime import derive_generator, derive_seed
+from esper.tolaria.setup import configure_slot_telemetry, make_telemetry_callback
 
 __all__ = [
     "announce_round",

@@ -36,8 +36,7 @@ from esper.simic.telemetry.emitters import (
     emit_throughput,
     emit_with_env_context,
 )
-from esper.simic.training.helpers import emit_anomaly_diagnostics, handle_telemetry_escalation
-from esper.simic.training.reporter import Reporter
+from esper.simic.training.reporter import Reporter, emit_anomaly_diagnostics, handle_telemetry_escalation
 from esper.simic.training.result import RoundResult
 from esper.simic.training.round_state import RoundState
 from esper.simic.training.run_state import RunProgress, RunSetup

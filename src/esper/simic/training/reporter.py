@@ -1,4 +1,4 @@
-"""Where the agent's side tells what happens, and how much of it."""
+"""Where the agent's side tells what happens, how much of it, and what it does about anomalies."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from esper.leyline.rollout import ActionOutcome, HostEvent
-from esper.leyline.telemetry import AnomalyDetected, GovernorRollback
+from esper.leyline.telemetry import AnomalyDetected, GovernorRollback, TelemetryEvent, TelemetryLevelChanged
 from esper.nissa import TelemetryHub
-from esper.simic.decisions import Decision, StepReward
+from esper.simic.agent.rollout import Decision, StepReward
 from esper.simic.rewards import ScaffoldCredit
 from esper.simic.telemetry import AnomalyDetector, TelemetryConfig, TelemetryLevel
 from esper.simic.telemetry.emitters import (
@@ -19,8 +19,43 @@ from esper.simic.telemetry.emitters import (
     emit_scaffold_credits,
     emit_with_env_context,
 )
-from esper.simic.training.helpers import handle_telemetry_escalation
 from esper.simic.training.round_state import EnvObservation, ParallelEnvState, RoundState
+
+
+def calculate_entropy_anneal_steps(anneal_episodes: int, envs: int) -> int:
+    """Policy updates over which the entropy bonus falls: one update follows `envs` episodes, rounded up."""
+    return -(-anneal_episodes // envs)
+
+
+def handle_telemetry_escalation(
+    hub: TelemetryHub,
+    telemetry_config: TelemetryConfig,
+    anomalies: Sequence[AnomalyDetected],
+    *,
+    round_idx: int,
+    epoch: int | None = None,
+) -> None:
+    """Raise the telemetry level after an anomaly; count down and let it fall back in epochs without one."""
+    changed = False
+    reason = "no anomaly for a while"
+    if anomalies:
+        changed = telemetry_config.escalate()
+        reason = ", ".join(sorted({anomaly.kind for anomaly in anomalies}))
+    elif epoch is not None:
+        changed = telemetry_config.finish_epoch()
+    if changed:
+        level = telemetry_config.effective_level.name.lower()
+        hub.emit(
+            TelemetryEvent(
+                data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx, epoch=epoch
+            )
+        )
+
+
+def emit_anomaly_diagnostics(hub: TelemetryHub, round_idx: int, anomalies: Sequence[AnomalyDetected]) -> None:
+    """Emit one event per anomaly."""
+    for anomaly in anomalies:
+        hub.emit(TelemetryEvent(data=anomaly, round=round_idx, severity="warning"))
 
 
 @dataclass(frozen=True, slots=True)

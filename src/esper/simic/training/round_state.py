@@ -12,8 +12,8 @@ from esper.leyline import SeedStateReport, TrainingSignals
 from esper.leyline.rollout import HostObservation
 from esper.leyline.telemetry import AnomalyDetected, ImprovementDetected, PlateauDetected
 from esper.simic.agent import RolloutBuffer
+from esper.simic.agent.rollout import Decision, StepReward
 from esper.simic.attribution import Comparison, CounterfactualMatrix
-from esper.simic.decisions import Decision, StepReward
 from esper.simic.rewards import ScaffoldLedger
 from esper.tamiyo import ActionMasks, Hidden
 

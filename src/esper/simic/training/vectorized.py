@@ -25,10 +25,16 @@ from esper.simic.telemetry import (
     collect_per_layer_gradients,
 )
 from esper.simic.training.config import TrainingConfig
-from esper.simic.training.prepare import engine_setup, make_policy, prepare_run
-from esper.simic.training.report import PolicyMeasures, Reporter, RoundReport, report_end, report_start
+from esper.simic.training.report import PolicyMeasures, RoundReport, report_end, report_start
+from esper.simic.training.reporter import Reporter
 from esper.simic.training.result import TrainingResult
-from esper.simic.training.run_state import CheckpointWriter, RunProgress
+from esper.simic.training.run_state import (
+    CheckpointWriter,
+    RunProgress,
+    engine_setup,
+    make_policy,
+    prepare_run,
+)
 from esper.simic.training.vectorized_trainer import VectorizedPPOTrainer
 from esper.tolaria.data import SharedBatchIterator
 from esper.tolaria.engines import find_engine

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from esper.simic.agent import PPOAgent
-from esper.tolaria.optimizers import backward, step_optimizers
+from esper.tolaria.models import backward, step_optimizers
 from tests.esper.simic.agent.helpers import SLOTS, SMALL, play
 
 from ..conftest import Events, of_type
