@@ -37,9 +37,9 @@ _RENAMED = {
 
 def _loaded(name: str) -> click.Command:
     if name == "mutate":
-        from golden.power.command import power_command  # the only one that needs libcst
+        from golden.power.command import mutate_command  # the only one that needs libcst
 
-        return power_command
+        return mutate_command
     if name == "syncs":
         from golden.syncs import syncs_command
 

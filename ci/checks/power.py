@@ -10,8 +10,7 @@ from ci.config import Power
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from golden.compare import Identical
 from golden.power.measure import measure
-from golden.power.power import NothingChanged
-from golden.power.request import Request
+from golden.power.plan import NothingChanged, Request
 from golden.power.text import headline, result_lines
 from golden.trace.errors import GoldenError
 from golden.trace.trace import Trace

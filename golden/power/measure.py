@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from golden.power.kept import Kept
-from golden.power.power import NothingChanged, Plan, carry_out, make_plan
-from golden.power.request import Request, Wanted
-from golden.power.result import Planted, Power
+from golden.power.mistakes import Mistake
+from golden.power.plan import NothingChanged, Plan, Request, Wanted, make_plan
+from golden.power.result import Planted, Power, RunTold, told
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
+from golden.power.trial import plant
 from golden.reach.changed import compare_files
 from golden.record.git import changed_python, worktree
 from golden.trace.errors import UnusableInput
@@ -49,7 +52,56 @@ def measure(
         def each(number: int, planted: Planted) -> None:
             say(planted_line(number, len(plan.drawn), planted))
 
-        return carry_out(plan, trees, Kept(asked.kept, plan.state), out=scratch, each=each)
+        return _carry_out(plan, trees, Kept(asked.kept, plan.state), out=scratch, each=each)
+
+
+def _carry_out(
+    plan: Plan, trees: Trees, kept: Kept, *, out: Path, each: Callable[[int, Planted], None]
+) -> Power:
+    """Plant what is planned. ``each`` is told how many are done, and what came of one."""
+    wanted, asked = plan.wanted, plan.wanted.asked
+    deadline = None if asked.minutes is None else time.monotonic() + asked.minutes * 60
+
+    def one(mistake: Mistake) -> Planted | None:
+        if (before := kept.known(mistake)) is not None:
+            return before
+        if deadline is not None and time.monotonic() > deadline:
+            return None
+        runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
+        with trees.lent() as tree:
+            answers = plant(mistake, runs, tree, out=out / "planted", data=asked.data)
+        planted = told(mistake, answers)
+        kept.keep(planted)
+        return planted
+
+    found: dict[str, Planted] = {}
+    with ThreadPoolExecutor(max_workers=wanted.workers) as pool:
+        going = [pool.submit(one, mistake) for mistake in plan.drawn]
+        try:
+            for future in as_completed(going):
+                if (planted := future.result()) is not None:
+                    found[planted.name] = planted
+                    each(len(found), planted)
+        finally:
+            for future in going:
+                future.cancel()
+    reaches = {name: sum(name in m.runs for m in plan.candidates.found) for name in plan.references}
+    return Power(
+        state=plan.state,
+        base=asked.base,
+        possible=len(plan.candidates.found),
+        unreached=plan.candidates.unreached,
+        silent=dict(plan.candidates.lines),
+        idle=plan.candidates.idle,
+        equivalent=plan.equivalent,
+        shard=asked.shard,
+        planned=len(plan.drawn),
+        runs=tuple(
+            RunTold(name=name, seconds=round(each.seconds, 1), reaches=reaches[name])
+            for name, each in plan.references.items()
+        ),
+        planted=tuple(found[m.name] for m in plan.drawn if m.name in found),
+    )
 
 
 def _files(paths: Sequence[str], root: Path, trees: Trees) -> list[str]:

@@ -9,7 +9,7 @@ import libcst as cst
 import xxhash
 from libcst import matchers as m
 
-from golden.power.operators import Operator, operators
+from golden.power.operators import OPERATORS, Operator
 from golden.power.source import Edit, Source
 from golden.reach.changed import compiled, runnable
 
@@ -71,7 +71,7 @@ def mistakes(
         return
     code = runnable(instructions)
     seen = dict[str, int]()
-    for place, operator, edit in _walk(source, kinds or operators(), code):
+    for place, operator, edit in _walk(source, kinds or OPERATORS, code):
         before, after = _told(source.data, edit)
         if before == after:
             continue

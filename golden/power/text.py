@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from golden.power.power import Plan
+from golden.power.plan import Plan
 from golden.power.result import Planted, Power, interval
 
 _MOST, _FEW = 60, 4

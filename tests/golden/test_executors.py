@@ -11,7 +11,6 @@ from submitit.core.core import Job
 
 from golden.__main__ import main
 from golden.executors.jobs import limit_minutes
-from tests.golden.power.test_power import MAIN, RUN, WORK
 from tests.golden.project import PLAIN_RUN, Project
 from tests.golden.test_commands import git
 
@@ -103,20 +102,6 @@ def test_ab_with_its_evidence(suite: Project, tmp_path: Path) -> None:
     result = suite.golden("ab", "changed", "lost", *options, "-o", tmp_path / "2")
     assert result.code == 3
     assert f"{suite.root} was changed while the job waited: run it again" in result.out
-
-
-def test_power_in_two_jobs(project: Project, tmp_path: Path) -> None:
-    (project.root / "train.py").unlink()
-    project.script(MAIN, "main.py")
-    project.script(WORK, "work.py")
-    project.run_file(RUN)
-    options = ["--root", project.root, project.root / "work.py", "-o", tmp_path / "out", "-n", "2"]
-    result = project.golden("mutate", *options, "--executor", "local")
-    assert result.code == 0, result
-    assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
-    assert json.loads((tmp_path / "out" / "mutants.json").read_text())["shard"] == [1, 1]
-    result = project.golden("mutate", *options, "--executor", "local", "--minutes", "0")
-    assert (result.code, "say --parameter timeout_min=MINUTES" in result.err) == (2, True)
 
 
 def test_what_can_not_be_a_job(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,12 @@ import ast
 import pytest
 
 from golden.power.mistakes import mistakes
-from golden.power.operators import Operator, operators
+from golden.power.operators import OPERATORS, Operator
 from golden.power.same import same_program
 from golden.reach.changed import compiled
 
-MAKES = [(operator, *case) for operator in operators() for case in operator.makes]
-LEAVES = [(operator, text) for operator in operators() for text in operator.leaves]
+MAKES = [(operator, *case) for operator in OPERATORS for case in operator.makes]
+LEAVES = [(operator, text) for operator in OPERATORS for text in operator.leaves]
 
 
 def made(operator: Operator, text: str) -> list[str]:

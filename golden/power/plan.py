@@ -1,23 +1,67 @@
-"""Plan, then plant one mistake after the other until all are tried or time is up."""
+"""A plan: which mutants are tried, by which runs, in which order."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from golden.check.ab import Notify
 from golden.power.candidates import Candidates, candidates, real
-from golden.power.kept import Kept, state_of
+from golden.power.kept import state_of
 from golden.power.mistakes import Mistake
 from golden.power.reference import Reference, references
-from golden.power.request import Wanted
-from golden.power.result import Planted, Power, RunTold, told
 from golden.power.trees import Trees
-from golden.power.trial import plant
+from golden.record import Run
 from golden.trace.errors import NothingComparable
+from golden.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question to the runs.
+
+    Attributes:
+        runs: the golden runs.
+        paths: files and folders, relative to the tree; none for all of it.
+        base: a git ref: only statements that the working tree changed since.
+        shard: which part of all mistakes, of how many.
+        most: how many at most.
+        minutes: for how long mistakes are begun; None for no limit.
+        workers: how many programs run at a time; None for one per core.
+        data: the folder for runs that take one.
+        kept: a folder for results, from which the same request goes on.
+        recorded: traces of the unchanged program that are there already, by run, with the lines that ran of
+            all files where mistakes may be planted.
+    """
+
+    runs: Sequence[Run]
+    paths: Sequence[str] = ()
+    base: str | None = None
+    shard: tuple[int, int] = (1, 1)
+    most: int | None = None
+    minutes: float | None = 10.0
+    workers: int | None = None
+    data: Path | None = None
+    kept: Path | None = None
+    recorded: Mapping[str, Trace] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A request, of one tree.
+
+    Attributes:
+        asked: as it was asked.
+        files: where mistakes are planted.
+        touched: only in statements with one of these lines, by file; None for all.
+        workers: how many programs run at a time.
+    """
+
+    asked: Request
+    files: Sequence[str]
+    touched: Mapping[str, frozenset[int]] | None
+    workers: int
 
 
 class NothingChanged(NothingComparable):
@@ -63,9 +107,7 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
     part, parts = asked.shard
     by_name = {each.run.name: each for each in found}
     drawn, equivalent, seconds = _draw(wanted, root, possible.found[part - 1 :: parts], by_name)
-    told_of = [
-        f"{r.run.name} {r.run.definition()} {sorted(r.trace.about.fingerprint.items())}" for r in found
-    ]
+    told_of = [each.identity for each in found]
     return Plan(wanted, by_name, possible, drawn, equivalent, seconds, state_of(root, trees.files, told_of))
 
 
@@ -88,52 +130,3 @@ def _draw(
         drawn.append(mistake)
         seconds += cost
     return tuple(drawn), equivalent, seconds / wanted.workers
-
-
-def carry_out(
-    plan: Plan, trees: Trees, kept: Kept, *, out: Path, each: Callable[[int, Planted], None]
-) -> Power:
-    """Plant what is planned. ``each`` is told how many are done, and what came of one."""
-    wanted, asked = plan.wanted, plan.wanted.asked
-    deadline = None if asked.minutes is None else time.monotonic() + asked.minutes * 60
-
-    def one(mistake: Mistake) -> Planted | None:
-        if (before := kept.known(mistake)) is not None:
-            return before
-        if deadline is not None and time.monotonic() > deadline:
-            return None
-        runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
-        with trees.lent() as tree:
-            answers = plant(mistake, runs, tree, out=out / "planted", data=asked.data)
-        planted = told(mistake, answers)
-        kept.keep(planted)
-        return planted
-
-    found: dict[str, Planted] = {}
-    with ThreadPoolExecutor(max_workers=wanted.workers) as pool:
-        going = [pool.submit(one, mistake) for mistake in plan.drawn]
-        try:
-            for future in as_completed(going):
-                if (planted := future.result()) is not None:
-                    found[planted.name] = planted
-                    each(len(found), planted)
-        finally:
-            for future in going:
-                future.cancel()
-    reaches = {name: sum(name in m.runs for m in plan.candidates.found) for name in plan.references}
-    return Power(
-        state=plan.state,
-        base=asked.base,
-        possible=len(plan.candidates.found),
-        unreached=plan.candidates.unreached,
-        silent=dict(plan.candidates.lines),
-        idle=plan.candidates.idle,
-        equivalent=plan.equivalent,
-        shard=asked.shard,
-        planned=len(plan.drawn),
-        runs=tuple(
-            RunTold(name=name, seconds=round(each.seconds, 1), reaches=reaches[name])
-            for name, each in plan.references.items()
-        ),
-        planted=tuple(found[m.name] for m in plan.drawn if m.name in found),
-    )
