@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: set-up demo test test-all lint real clean
+.PHONY: set-up demo test test-all lint docs real clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml src/pyproject.toml constraints.txt
@@ -30,6 +30,11 @@ test: lint
 # The rest: fuzz, mutations, wheels, tutorials, ranks, executors, real programs.
 test-all: test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+
+# The pages of docs/ as a site, in build/site; broken links are errors.
+docs: $(STAMP)
+	@$(BIN)/python -m ci.reference --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The static half on real programs, compared with benchmarks/real; needs the archives, and the registry once.
 real: $(STAMP)

@@ -9,6 +9,7 @@ from pathlib import Path
 import codemods.program
 from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
+from ci.reference.commands import commands, described
 from ci.reference.tables import keys, summary, table
 from codemods.extract import Exit
 from codemods.hotpath.codes import CODES
@@ -29,6 +30,12 @@ def _tables(title: str, intro: str, models: dict[str, type]) -> str:
     for header, model in models.items():
         parts += [f"## `{header}`\n", summary(model) + "\n", table(keys(model))]
     return "\n".join(parts)
+
+
+def command_line() -> str:
+    """Commands and options."""
+    parts = [_MADE, "# Commands\n", "Every command takes `--help` and `--version`.\n"]
+    return "\n".join([*parts, *(described(name, command) for name, command in commands())])
 
 
 def plans() -> str:
@@ -170,6 +177,7 @@ def _text(docstring: str) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": command_line,
     "plans.md": plans,
     "runs.md": runs,
     "gate.md": gate,

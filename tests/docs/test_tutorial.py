@@ -42,7 +42,11 @@ def pattern(expected: str) -> str:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("page", "example", "work", "least"),
-    [("tutorial.md", "small_monolith", ".", 10), ("refactor-by-hand.md", "by_hand/before", "../work", 8)],
+    [
+        ("start.md", "small_monolith", ".", 10),
+        ("tutorial.md", "small_monolith", ".", 10),
+        ("refactor-by-hand.md", "by_hand/before", "../work", 8),
+    ],
 )
 def test_the_tutorial_does_what_it_says(
     tmp_path: Path, page: str, example: str, work: str, least: int

@@ -1,8 +1,8 @@
-"""Tables of the corpora in docs/hotpath.md, each between two marks of its name."""
+"""Tables of the corpora in benchmarks/hotpath.md, each between two marks of its name."""
 
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hotpath.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "benchmarks" / "hotpath.md"
 
 
 def renew(name: str, table: str) -> None:

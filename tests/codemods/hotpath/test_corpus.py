@@ -18,5 +18,5 @@ def test_corpus_is_large_and_has_both_sides() -> None:
 
 def test_document_has_the_table() -> None:
     assert render_table() in DOCUMENT.read_text("utf-8"), (
-        "docs/hotpath.md is out of date: python -m tests.codemods.hotpath.corpus"
+        "benchmarks/hotpath.md is out of date: python -m tests.codemods.hotpath.corpus"
     )

@@ -84,5 +84,5 @@ def test_there_are_many() -> None:
 
 def test_document_has_the_table() -> None:
     assert render_table() in DOCUMENT.read_text("utf-8"), (
-        "docs/hotpath.md is out of date: python -m tests.codemods.hotpath.forms"
+        "benchmarks/hotpath.md is out of date: python -m tests.codemods.hotpath.forms"
     )

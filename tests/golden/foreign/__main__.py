@@ -1,4 +1,4 @@
-"""`python -m tests.golden.foreign`: try every planted mistake, and write docs/golden-reference.md's table.
+"""`python -m tests.golden.foreign`: try every planted mistake, and write benchmarks/foreign.md's table.
 
 With GOLDEN_AA_RUNS=N every unchanged program is also run N times against itself.
 """
@@ -16,7 +16,7 @@ import click
 from golden.compare import Identical
 from tests.golden.foreign.trial import PROGRAMS, Laboratory, Trial, load_corpus, repeats
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "golden-reference.md"
+PAGE = Path(__file__).resolve().parents[3] / "benchmarks" / "foreign.md"
 BEGIN, END = "<!-- foreign: begin -->", "<!-- foreign: end -->"
 _LONGEST = 110
 

@@ -1,4 +1,4 @@
-"""`python -m tests.golden.mutations`: try all planted changes, print the table, write docs/mutations.md."""
+"""`python -m tests.golden.mutations`: try all planted changes, write benchmarks/mutations.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.golden.mutations.corpus import REPOSITORY, CorpusError, Mutation, loa
 from tests.golden.mutations.table import line, render, unexpected
 from tests.golden.mutations.trial import Laboratory, Trial
 
-PAGE = REPOSITORY / "docs" / "mutations.md"
+PAGE = REPOSITORY / "benchmarks" / "mutations.md"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
