@@ -22,7 +22,7 @@ from codemods.rewrites.objects.classes import Met, find_imports
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.namespace import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
-from codemods.rewrites.text.imports import imports_on_top
+from codemods.rewrites.text.imports import imports_above
 from codemods.values.annotations import Annotation, Annotations
 
 
@@ -92,7 +92,9 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
     )
     lift = Lift(decision, names, stated)
     lift.before_roots()
-    lift.program.insert(*imports_on_top(source, missing))
+    if decision.lifted:
+        first = min(helper.top.lineno for helper in decision.lifted)
+        lift.program.insert(*imports_above(source, source.newline.join(missing), first))
     text = lift.text()
     claims = lifted_claims(decision, names, {})
     prove_lift(analysis.tree, claims, reread(text, source.path, source), (), None, missing)

@@ -14,12 +14,15 @@ from codemods.program.lifting import Need
 from codemods.program.scopes import Use
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.naming import Names
-from codemods.rewrites.text.declarations import take_names
-from codemods.rewrites.text.deep import deep
-from codemods.rewrites.text.depth import moved
 from codemods.rewrites.text.file import with_absolute_imports
-from codemods.rewrites.text.items import Manner, add_arguments, add_parameters, is_arranged, is_spread
-from codemods.rewrites.text.layout import NOTHING, annotation_text, indentation, line_limit
+from codemods.rewrites.text.items import add_arguments, add_parameters, is_spread
+from codemods.rewrites.text.layout import (
+    NOTHING,
+    annotation_text,
+    indentation,
+    line_limit,
+    with_docstring_at,
+)
 
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 
@@ -64,7 +67,7 @@ class Lift:
             self._definition(helper)
         for statement in declarations:
             # What it declares is a parameter now, of which nothing is assigned.
-            take_names(self.program, self.lifting.tree, statement, statement.names)
+            self.program.take_names(statement, frozenset(statement.names))
 
     def before_roots(self) -> None:
         """Put every lifted helper directly before the outermost function around it, in the same block."""
@@ -89,12 +92,9 @@ class Lift:
         return self.program.code(self._moved(helper, ""), helper.node)
 
     def _moved(self, helper: Helper, indent: str) -> cst.FunctionDef:
-        node, rows = self.program.taken[helper.node], self.source.lines
+        node = self.program.taken[helper.node]
         assert isinstance(node, cst.FunctionDef)
-        old = indentation(self.source, helper.node.lineno)
-        own = rows[helper.node.lineno - 1 : helper.node.end_lineno]
-        step = self.program.module_of(helper.node).default_indent
-        return deep(lambda: moved(node, old, indent, own, step))
+        return with_docstring_at(node, indentation(self.source, helper.node.lineno), indent)
 
     def _call(self, helper: Helper, use: Use) -> None:
         """A call under the new name, with the captures."""
@@ -102,7 +102,7 @@ class Lift:
         name = self.names[helper].calls[caller]
         program, node = self.program, use.node
         if name != node.id:
-            program.change(program.found.names[node], lambda old: old.with_changes(value=name))
+            program.change(program.names[node], lambda old: old.with_changes(value=name))
         given = [
             cst.Arg(cst.Name(need), keyword=cst.Name(need), equal=_EQUAL)
             for need, _ in self.lifting.needs[helper]
@@ -117,17 +117,11 @@ class Lift:
         if caller is not None:
             width += len(indentation(self.source, caller.node.lineno))
         length = len(self.source.lines[row - 1].rstrip("\r\n"))
-        before = program.found.calls[node]
-
+        before = program.calls[node]
         added = sum(len(f", {need}={need}") for need, _ in self.lifting.needs[helper])
-        if not before.args:
-            added -= 2
-        elif isinstance(before.args[-1].comma, cst.Comma):
-            added -= 1
-        fits = length + added <= width or is_spread(before.args)
-        one_line = use.in_text or (fits and not is_arranged(before.whitespace_before_args))
-        manner = Manner(one_line, deeper, program.module_of(program.around[node]).default_indent)
-        program.change(before, lambda old: add_arguments(old, given, manner))
+        fits = use.in_text or length + added <= width or is_spread(before.args)
+        unit = program.module_of(program.around[node]).default_indent
+        program.change(before, lambda old: add_arguments(old, given, deeper, unit, fits=fits))
 
     def _definition(self, helper: Helper) -> None:
         """The definition under its new name, with the captures as parameters, out of its block."""

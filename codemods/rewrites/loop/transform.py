@@ -8,11 +8,9 @@ from typing import Any
 import libcst as cst
 
 from codemods.program.loops import Parts
-from codemods.rewrites.text.deep import deep
-from codemods.rewrites.text.depth import moved
 from codemods.rewrites.text.file import with_absolute_imports
 from codemods.rewrites.text.imports import ImportSection, imports_among
-from codemods.rewrites.text.layout import blank_lines, indentation
+from codemods.rewrites.text.layout import blank_lines
 
 _DEPTH = " " * 8
 
@@ -48,24 +46,17 @@ class Loop:
         """The text of a class whose last method goes on with the loop, and then some lines."""
         tail = "".join(_DEPTH + line + self.source.newline for line in (*last, "pass"))
         home = self.program.module_of(self.parts.loop)
-        inside = self.program.inside
         config = cst.PartialParserConfig(
-            default_newline=inside(self.source.newline), default_indent=home.default_indent
+            default_newline=self.source.newline, default_indent=home.default_indent
         )
-
-        def work() -> str:
-            module = cst.parse_module(inside(head + tail), config)
-            made = module.body[-1]
-            assert isinstance(made, cst.ClassDef)
-            function: Any = made.body.body[-1]
-            statements = list(function.body.body)[:-1]
-            at = len(statements) - len(last)
-            old = indentation(self.source, self.parts.loop.lineno)
-            rows = self.source.lines[self.parts.loop.lineno - 1 : self.parts.last]
-            loop = moved(self.program.taken[self.parts.loop], old, _DEPTH, rows, home.default_indent)
-            statements.insert(at, loop.with_changes(leading_lines=blank_lines(1) if apart else []))
-            body = function.body.with_changes(body=statements)
-            whole = made.body.with_changes(body=[*made.body.body[:-1], function.with_changes(body=body)])
-            return module.with_changes(body=[*module.body[:-1], made.with_changes(body=whole)]).code
-
-        return self.program.outside(deep(work))
+        module = cst.parse_module(head + tail, config)
+        made = module.body[-1]
+        assert isinstance(made, cst.ClassDef)
+        function: Any = made.body.body[-1]
+        statements = list(function.body.body)[:-1]
+        loop: Any = self.program.taken[self.parts.loop]
+        at = len(statements) - len(last)
+        statements.insert(at, loop.with_changes(leading_lines=blank_lines(1) if apart else []))
+        body = function.body.with_changes(body=statements)
+        whole = made.body.with_changes(body=[*made.body.body[:-1], function.with_changes(body=body)])
+        return module.with_changes(body=[*module.body[:-1], made.with_changes(body=whole)]).code

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 import libcst as cst
+from libcst.helpers import get_full_name_for_node
 
 from codemods.program.source import Source
 from codemods.rewrites.move.transform import rename
-from codemods.rewrites.text.file import Program
+from codemods.rewrites.text.file import Program, TextNotPreserved
 from codemods.rewrites.text.imports import without_names
-from codemods.rewrites.text.layout import BLANK, room
 
 _MARK = re.compile(r"#\s*noqa\b[^#\n]*", re.IGNORECASE)
 
@@ -41,68 +41,57 @@ def follow(source: Source, changes: Followed) -> str:
     for statement, (gone, new) in changes.imports.items():
         _import(program, statement, gone, new)
     rename(program, changes.names)
-    for attribute, name in changes.attributes.items():
-        program.change(
-            program.found.attributes[attribute],
-            lambda node, name=name: node.with_changes(attr=node.attr.with_changes(value=name)),  # type: ignore[misc]
-        )
-    for constant, (old, text) in changes.strings.items():
-        program.change(
-            program.found.strings[constant],
-            lambda node, old=old, text=text: _string(node, old, text),  # type: ignore[misc]
-        )
+    texts = {str(ast.unparse(node)): new for node, new in changes.attributes.items()}
+    parts = dict(changes.strings.values())
+    others = {program.statement_of(node) for node in (*changes.attributes, *changes.strings)}
+    for other in others:
+        program.change(program.nodes[other], lambda node: node.visit(_Other(texts, parts)))
     return program.text()
 
 
+class _Other(cst.CSTTransformer):
+    """Writes other attributes, by their dotted texts, and other parts of strings."""
+
+    def __init__(self, attributes: Mapping[str, str], strings: Mapping[str, str]) -> None:
+        super().__init__()
+        self.attributes, self.strings = attributes, strings
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
+        """Rename an attribute."""
+        new = self.attributes.get(get_full_name_for_node(original_node) or "")
+        return updated_node if new is None else updated_node.with_changes(attr=cst.Name(new))
+
+    def leave_SimpleString(
+        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
+    ) -> cst.SimpleString:
+        """Replace the part of a string that names what moved."""
+        value = updated_node.value
+        for old, new in self.strings.items():
+            value = re.sub(rf"{re.escape(old)}\b", new, value)
+        return updated_node.with_changes(value=value)
+
+
 def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], new: Sequence[str]) -> None:
-    """Take names out of an import, and put others after it: on lines of their own, where it has one."""
+    """Take names out of an import, and put others after it."""
     line = program.lines[statement]
-    width = room(program.source, statement.lineno)
-    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+        raise TextNotPreserved(statement.lineno)
     numbers = {number for number, alias in enumerate(statement.names) if alias.name in gone}
-    stays = len(numbers) < len(statement.names)
-    made = [cst.parse_statement(text) for text in new]
-    others = made[0 if stays else 1 :]
     rows = program.source.lines[statement.lineno - 1 : statement.end_lineno]
-    marks = [mark for row in rows if (mark := _MARK.search(row)) is not None]
-    if alone and marks:
-        # What only looks unused does so under its new module, too.
-        others = [_with_comment(one, marks[0].group()) for one in others]
-        if not stays:
-            program.change(line, lambda node: _with_comment(node, marks[0].group()))
-
-    def change(node: cst.ImportFrom) -> Any:
-        small = [_small(s) for s in made]
-        first = (
-            without_names(node, numbers, width)
-            if stays
-            else small.pop(0).with_changes(semicolon=node.semicolon)
-        )
-        if alone or not small:
-            return first
-        gap = cst.Semicolon(whitespace_after=BLANK)
-        row = [s.with_changes(semicolon=gap) for s in (first, *small)]
-        row[-1] = row[-1].with_changes(semicolon=node.semicolon)
-        return cst.FlattenSentinel(row)
-
-    program.change(program.nodes[statement], change)
-    if alone and others:
-        program.after(
-            statement, lambda: [s for s in others if isinstance(s, cst.BaseStatement)], count=len(others)
-        )
+    marks = [mark.group() for row in rows if (mark := _MARK.search(row)) is not None]
+    made = [_statement(text, marks) for text in new]
+    if len(numbers) < len(statement.names):
+        program.change(program.nodes[statement], partial(without_names, gone=numbers))
+    else:
+        first = made.pop(0)
+        program.change(line, lambda node: first.with_changes(leading_lines=node.leading_lines))
+    program.after(statement, lambda: made, count=len(made))
 
 
-def _with_comment(statement: Any, comment: str) -> Any:
-    end = cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(comment))
-    return statement.with_changes(trailing_whitespace=end)
-
-
-def _small(statement: Any) -> Any:
-    return statement.body[0]
-
-
-def _string(node: Any, old: str, new: str) -> Any:
-    """A string in which one part of the text is another."""
-    if isinstance(node, cst.ConcatenatedString):
-        return node.with_changes(left=_string(node.left, old, new), right=_string(node.right, old, new))
-    return node.with_changes(value=node.value.replace(old, new))
+def _statement(text: str, marks: Sequence[str]) -> cst.SimpleStatementLine:
+    """An import; what only looks unused does so under its new module, too."""
+    made = cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+    if not marks:
+        return made
+    end = cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(marks[0].rstrip()))
+    return made.with_changes(trailing_whitespace=end)

@@ -85,6 +85,5 @@ def renamed_uses(
 
 def rename(program: Program, names: Mapping[ast.Name, str]) -> None:
     """Write other names."""
-    for node in dict.fromkeys(program.name(name) for name in names):
-        new = next(new for name, new in names.items() if program.name(name) is node)
+    for node, new in {program.name(name): new for name, new in names.items()}.items():
         program.change(node, lambda old, new=new: old.with_changes(value=new))  # type: ignore[misc]

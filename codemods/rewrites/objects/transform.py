@@ -10,9 +10,8 @@ import libcst as cst
 from codemods.program.lifting import Analysis
 from codemods.program.source import Source
 from codemods.rewrites.objects.classes import ClassNames, Imported, Kept, Objects
-from codemods.rewrites.text.declarations import take_names
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.text.imports import imports_on_top
+from codemods.rewrites.text.imports import imports_above
 from codemods.rewrites.text.layout import annotation_text, room
 
 Annotate = Callable[[Kept, str], ast.expr | None]
@@ -35,10 +34,11 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Imported, an
         for name in kept.names:
             program.change(program.name(name), lambda node, names=names: _attribute(node, names.variable))  # type: ignore[misc]
         for statement in kept.declarations:
-            take_names(program, analysis.tree, statement, kept.variables)
+            program.take_names(statement, frozenset(kept.variables))
         defined = _statements(_class(kept, names, imported, annotate))
         program.before(kept.root, lambda made=defined: made, apart=True)  # type: ignore[misc]
-    program.insert(*imports_on_top(analysis.source, imported.missing))
+    first = min(kept.root.lineno for kept, _ in objects)
+    program.insert(*imports_above(analysis.source, analysis.source.newline.join(imported.missing), first))
     return program
 
 

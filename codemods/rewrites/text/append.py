@@ -28,19 +28,15 @@ def made_module(
     docstring: str, imports: ImportSection, definitions: Sequence[str], newline: str, width: int
 ) -> str:
     """The text of a module that was not there."""
-    parts = [docstring_text(docstring, newline)]
-    section = imports.render(newline, width)
-    if section:
-        parts.append(newline + section + newline)
-    previous = ""
-    for text in definitions:
-        parts.append(newline * (1 if _is_constant(previous) and _is_constant(text) else 2) + text)
-        previous = text
-    return "".join(parts)
-
-
-def _is_constant(text: str) -> bool:
-    return bool(text) and isinstance(ast.parse(text).body[0], (ast.Assign, ast.AnnAssign))
+    text = docstring_text(docstring, newline)
+    if section := imports.render(newline, width):
+        text += newline + section + newline
+    alone = True
+    for definition in definitions:
+        constant = isinstance(ast.parse(definition).body[0], (ast.Assign, ast.AnnAssign))
+        text += newline * (2 if alone or not constant else 1) + definition
+        alone = not constant
+    return text
 
 
 def extended_module(source: Source, imports: ImportSection, definitions: Sequence[str]) -> str:
@@ -61,7 +57,7 @@ def extended_module(source: Source, imports: ImportSection, definitions: Sequenc
         planned=imports.planned,
     )
     for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
-        for item in sorted(made, key=lambda each: each.bound):
+        for item in made:
             there = known.look_up(item.bound)
             # One for type checkers alone is none when the program runs.
             only_checked = there.origin == "typing" and chosen is missing.runtime
@@ -73,13 +69,12 @@ def extended_module(source: Source, imports: ImportSection, definitions: Sequenc
                 chosen.add(item)
     newline = source.newline
     at, section, _ = imports_among(source, missing, _end_of_imports(source))
-    lines = [*source.lines[:at], section, *source.lines[at:]]
-    text = "".join(lines).rstrip("\r\n") + newline
+    text = "".join([*source.lines[:at], section, *source.lines[at:]]).rstrip("\r\n") + newline
     return text + "".join(newline * 2 + definition for definition in definitions)
 
 
 def has_imports(source: Source, imports: Iterable[Import], package: str) -> bool:
-    """Whether a file of a package has some imports already, for type checkers at least."""
+    """Tell whether a file of a package has some imports already, for type checkers at least."""
     known = globals_of(Analysis(source))
     return all(made in known.imports(made.bound, package) for made in imports)
 

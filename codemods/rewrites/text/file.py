@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import bisect
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import libcst as cst
 
@@ -19,10 +19,8 @@ from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
 from codemods.program.source import Source, all_blocks, statements_in
 from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo
-from codemods.rewrites.text.deep import deep
 from codemods.rewrites.text.layout import BLANK, comments_above
-from codemods.rewrites.text.lockstep import Paired, Unpaired, paired, pairs
-from codemods.rewrites.text.spare import Spared, spare
+from codemods.rewrites.text.lockstep import Unpaired, paired, pairs
 
 
 class TextNotPreserved(Exception):
@@ -35,14 +33,11 @@ class TextNotPreserved(Exception):
 
 @dataclass(eq=False, slots=True)
 class Chunk:
-    """Lines of top-level statements (from 0, without the end), and their tree, in which names stand for
-    statements that nothing touches.
-    """
+    """Lines of top-level statements that share them (from 0, without the end), and their tree."""
 
     first: int
     end: int
     statements: list[ast.stmt]
-    spared: Spared
     module: cst.Module
 
 
@@ -50,80 +45,52 @@ class Program:
     """One file to be rewritten."""
 
     def __init__(self, source: Source, touched: Iterable[ast.AST], around: Iterable[ast.AST] = ()) -> None:
-        """``touched`` are nodes that will be changed, statements as a whole; ``around`` are statements beside
-        or in which something will be.
+        """``touched`` are nodes that change; ``around`` are statements beside which something is put.
 
         Raises:
             TextNotPreserved: if one of them can't be.
         """
         self.source = source
-        changed = set(touched)
-        self._whole = frozenset(node for node in changed if isinstance(node, ast.stmt))
-        self._rows = sorted({node.lineno for node in (*changed, *around) if hasattr(node, "lineno")})
-        self._returns = source.newline == "\r" and "\n" not in source.text
+        self._rows = sorted({node.lineno for node in (*touched, *around) if hasattr(node, "lineno")})
         self.nodes: dict[ast.stmt, cst.CSTNode] = {}
-        self.found = Paired()
         self.lines: dict[ast.stmt, cst.CSTNode] = {}
+        self.names: dict[ast.Name, cst.Name] = {}
+        self.calls: dict[ast.Name, cst.Call] = {}
         self.around: dict[ast.Name, ast.stmt] = {}
         self.chunks: list[Chunk] = []
-        self.todo = Todo()
-        deep(self._parse)
+        self.todo = Todo(frozenset(source.tree.body))
+        for number, statement in enumerate(source.tree.body):
+            if self._touched(statement) and not (self.chunks and statement in self.chunks[-1].statements):
+                self._read(number)
 
     # What is there
-
-    def _parse(self) -> None:
-        body = self.source.tree.body
-        waiting = [statement for statement in body if self._touched(statement)]
-        for statement in waiting:
-            if self.chunks and statement in self.chunks[-1].statements:
-                continue
-            first, end, inside = self._extent(body.index(statement))
-            spared = spare(self.source, first, end, inside, self._touched, self._whole)
-            text = self.inside(spared.text)
-            config = cst.PartialParserConfig(default_newline=self.inside(self.source.newline))
-            try:
-                module = cst.parse_module(text, config)
-            except cst.ParserSyntaxError:
-                raise TextNotPreserved(first + 1) from None
-            if (code := module.code) != text:
-                lines = zip(text.split("\n"), code.split("\n"), strict=False)
-                same = next((n for n, (one, other) in enumerate(lines) if one != other), 0)
-                raise TextNotPreserved(spared.rows[min(same, len(spared.rows) - 1)] + 1)
-            module = _with_header_below(module)
-            self.chunks.append(Chunk(first, end, inside, spared, module))
-            try:
-                self._pair(inside, module)
-            except (Unpaired, ValueError, AttributeError):
-                raise TextNotPreserved(first + 1) from None
-
-    def inside(self, text: str) -> str:
-        """A text as it is in the trees: libcst loses a lone carriage return at the end of a line."""
-        return text.replace("\r", "\n") if self._returns else text
-
-    def outside(self, text: str) -> str:
-        """A text of the trees as it is in the file."""
-        return text.replace("\n", "\r") if self._returns else text
 
     def _touched(self, statement: ast.stmt) -> bool:
         at = bisect.bisect_left(self._rows, first_line(statement))
         return at < len(self._rows) and self._rows[at] <= (statement.end_lineno or 0)
 
-    def _extent(self, number: int) -> tuple[int, int, list[ast.stmt]]:
-        """The lines of a top-level statement and those that share them, with its own comments."""
+    def _read(self, number: int) -> None:
+        """Read a top-level statement, those that share its lines, and its own comments."""
         body, lines = self.source.tree.body, self.source.lines
         low, high = number, number
         while low and (body[low - 1].end_lineno or 0) >= first_line(body[low]):
             low -= 1
         while high + 1 < len(body) and first_line(body[high + 1]) <= (body[high].end_lineno or 0):
             high += 1
-        first, end = first_line(body[low]) - 1, body[high].end_lineno or 0
-        first -= comments_above(self.source, body[low])
-        for number in range(end, len(lines)):
-            if lines[number].strip():
-                if not (lines[number][0] in " \t" and lines[number].lstrip(" \t").startswith("#")):
-                    break
-                end = number + 1
-        return first, end, body[low : high + 1]
+        first = first_line(body[low]) - 1 - comments_above(self.source, body[low])
+        end, inside = body[high].end_lineno or 0, body[low : high + 1]
+        text = "".join(lines[first:end])
+        try:
+            module = cst.parse_module(text, cst.PartialParserConfig(default_newline=self.source.newline))
+            code = module.code
+            if code != text:
+                rows = zip(text.split("\n"), code.split("\n"), strict=False)
+                raise TextNotPreserved(first + 1 + next((n for n, (a, b) in enumerate(rows) if a != b), 0))
+            module = _with_header_below(module)
+            self.chunks.append(Chunk(first, end, inside, module))
+            self._pair(inside, module)
+        except (cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
+            raise TextNotPreserved(first + 1) from None
 
     def _pair(self, inside: Sequence[ast.stmt], module: cst.Module) -> None:
         self.todo.entered.add(module)
@@ -132,20 +99,23 @@ class Program:
             self.nodes[statement] = node
             self.lines[statement] = way[-1]
             self.todo.statements[way[-1]] = statement
-            found = paired(statement, node)
-            self.found.update(found)
-            self.around.update(dict.fromkeys(found.names, statement))
+            names, calls = paired(statement, node)
+            self.names.update(names)
+            self.calls.update(calls)
+            self.around.update(dict.fromkeys(names, statement))
 
     def name(self, node: ast.Name) -> cst.Name:
         """A name's node; that of the name at its place, for one that only stands for it."""
-        if node in self.found.names:
-            return self.found.names[node]
+        if node in self.names:
+            return self.names[node]
         place = (node.lineno, node.col_offset, node.id)
-        return next(
-            other
-            for name, other in self.found.names.items()
-            if (name.lineno, name.col_offset, name.id) == place
-        )
+        found = self.names.items()
+        return next(other for name, other in found if (name.lineno, name.col_offset, name.id) == place)
+
+    def statement_of(self, node: ast.expr) -> ast.stmt:
+        """The innermost touched statement around an expression."""
+        inside = (s for s in self.nodes if s.lineno <= node.lineno <= (s.end_lineno or s.lineno))
+        return max(inside, key=lambda s: (s.lineno, s.col_offset))
 
     # What is to be done
 
@@ -159,12 +129,8 @@ class Program:
         self.todo.changes[node].append(how)
 
     def take_out(self, statement: ast.stmt) -> None:
-        """Take a definition out of its block, with its comments, to be found in ``taken``."""
-        self.todo.gone[statement] = True
-
-    def drop(self, statement: ast.stmt) -> None:
-        """Take a statement out of its block; the comments above stay."""
-        self.todo.gone[statement] = False
+        """Take a statement out of its block, with the comments above, to be found in ``taken``."""
+        self.todo.gone.add(statement)
 
     def cut(self, statement: ast.stmt) -> None:
         """Take a whole top-level statement out of the file, with its comments; ``taken`` has it."""
@@ -183,65 +149,62 @@ class Program:
         if text:
             self.todo.places.append(Place(line, text, count))
 
+    def take_names(self, statement: ast.Nonlocal, gone: Collection[str]) -> None:
+        """Take names out of a nonlocal declaration; one that would be empty is a ``pass``."""
+
+        left = [cst.NameItem(cst.Name(name)) for name in statement.names if name not in gone]
+
+        def change(node: Any) -> cst.BaseSmallStatement:
+            return cst.Nonlocal(left, semicolon=node.semicolon) if left else cst.Pass(node.semicolon)
+
+        line = self.lines[statement]
+        alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+        if alone and "#" not in cst.Module([]).code_for_node(line) and not left:
+            self.take_out(statement)
+        else:
+            self.change(self.nodes[statement], change)
+
     # Carrying it out
 
     def text(self) -> str:
         """The new text."""
-        return deep(self._text)
-
-    def _text(self) -> str:
-        splices: list[tuple[int, int, str | None]] = [(p.line, p.line, p.text) for p in self.todo.places]
+        splices = [(place.line, place.line, place.text) for place in self.todo.places]
         starts, lines = self.source.starts, self.source.lines
         for chunk in self.chunks:
-            made = chunk.module.visit(Pass(self.todo, self.source, chunk.first))
-            assert isinstance(made, cst.Module)
-            whole = [statement for statement in chunk.statements if statement in self.todo.cut]
-            if whole and len(whole) < len(chunk.statements):
-                raise TextNotPreserved(chunk.first + 1)
-            if not whole:
-                code = chunk.spared.restored(made.code)
-                if code is None:
+            try:
+                made = chunk.module.visit(Pass(self.todo))
+                assert isinstance(made, cst.Module)
+                code = made.code
+            except RecursionError:
+                raise TextNotPreserved(chunk.first + 1) from None
+            end = chunk.end
+            if whole := [statement for statement in chunk.statements if statement in self.todo.cut]:
+                if len(whole) < len(chunk.statements):
                     raise TextNotPreserved(chunk.first + 1)
-                splices.append((chunk.first, chunk.end, self.outside(code)))
-                continue
-            # The blank lines that set it apart go too, as far as there are as many above.
-            after = chunk.end
-            while after < len(lines) and not lines[after].strip():
-                after += 1
-            splices.append((chunk.first, after, None))
+                # The blank lines that set it apart go too, as far as there are as many above.
+                code, above = "", chunk.first
+                while above and not lines[above - 1].strip() and end < len(lines) and not lines[end].strip():
+                    above, end = above - 1, end + 1
+            splices.append((chunk.first, end, code))
         parts, at = list[str](), 0
         for first, end, text in sorted(splices, key=lambda splice: (splice[0], splice[1])):
             if first < at:
                 raise TextNotPreserved(first + 1)
-            parts.append(self.source.text[starts[at] : starts[first]])
-            if text is None:
-                blank = end
-                while not lines[blank - 1].strip():
-                    blank -= 1
-                text = "".join(lines[blank:end][_blank_rows_above("".join(parts)) :])
-            parts.append(text)
+            parts += [self.source.text[starts[at] : starts[first]], text]
             at = end
-        return "".join([*parts, self.source.text[starts[at] :]])
+        whole_text = "".join([*parts, self.source.text[starts[at] :]])
+        if self.todo.cut and at == len(lines):
+            return whole_text.rstrip("\r\n") + self.source.newline
+        return whole_text
 
     def module_of(self, statement: ast.stmt) -> cst.Module:
         """The tree that a statement was part of."""
-        return self._chunk_of(statement).module
-
-    def _chunk_of(self, statement: ast.stmt) -> Chunk:
         row = statement.lineno
-        return next(chunk for chunk in self.chunks if chunk.first < row <= chunk.end)
+        return next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
 
     def code(self, node: cst.CSTNode, statement: ast.stmt) -> str:
-        """The text of a statement that was touched as a whole, in the manner of where a statement was.
-
-        Raises:
-            TextNotPreserved: if it was not.
-        """
-        chunk = self._chunk_of(statement)
-        text = deep(lambda: chunk.module.code_for_node(node))
-        if chunk.spared.holds(text):
-            raise TextNotPreserved(statement.lineno)
-        text = self.outside(text)
+        """The text of a statement in the manner of where another was."""
+        text = self.module_of(statement).code_for_node(node)
         return text if text.endswith(("\n", "\r")) else text + self.source.newline
 
     def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
@@ -264,12 +227,6 @@ class Program:
             for one, other in zip(all_blocks(statement), all_blocks(found), strict=True):
                 yield from self._paired(one, other)
             _skip(new, sum(added.count for added in self.todo.after.get(statement, ())))
-
-
-def _blank_rows_above(text: str) -> int:
-    """How many blank lines a text ends with; where there is no text, none are needed."""
-    rows = text.splitlines()
-    return next((number for number, row in enumerate(reversed(rows)) if row.strip()), sys.maxsize)
 
 
 def _skip(statements: Iterator[ast.stmt], count: int) -> None:

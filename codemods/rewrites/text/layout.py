@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import libcst as cst
 
 from codemods.program.nodes import first_line
-from codemods.program.source import Source
+from codemods.program.source import Source, split_lines
 
 _LONGEST = 120
 _SHORTEST = 88
 _LINES_THAT_MAY = 300
 # A comment that opens a section (# --- name) belongs to what follows as a whole.
-SECTION = re.compile(r"#\s*[-=#*]{3}")
+_SECTION = re.compile(r"#\s*[-=#*]{3}")
 
 NOTHING = cst.SimpleWhitespace("")
 BLANK = cst.SimpleWhitespace(" ")
@@ -28,14 +28,10 @@ def line_limit(source: Source) -> int:
     return max(_SHORTEST, min(_LONGEST, longest))
 
 
-def indent_of(text: str) -> str:
-    """The blanks that a text begins with."""
-    return text[: len(text) - len(text.lstrip(" \t"))]
-
-
 def indentation(source: Source, line: int) -> str:
     """Leading blanks of a line."""
-    return indent_of(source.lines[line - 1])
+    text = source.lines[line - 1]
+    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def room(source: Source, line: int) -> int:
@@ -56,43 +52,10 @@ def own_comments(lines: Sequence[cst.EmptyLine], first: int) -> int:
     """
     count = 0
     for line in reversed(lines):
-        if line.comment is None or not line.indent or line.whitespace.value:
-            break
-        if SECTION.match(line.comment.value):
+        if line.comment is None or _SECTION.match(line.comment.value):
             break
         count += 1
     return count if first - count > 2 else 0
-
-
-def blanks_at_end(lines: Sequence[cst.EmptyLine]) -> int:
-    """How many empty lines there are at the end of some."""
-    count = 0
-    while count < len(lines) and lines[-1 - count].comment is None:
-        count += 1
-    return count
-
-
-def blanks_at_start(lines: Sequence[cst.EmptyLine]) -> int:
-    """How many empty lines there are at the start of some."""
-    return next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
-
-
-def is_docstring(node: cst.CSTNode) -> bool:
-    """Whether a statement would be a docstring at the start of a block."""
-    if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
-        node = node.body[0]
-    value = node.value if isinstance(node, cst.Expr) else None
-    return isinstance(value, (cst.SimpleString, cst.ConcatenatedString)) and isinstance(
-        value.evaluated_value, str
-    )
-
-
-def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
-    """The docstring of a block, if it has one."""
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return first if isinstance(first.value.value, str) else None
-    return None
 
 
 def comments_above(source: Source, statement: ast.stmt) -> int:
@@ -104,6 +67,38 @@ def comments_above(source: Source, statement: ast.stmt) -> int:
             break
         above.insert(0, cst.EmptyLine(comment=cst.Comment(line.rstrip())))
     return own_comments(above, row)
+
+
+def is_docstring(node: cst.CSTNode) -> bool:
+    """Tell whether a statement would be a docstring at the start of a block."""
+    small = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
+    value = small.value if isinstance(small, cst.Expr) else None
+    return isinstance(value, (cst.SimpleString, cst.ConcatenatedString))
+
+
+def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
+    """The docstring of a block, if it has one."""
+    first = body[0] if body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first if isinstance(first.value.value, str) else None
+    return None
+
+
+def with_docstring_at(node: cst.FunctionDef, old: str, new: str) -> cst.FunctionDef:
+    """A definition that goes from one indentation to another, with the lines of its docstring."""
+    first = node.body.body[0] if isinstance(node.body, cst.IndentedBlock) else None
+    if not isinstance(first, cst.SimpleStatementLine) or not is_docstring(first):
+        return node
+    assert isinstance(first.body[0], cst.Expr)
+    string = first.body[0].value
+    if not isinstance(string, cst.SimpleString):
+        return node
+    head, *others = split_lines(string.value)
+    if not all(line.startswith(old) or not line.strip() for line in others):
+        return node
+    text = head + "".join(new + line.removeprefix(old) if line.strip() else line for line in others)
+    changed = node.with_deep_changes(string, value=text)
+    return cst.ensure_type(changed, cst.FunctionDef)
 
 
 def annotation_text(node: ast.expr) -> str:

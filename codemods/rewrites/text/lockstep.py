@@ -1,7 +1,7 @@
 """Which libcst node is which ast node: both trees are walked in step, down the touched statements only.
 
-Positions are not compared but the order of the text, which both trees have: statements by number, names by
-number within their statement. No metadata is made.
+Positions are not compared but the order of the text, which both trees have, since Python 3.11 places what is
+in an f-string by guess: statements by number, names by number within their statement.
 """
 
 from __future__ import annotations
@@ -9,31 +9,28 @@ from __future__ import annotations
 import ast
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
 
 from codemods.program.source import all_blocks
-from codemods.rewrites.text.deep import Plain
-
-Block = tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]
-"""Statements, their nodes, and the nodes on the way there from the statement that has the block."""
+from codemods.rewrites.text.blocks import Plain
 
 # Where a libcst name is no expression.
-_LABELS: dict[type[cst.CSTNode], tuple[str, ...]] = {
-    cst.Arg: ("keyword",),
-    cst.Attribute: ("attr",),
-    cst.Param: ("name",),
-    cst.FunctionDef: ("name",),
-    cst.ClassDef: ("name",),
-    cst.MatchAs: ("name",),
-    cst.MatchStar: ("name",),
-    cst.MatchMapping: ("rest",),
-    cst.MatchKeywordElement: ("key",),
-    cst.TypeVar: ("name",),
-    cst.TypeVarTuple: ("name",),
-    cst.ParamSpec: ("name",),
+_LABELS: dict[type[cst.CSTNode], str] = {
+    cst.Arg: "keyword",
+    cst.AsName: "name",
+    cst.Attribute: "attr",
+    cst.Param: "name",
+    cst.FunctionDef: "name",
+    cst.ClassDef: "name",
+    cst.MatchAs: "name",
+    cst.MatchStar: "name",
+    cst.MatchMapping: "rest",
+    cst.MatchKeywordElement: "key",
+    cst.TypeVar: "name",
+    cst.TypeVarTuple: "name",
+    cst.ParamSpec: "name",
 }
 _WITHOUT = (cst.Import, cst.ImportFrom, cst.Global, cst.Nonlocal)
 _CONSTANTS = ("None", "True", "False")
@@ -68,14 +65,16 @@ def pairs(
         if not touched(statement):
             continue
         yield statement, node, (line,)
-        for inner, suite, way in blocks(statement, node):
+        for inner, suite, way in _blocks(statement, node):
             if any(map(touched, inner)):
                 for deeper, other, around in pairs(inner, suite, touched):
                     yield deeper, other, (*way, *around)
 
 
-def blocks(statement: ast.stmt, node: Any) -> Iterator[Block]:
-    """The blocks of a statement in both trees."""
+def _blocks(
+    statement: ast.stmt, node: Any
+) -> Iterator[tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]]:
+    """The blocks of a statement in both trees, and the nodes on the way there."""
     holders = [node] if hasattr(node, "body") else []
     for name in ("handlers", "cases"):
         holders += getattr(node, name, ())
@@ -89,30 +88,13 @@ def blocks(statement: ast.stmt, node: Any) -> Iterator[Block]:
         yield body, held, (holder, suite)
 
 
-@dataclass(slots=True)
-class Paired:
-    """What is the same in a statement's own expressions: names, the calls of them, attributes, strings."""
-
-    names: dict[ast.Name, cst.Name] = field(default_factory=dict)
-    calls: dict[ast.Name, cst.Call] = field(default_factory=dict)
-    attributes: dict[ast.Attribute, cst.Attribute] = field(default_factory=dict)
-    strings: dict[ast.Constant, cst.SimpleString | cst.ConcatenatedString] = field(default_factory=dict)
-
-    def update(self, other: Paired) -> None:
-        """Add another statement's."""
-        self.names |= other.names
-        self.calls |= other.calls
-        self.attributes |= other.attributes
-        self.strings |= other.strings
-
-
-class _Marks(Plain, cst.CSTVisitor):
-    """Names, attributes and strings in a statement's own text, in order, and calls by what is called."""
+class _Names(Plain, cst.CSTVisitor):
+    """Names in a statement's own text, in order, and calls by what is called."""
 
     def __init__(self, top: cst.CSTNode) -> None:
         super().__init__()
         self.top = top
-        self.found: list[cst.CSTNode] = []
+        self.found: list[cst.Name] = []
         self.calls: dict[cst.CSTNode, cst.Call] = {}
         self._labels: set[cst.CSTNode | None] = set()
 
@@ -121,22 +103,13 @@ class _Marks(Plain, cst.CSTVisitor):
             return False
         if isinstance(node, (cst.BaseSuite, cst.BaseStatement)) and node is not self.top:
             return False
-        for label in _LABELS.get(type(node), ()):
+        if (label := _LABELS.get(type(node))) is not None and not (
+            isinstance(node, cst.AsName) and isinstance(self.top, cst.With)
+        ):
             self._labels.add(getattr(node, label))
-        if isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler)):
-            self._labels.add(node.name and node.name.name)
-        elif isinstance(node, cst.Call):
+        if isinstance(node, cst.Call):
             self.calls[node.func] = node
-        elif isinstance(node, cst.ConcatenatedString):
-            # Parts without expressions are one string.
-            if node not in self._labels and node.evaluated_value is not None:
-                self.found.append(node)
-                return False
-            self._labels.update((node.left, node.right))
-        elif isinstance(node, cst.Name):
-            if node not in self._labels and node.value not in _CONSTANTS:
-                self.found.append(node)
-        elif isinstance(node, (cst.Attribute, cst.SimpleString)) and node not in self._labels:
+        elif isinstance(node, cst.Name) and node not in self._labels and node.value not in _CONSTANTS:
             self.found.append(node)
         return True
 
@@ -144,32 +117,21 @@ class _Marks(Plain, cst.CSTVisitor):
         """Nothing is left to do."""
 
 
-def paired(statement: ast.stmt, node: cst.CSTNode) -> Paired:
-    """Pair what is in a statement's own expressions.
+def paired(
+    statement: ast.stmt, node: cst.CSTNode
+) -> tuple[dict[ast.Name, cst.Name], dict[ast.Name, cst.Call]]:
+    """Pair the names in a statement's own expressions, and the calls of some.
 
     Raises:
-        Unpaired: if the trees have other names, attributes or strings.
+        Unpaired: if the trees have other names.
     """
-    visitor = _Marks(node)
+    visitor = _Names(node)
     node.visit(visitor)
-    before = list(own_marks(statement))
-    if len(before) != len(visitor.found):
+    before = list(_own_names(statement))
+    if [name.id for name in before] != [_normal(name.value) for name in visitor.found]:
         raise Unpaired
-    made = Paired()
-    for one, other in zip(before, visitor.found, strict=True):
-        if isinstance(one, ast.Name) and isinstance(other, cst.Name) and one.id == _normal(other.value):
-            made.names[one] = other
-            if other in visitor.calls:
-                made.calls[one] = visitor.calls[other]
-        elif isinstance(one, ast.Attribute) and isinstance(other, cst.Attribute):
-            if one.attr != _normal(other.attr.value):
-                raise Unpaired
-            made.attributes[one] = other
-        elif isinstance(one, ast.Constant) and isinstance(other, (cst.SimpleString, cst.ConcatenatedString)):
-            made.strings[one] = other
-        else:
-            raise Unpaired
-    return made
+    names = dict(zip(before, visitor.found, strict=True))
+    return names, {one: visitor.calls[other] for one, other in names.items() if other in visitor.calls}
 
 
 def _normal(name: str) -> str:
@@ -177,26 +139,18 @@ def _normal(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
-def own_marks(node: ast.AST) -> Iterator[ast.Name | ast.Attribute | ast.Constant]:
-    """Names, attributes and strings in a node, but for those in statements inside it, in the order of the
-    text.
-    """
-    if isinstance(node, (ast.Name, ast.Attribute)):
+def _own_names(node: ast.AST) -> Iterator[ast.Name]:
+    """Names in a node, but for those in statements inside it, in the order of the text."""
+    if isinstance(node, ast.Name):
         yield node
-    elif isinstance(node, ast.Constant):
-        if isinstance(node.value, (str, bytes)):
-            yield node
-        return
     for child in _in_order(node):
-        text = isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)
-        if not isinstance(child, ast.stmt) and not text:
-            yield from own_marks(child)
+        if not isinstance(child, ast.stmt):
+            yield from _own_names(child)
 
 
 def _in_order(node: ast.AST) -> list[Any]:
     """Child nodes in the order of the text, not of their fields; for one that has no place those in it."""
     if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
-        # Python 3.11 places what is in an f-string by guess.
         return list(ast.iter_child_nodes(node))
     found: list[Any] = []
     for child in ast.iter_child_nodes(node):

@@ -15,7 +15,6 @@ import libcst as cst
 from codemods.program.helpers import Helper, is_generator
 from codemods.program.source import Source
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.text.items import row_end
 from codemods.rewrites.text.layout import BLANK, NOTHING, blank_lines, documentation, room
 from codemods.rewrites.text.lockstep import flat
 
@@ -43,14 +42,14 @@ def _split(program: Program, helper: Helper, name: str) -> None:
     def body(node: Any) -> cst.FunctionDef:
         """The function with the body."""
         residual.append(_residual(node, helper, name, width))
-        return _body(node, name, annotated=annotated, width=width)
+        return _body(node, name, annotated=annotated)
 
     program.change(program.nodes[statement], body)
     program.after(statement, lambda: residual)
 
 
-def _body(node: cst.FunctionDef, name: str, *, annotated: bool, width: int) -> cst.FunctionDef:
-    made = node.with_changes(
+def _body(node: cst.FunctionDef, name: str, *, annotated: bool) -> cst.FunctionDef:
+    return node.with_changes(
         name=cst.Name(name),
         decorators=(),
         lines_after_decorators=(),
@@ -61,27 +60,6 @@ def _body(node: cst.FunctionDef, name: str, *, annotated: bool, width: int) -> c
         whitespace_before_colon=NOTHING,
         returns=node.returns if annotated else None,
     )
-    header = cst.Module([]).code_for_node(made.with_changes(leading_lines=())).split("\n", 1)[0]
-    given = made.params
-    if len(header.rstrip()) <= width or not (items := _last_of(given)):
-        return made
-    field, last = items
-    closed = last.with_changes(whitespace_after_param=row_end(""))
-    held = closed if field == "star_arg" else [*getattr(given, field)[:-1], closed]
-    return made.with_changes(
-        whitespace_before_params=row_end(_INDENT), params=given.with_changes(**{field: held})
-    )
-
-
-def _last_of(params: cst.Parameters) -> tuple[str, cst.Param] | None:
-    """The last parameter and where it is."""
-    for field in ("kwonly_params", "star_arg", "params", "posonly_params"):
-        held = getattr(params, field)
-        if isinstance(held, cst.Param):
-            return field, held
-        if isinstance(held, (list, tuple)) and held:
-            return field, held[-1]
-    return None
 
 
 def _handed(params: cst.Parameters, *, annotated: bool) -> cst.Parameters:

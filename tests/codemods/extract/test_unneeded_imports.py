@@ -313,20 +313,3 @@ def test_imports_go_though_another_helper_stays(tmp_path: Path, extract: Command
     ran = extract(tmp_path / "train.py", "--to", tmp_path / "parts.py", "--write", "--exit-zero")
     assert "nonlocal-write" in ran.out
     assert bound((tmp_path / "train.py").read_text()) == {"_h"}
-
-
-def test_the_import_of_the_new_module_stays_behind_one_that_acts(tmp_path: Path, extract: Command) -> None:
-    (tmp_path / "pyproject.toml").write_text("")
-    package = tmp_path / "pkg"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "alpha.py").write_text("x = 1\n")
-    (package / "zeta.py").write_text(LOUD.format("zeta") + "x = 1\n")
-    (package / "acts.py").write_text(LOUD.format("acts") + "f = int\n")
-    text = "from pkg.alpha import x\nfrom pkg.zeta import x as z\nimport pkg.acts\n\n\n"
-    text += "def outer(n):\n    def h(y):\n        return pkg.acts.f(y) + n\n"
-    text += "    return h(x + z) + pkg.acts.f(1)\n"
-    (package / "train.py").write_text(text)
-    assert extract(package / "train.py", "--to", package / "parts.py", "--write").code == 0
-    imports = [n for n in ast.parse((package / "train.py").read_text()).body if isinstance(n, ast.ImportFrom)]
-    assert [node.module for node in imports] == ["pkg.alpha", "pkg.zeta", "pkg.parts"]
