@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from tests.codemods.fuzz.choices import Choices, Seeded, chance, pick, weighted
+from hypothesis import strategies as st
+
+from tests.codemods.fuzz.choices import Choices, Drawn, chance, pick, weighted
 
 PRELUDE = """\
 import random
@@ -237,6 +239,7 @@ class FlowProgram:
         return lines
 
 
-def from_seed(seed: int) -> str:
-    """Return the program of a seed."""
-    return FlowProgram(Seeded(seed)).write()
+@st.composite
+def flows(draw: st.DrawFn) -> str:
+    """A strategy for programs of control flow."""
+    return FlowProgram(Drawn(draw)).write()
