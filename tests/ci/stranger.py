@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 FILES = {
@@ -182,3 +183,32 @@ def change(root: Path, file: str, before: str, after: str) -> None:
     text = path.read_text()
     assert text.count(before) == 1
     path.write_text(text.replace(before, after))
+
+
+Way = Callable[[Path], object]
+"""What a branch does to a repository."""
+
+
+def write(file: str, text: str) -> Way:
+    """Write a file."""
+
+    def way(root: Path) -> None:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text(text)
+
+    return way
+
+
+def append(file: str, text: str) -> Way:
+    """Add to a file's end."""
+    return lambda root: (root / file).write_text((root / file).read_text() + text)
+
+
+def swap(file: str, before: str, after: str) -> Way:
+    """Replace a piece of a file."""
+    return lambda root: change(root, file, before, after)
+
+
+def project(before: str, after: str) -> Way:
+    """Replace a piece of pyproject.toml."""
+    return swap("pyproject.toml", before, after)

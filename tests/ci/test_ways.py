@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ci.policy import weakened
-from tests.ci.stranger import change, commit, git
+from tests.ci.stranger import Way, append, commit, git, project, swap, write
 
 FILES = {
     "pyproject.toml": """\
@@ -132,29 +131,6 @@ def names(base: Path, head: Path) -> set[str]:
     found = weakened(base, head)
     assert found is not None
     return {one.name for one in found}
-
-
-Way = Callable[[Path], object]
-
-
-def write(file: str, text: str) -> Way:
-    def way(root: Path) -> None:
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        (root / file).write_text(text)
-
-    return way
-
-
-def append(file: str, text: str) -> Way:
-    return lambda root: (root / file).write_text((root / file).read_text() + text)
-
-
-def swap(file: str, before: str, after: str) -> Way:
-    return lambda root: change(root, file, before, after)
-
-
-def project(before: str, after: str) -> Way:
-    return swap("pyproject.toml", before, after)
 
 
 def remove(file: str) -> Way:

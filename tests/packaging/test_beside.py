@@ -29,6 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_what_is_there_is_kept_and_seen(theirs: Environment, tmp_path: Path) -> None:
     before = files(theirs.site)
     done = theirs.run("python", BESIDE, "install", tmp_path / "gate", cwd=tmp_path, **OFFLINE)
@@ -42,6 +43,7 @@ def test_what_is_there_is_kept_and_seen(theirs: Environment, tmp_path: Path) -> 
     assert gate.run("python", "-c", program, cwd=tmp_path).stdout.startswith(str(theirs.site))
 
 
+@pytest.mark.slow
 def test_what_would_have_to_be_replaced_is_refused(theirs: Environment, tmp_path: Path) -> None:
     for path in theirs.site.glob("click-*.dist-info"):
         path.unlink()

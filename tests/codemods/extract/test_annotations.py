@@ -271,6 +271,7 @@ def test_the_made_files_run(
         execute(tmp_path, "made.py")
 
 
+@pytest.mark.slow
 def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
     tmp_path: Path, extract: Command, execute: Callable[..., str]
 ) -> None:

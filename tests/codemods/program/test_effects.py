@@ -211,6 +211,7 @@ def parsed(text: str) -> Iterator[ast.stmt]:
     yield from ast.parse(text).body
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=500, deadline=None)
 @given(statements)
