@@ -27,7 +27,7 @@ lint: $(STAMP)
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-# The rest: fuzz, mutations, wheels, tutorials, ranks, executors, real programs.
+# The rest: fuzz, mutations, wheels, tutorials, ranks, real programs.
 test-all: test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 

@@ -37,15 +37,12 @@ from golden.check.suggest import suggest_env
 from golden.check.unstable import ways_out
 from golden.compare import Compared, compare
 from golden.compare.outcome import Different, NotComparable
-from golden.executors.settings import Executor, Name, executor_options, settings
-from golden.executors.settings import given as given_options
-from golden.executors.suite import Asked, reached_by, run_suite
 from golden.given import ProgramCommand, given, keep_line
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
-from golden.record import Run, find_root, find_run, find_runs, load_run, record_run
-from golden.record.git import commit_of, uncommitted, worktree
+from golden.record import Run, find_root, find_run, find_runs, record_run
+from golden.record.git import uncommitted, worktree
 from golden.record.program import renamed, write_run_file
 from golden.report import render, render_reads, render_verdict
 from golden.report.command import report_command
@@ -71,7 +68,7 @@ _workers = click.option(
     "--jobs",
     "workers",
     type=click.IntRange(min=1),
-    help="How many programs run at a time; 1 by default. With --executor, how many jobs.",
+    help="How many programs run at a time; 1 by default.",
 )
 _device = click.option(
     "--device",
@@ -230,7 +227,6 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
 @_shard
 @_device
 @_out
-@executor_options
 def verify_command(
     names: tuple[str, ...],
     root: Path | None,
@@ -240,8 +236,6 @@ def verify_command(
     part: str | None,
     device: str | None,
     out: Path | None,
-    executor: Name | None,
-    parameters: tuple[str, ...],
 ) -> int:
     """Compare runs, all by default, with their goldens, and their variants by their properties.
 
@@ -252,13 +246,6 @@ def verify_command(
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
     since = of_working_tree(root, base) if base is not None else None
-    jobs = settings(executor, parameters, out=out, at_a_time=workers)
-    if jobs is not None:
-        asked = [Asked(run, name, run.recordings) for run, name in _named(runs, names)]
-        results = _as_jobs(
-            "verify", asked, given_options(device=device, base=base), jobs, root, (base,), since
-        )
-        return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
     with _kept(out) as folder:
         files = since.files if since is not None else ()
         found = verify(runs, root=root, out=folder, workers=workers or 1, notify=_notify, reach=files)
@@ -328,33 +315,6 @@ def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
 
 def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
     return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
-
-
-def _named(runs: list[Run], names: tuple[str, ...]) -> list[tuple[Run, str]]:
-    """Each run with how a command in another process calls it."""
-    files = {
-        load_run(Path(name)).name: str(Path(name).absolute()) for name in names if name.endswith(".toml")
-    }
-    return [(run, files.get(run.name, run.name)) for run in runs]
-
-
-def _as_jobs(
-    command: str,
-    asked: list[Asked],
-    options: list[str],
-    jobs: Executor,
-    root: Path,
-    refs: tuple[str | None, ...],
-    since: Since | None,
-) -> list[Result]:
-    """Run the command for each run as a job, and say what came of each."""
-    commits = [commit_of(root, ref) for ref in refs if ref is not None]
-    results = run_suite(command, asked, options, jobs, root=root, refs=commits, notify=_notify)
-    for result in results:
-        click.echo(result.text)
-        if since is not None:
-            since.note(result.run, int(result.code), reached_by(result, jobs.folder))
-    return results
 
 
 def _finish(
@@ -442,8 +402,6 @@ class _AbAsked:
     part: str | None
     device: str | None
     out: Path | None
-    executor: Name | None
-    parameters: tuple[str, ...]
 
 
 @click.command("ab", cls=ProgramCommand)
@@ -466,7 +424,6 @@ class _AbAsked:
 @_shard
 @_device
 @_out
-@executor_options
 def ab_command(**options: Any) -> int:
     """Compare two versions on this machine, now: of some runs, or with --base of all.
 
@@ -480,10 +437,8 @@ def ab_command(**options: Any) -> int:
     base, head = asked.base, asked.head
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
-    if program and (asked.part or asked.executor):
-        raise UnusableInput(
-            "--shard and --executor are for runs; make one with `golden init NAME -- COMMAND`"
-        )
+    if program and asked.part:
+        raise UnusableInput("--shard is for runs; make one with `golden init NAME -- COMMAND`")
     if program and base is None:
         raise UnusableInput("say which version the command is compared with: --base REF")
     _check_evidence(asked.evidence, base=base, reach=asked.reach)
@@ -494,7 +449,6 @@ def ab_command(**options: Any) -> int:
         data = _folder(suite[0], asked.data)
     else:
         suite, data = _suite(asked.names, root, asked.device), asked.data
-    jobs = settings(asked.executor, asked.parameters, out=asked.out, at_a_time=asked.workers)
     runs = _of_shard(suite, asked.part, root)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_kept(asked.out))
@@ -504,14 +458,11 @@ def ab_command(**options: Any) -> int:
         versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
         if base and not head and (edits := uncommitted(root)):
             _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
-        if jobs is not None:
-            results = _ab_as_jobs(asked, runs, jobs, root, since)
-        else:
-            workers = asked.workers or 1
-            results = [
-                compare_run(run, versions, folder, data=data, workers=workers, dense=asked.closely)
-                for run in runs
-            ]
+        workers = asked.workers or 1
+        results = [
+            compare_run(run, versions, folder, data=data, workers=workers, dense=asked.closely)
+            for run in runs
+        ]
     reached = _tell_all(since, asked.evidence)
     code = worst([int(result.code) for result in results])
     if len(suite) > 1 or asked.part or asked.out is not None:
@@ -519,22 +470,6 @@ def ab_command(**options: Any) -> int:
     if program:
         click.echo(keep_line(asked.data))
     return code
-
-
-def _ab_as_jobs(
-    asked: _AbAsked, runs: list[Run], jobs: Executor, root: Path, since: Since | None
-) -> list[Result]:
-    recordings = 5 if asked.closely else 3
-    options = given_options(
-        base=asked.base,
-        head=asked.head,
-        data=asked.data,
-        device=asked.device,
-        localize=asked.closely,
-        no_diff_coverage=not asked.reach,
-    )
-    each = [Asked(run, name, recordings) for run, name in _named(runs, asked.names)]
-    return _as_jobs("ab", each, options, jobs, root, (asked.base, asked.head), since)
 
 
 @click.command()

@@ -12,8 +12,6 @@ _EXTRAS = {
     "matplotlib": "report",
     "pytest": "pytest",
     "syrupy": "pytest",
-    "submitit": "cluster",
-    "cloudpickle": "cluster",
 }
 
 

@@ -26,18 +26,12 @@ def asked(files: Sequence[str], root: Path, folder: Path) -> dict[str, Any] | No
     """What a run's processes are told to note for some files below ``root``; None for no file."""
     if not files:
         return None
-    paths = [(root / path).resolve() for path in files]
-    return {"files": list(map(str, paths)), "rooms": list(map(_room, paths)), "folder": str(folder / NOTES)}
+    return {"files": [str((root / path).resolve()) for path in files], "folder": str(folder / NOTES)}
 
 
-def _room(path: Path) -> int:
-    """How many lines of a file can be noted: they are counted from 1, and an empty file runs at its first."""
-    return len(path.read_bytes().splitlines()) + 2 if path.is_file() else 2
-
-
-def gather(files: Sequence[str], spec: Mapping[str, Any] | None, folder: Path) -> None:
-    """Put what the processes of a run, told ``spec``, noted in one file of its record."""
-    if spec is None:
+def gather(files: Sequence[str], folder: Path) -> None:
+    """Put what the processes of a run noted of some files in one file of its record."""
+    if not files:
         return
     lines: dict[str, set[int]] = {path: set() for path in files}
     cores = set()
@@ -50,18 +44,12 @@ def gather(files: Sequence[str], spec: Mapping[str, Any] | None, folder: Path) -
                 cores.add(rest)
             elif kind in ("traced", "saved"):
                 traced = kind == "traced"
-            else:
+            elif line:
                 number, _, where = line.partition(":")
                 lines[files[int(number)]].add(int(where))
         unsaved = unsaved or traced
     if unsaved:
         cores.add(_UNSAVED)
-    for path in (folder / NOTES).glob("lines-*.bin"):
-        noted = path.read_bytes()
-        start = 0
-        for name, room in zip(files, spec["rooms"], strict=True):
-            lines[name] |= {line for line, byte in enumerate(noted[start : start + room]) if byte}
-            start += room
     shutil.rmtree(folder / NOTES, ignore_errors=True)
     problems = [core.partition(": ")[2] for core in sorted(cores) if core.startswith("none")]
     document = {

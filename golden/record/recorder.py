@@ -68,7 +68,7 @@ def record_run(
             "dense": [dense.start, dense.stop] if dense else None,
             "operations": operations,
         }
-        closely["reach"] = noting = asked(reach, place, folder)
+        closely["reach"] = asked(reach, place, folder)
         try:
             about = _record(
                 run, root=place, folder=folder, data=data, closely=closely, label=label, watch=watch
@@ -77,7 +77,7 @@ def record_run(
             if "FileNotFoundError" in str(error):
                 raise RunFailed(f"{error}{not_copied(run, root)}") from None
             raise
-        gather_reached(reach, noting, folder)
+        gather_reached(reach, folder)
         write_about(folder, about)
         if out.exists():
             out.rmdir()

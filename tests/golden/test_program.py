@@ -111,7 +111,7 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
         (["ab", "--", "python", "train.py"], "say which version the command is compared with: --base REF"),
         (["ab", "train", "--base", "HEAD", "--", "python", "train.py"], "either the name of a run (train)"),
         (["ab", "--base", "HEAD", "--"], "no command after --"),
-        (["ab", "--base", "HEAD", "--shard", "1/2", "--", "python"], "--shard and --executor are for runs"),
+        (["ab", "--base", "HEAD", "--shard", "1/2", "--", "python"], "--shard is for runs"),
         (["doctor"], "name a run, or give a command: golden doctor -- python train.py"),
         (["record"], "name a run, or give a command: golden record -o DIR -- python train.py"),
         (["record", "--", "python", "train.py"], "say where the trace goes with -o DIR"),

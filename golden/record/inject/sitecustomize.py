@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,6 @@ class _AfterTorch:
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self._spec = spec
-        self.then: Callable[[types.ModuleType], None] = lambda torch: None
 
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
@@ -54,7 +52,6 @@ class _AfterTorch:
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
             _load("record.start").start(self._spec)
-            self.then(module)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
         return found
@@ -74,8 +71,7 @@ if "GOLDEN_OBSERVE" in os.environ:
     random.seed(_spec["seed"])
     if _spec.get("observe"):
         _load("record.writes").start(_spec["out"])
-    _after = _AfterTorch(_spec)
-    sys.meta_path.insert(0, _after)
+    sys.meta_path.insert(0, _AfterTorch(_spec))
     if _spec.get("reach") is not None:
-        _after.then = _load("reach.tracer").start(_spec["reach"])
+        _load("reach.tracer").start(_spec["reach"])
 _chain()
