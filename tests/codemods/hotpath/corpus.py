@@ -11,7 +11,6 @@ from pathlib import Path
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
-from tests.codemods.hotpath.page import renew
 
 HEADER = """\
 import copy, functools, logging, math, operator, os, pickle
@@ -60,44 +59,3 @@ def _check(snippet: dict[str, str]) -> Outcome:
         frozenset(stalls),
         frozenset(found),
     )
-
-
-def render_table() -> str:
-    """The outcomes as Markdown: a row for each way, then precision and recall, then the misses."""
-    ways: dict[str, list[Outcome]] = {}
-    for outcome in outcomes():
-        ways.setdefault(outcome.way, []).append(outcome)
-    lines = ["| way to stall a device | codes | snippets | stalls | seen |", "|---|---|---|---|---|"]
-    for way, group in ways.items():
-        if not way.startswith("look-alike"):
-            stalls = sum(len(outcome.stalls) for outcome in group)
-            seen = sum(len(outcome.stalls & outcome.found) for outcome in group)
-            codes = ", ".join(sorted({code for outcome in group for _, code in outcome.stalls}))
-            lines.append(f"| {_cell(way)} | {codes} | {len(group)} | {stalls} | {seen} |")
-    lines += ["", "| look-alike | snippets | reported |", "|---|---|---|"]
-    for way, group in ways.items():
-        if way.startswith("look-alike"):
-            reported = sum(len(outcome.found) for outcome in group)
-            lines.append(f"| {_cell(way.removeprefix('look-alike: '))} | {len(group)} | {reported} |")
-    stalls = sum(len(outcome.stalls) for outcome in outcomes())
-    found = sum(len(outcome.found) for outcome in outcomes())
-    right = sum(len(outcome.stalls & outcome.found) for outcome in outcomes())
-    lines += [
-        "",
-        f"{len(outcomes())} snippets with {stalls} stalls: {right} seen, {found - right} reported that are "
-        "none. "
-        f"Precision {right / found:.3f}, recall {right / stalls:.3f}.",
-        "",
-        "Missed:",
-        "",
-    ]
-    lines += [f"- {o.way} ({o.name}): {o.missed}." for o in outcomes() if o.missed]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    renew("corpus", render_table())

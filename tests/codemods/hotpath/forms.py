@@ -8,13 +8,14 @@ dispatcher says where it can tell (`test_forms`), else what torch's documentatio
 
 from __future__ import annotations
 
-import textwrap
+import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
-from tests.codemods.hotpath.page import renew
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,209 +32,18 @@ class Form:
     told: str = "dispatcher"
 
 
-def _forms(text: str, waits: bool, told: str = "dispatcher") -> list[Form]:
-    return [Form(line, waits, told) for line in textwrap.dedent(text).strip().splitlines()]
+@cache
+def forms() -> tuple[Form, ...]:
+    """All of them, from forms.txt."""
+    text = Path(__file__).with_name("forms.txt").read_text("utf-8")
+    parts = re.split(r"^=== (.*)\n", text, flags=re.MULTILINE)[1:]
+    return tuple(
+        Form(line, head.startswith("waits"), head.rpartition(" ")[2])
+        for head, lines in zip(parts[::2], parts[1::2], strict=True)
+        for line in lines.splitlines()
+        if line
+    )
 
-
-FORMS: tuple[Form, ...] = (
-    *_forms(
-        """
-        y = s.item()
-        y = x.sum().item()
-        y = float(s)
-        y = int(i)
-        y = bool(s)
-        y = float(x.mean())
-        y = round(float(s), 3)
-        y = math.sqrt(s)
-        y = max(s, 0.0)
-        y = min(s, v.sum())
-        y = 1 if s > 0 else 2
-        y = s > 0 and n > 1
-        y = not s
-        y = any(v > 0)
-        y = sorted([s, v.sum()])
-        y = s in [1.0, 2.0]
-        y = [0] * i
-        y = operator.index(i)
-        y = range(i)
-        y = names[i]
-        y = x.nonzero()
-        y = torch.nonzero(m)
-        y = x[m]
-        y = x[x > 0]
-        y = torch.masked_select(x, m)
-        y = torch.where(m)
-        y = torch.unique(v)
-        y = v.unique()
-        y = torch.argwhere(m)
-        y = torch.equal(x, x)
-        y = torch.is_nonzero(s)
-        y = x[:i]
-        y = x.view(i, -1)
-        y = x.reshape(i, -1)
-        y = x.expand(i)
-        y = torch.topk(v, i)
-        y = x.narrow(0, i, 1)
-        y = torch.split(v, i)
-        y = x.repeat(i, 1)
-        y = torch.zeros(i)
-        y = torch.zeros(i, device=device)
-        y = torch.full((i,), 0.0, device=device)
-        y = torch.arange(i)
-        y = torch.randint(0, i, (2,))
-        y = v.add(v, alpha=s)
-        y = F.pad(v, (i, 0))
-        y = F.dropout(x, p=s)
-        y = x.roll(i)
-        y = v.chunk(i)
-        y = torch.nn.utils.clip_grad_norm_(net.parameters(), max_norm=s)
-        """,
-        True,
-    ),
-    *_forms(
-        """
-        y = x.numpy(force=True)
-        y = torch.tensor([s, s])
-        y = x.tolist()
-        y = x.cpu()
-        y = x.detach().cpu().numpy()
-        y = x.to("cpu")
-        y = x.to(torch.device("cpu"))
-        y = torch.multinomial(torch.softmax(x, 1), 1)
-        y = torch.allclose(x, x)
-        y = torch.bincount(v.long())
-        y = torch.repeat_interleave(v, v.long())
-        y = torch.histc(v)
-        y = F.one_hot(v.long())
-        y = torch.linalg.inv(x)
-        y = torch.linalg.solve(x, v)
-        y = x.inverse()
-        y = torch.distributions.Normal(s, s.exp())
-        y = torch.distributions.Categorical(logits=x)
-        print(s)
-        print(f"loss {s}")
-        print(f"loss {s:.3f}")
-        y = "%s" % s
-        y = str(x)
-        y = "{}".format(s)
-        logging.info("loss %s", s)
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
-        torch.save(net.state_dict(), "x.pt")
-        y = torch.tensor([1.0, 2.0], device=device)
-        y = torch.tensor([1.0, 2.0]).to(device)
-        y = torch.zeros(2).cuda()
-        y = torch.from_numpy(np.zeros(2)).to(device)
-        assert s > 0
-        y = x.masked_fill(m, s)
-        y = x.item() if x.numel() == 1 else x.mean().item()
-        """,
-        True,
-        "documentation",
-    ),
-    *_forms(
-        """
-        y = x.sum()
-        y = x.mean().detach()
-        y = x + s
-        y = x * n
-        y = x @ x
-        y = torch.where(m, x, 0.0)
-        y = x.masked_fill(m, 0.0)
-        y = torch.stack([x, x])
-        y = torch.cat([x, x])
-        y = x.shape[0]
-        y = x.size(0)
-        y = float(x.size(0))
-        y = x.numel()
-        y = x.dim()
-        y = len(x)
-        y = x.is_cuda
-        y = x.is_floating_point()
-        y = x.is_signed()
-        y = x.is_contiguous()
-        y = torch.is_complex(x)
-        y = torch.is_tensor(x)
-        y = torch.is_floating_point(x)
-        y = x.requires_grad
-        y = x.dtype == torch.float32
-        y = x is None
-        y = 1 if x is None else 2
-        y = 1 if x.shape[0] > 2 else 2
-        y = isinstance(x, torch.Tensor)
-        y = x.argmax(dim=-1)
-        y = torch.zeros(2, device=device)
-        y = torch.zeros_like(x)
-        y = x.new_zeros(2)
-        y = torch.full((2,), 1.0, device=device)
-        y = torch.zeros(2)
-        y = x.to(torch.float64)
-        y = x.half()
-        y = x[0]
-        y = x[:, 0]
-        y = x[:n]
-        y = x.view(-1)
-        y = x.view(2, -1)
-        y = x.gather(1, v.long()[:, None])
-        y = x.index_select(0, v.long())
-        y = x.clamp(min=0)
-        y = x.max(dim=0)
-        y = torch.max(x, x)
-        y = torch.sort(v)
-        y = torch.topk(v, 2)
-        y = torch.isnan(x).any()
-        y = (x > 0).float().mean()
-        y = m.sum()
-        y = net(x)
-        y = net(x).sum()
-        y = F.mse_loss(x, x)
-        y = F.one_hot(v.long(), num_classes=5)
-        y = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        y = torch.linalg.inv_ex(x)
-        y = copy.copy(x)
-        y = [x, x]
-        y = {"x": x}
-        y = list(net.parameters())
-        y = [name for name, _ in net.named_children() if name == "a"]
-        y = torch.randn(2, device=device)
-        y = torch.rand(2)
-        y = torch.arange(n)
-        y = torch.tensor([1.0, 2.0])
-        y = np.zeros(2).tolist()
-        y = np.float32(n).item()
-        y = sum([s, s])
-        y = abs(s)
-        y = s ** 2
-        y = x.split(2)
-        y = x.chunk(2)
-        y = torch.einsum("ij,ij->i", x, x)
-        y = x.T
-        y = hasattr(x, "shape")
-        y = id(x)
-        y = max(n, 1)
-        y = float(n)
-        y = math.sqrt(n)
-        y = rows.count(1)
-        y = f"{x.shape}"
-        y = str(x.dtype)
-        rows.append(x)
-        """,
-        False,
-    ),
-    *_forms(
-        """
-        y = x.to("cpu", non_blocking=True)
-        y = torch.tensor([1.0, 2.0]).sum().item()
-        y = torch.ones(2).tolist()
-        y = float(torch.ones(1))
-        y = torch.nonzero(torch.ones(2))
-        y = x.device.type == "cuda"
-        """,
-        False,
-        "documentation",
-    ),
-)
 
 _IMPORTS = """\
 import copy, logging, math, operator
@@ -330,36 +140,3 @@ def reported(form: Form, setting: str) -> bool:
 
 def _lines(file: File) -> list[tuple[int, str]]:
     return [(number, line.strip()) for number, line in enumerate(file.data.decode().splitlines(), 1)]
-
-
-def render_table() -> str:
-    """The table of the documentation, with what is missed and what is reported wrongly."""
-    lines = [
-        "| setting | waits | seen | recall | harmless | reported | precision |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lists: list[str] = []
-    for setting in SETTINGS:
-        seen = {form: reported(form, setting) for form in FORMS}
-        waits = [form for form in FORMS if form.waits]
-        found = [form for form in waits if seen[form]]
-        alarms = [form for form in FORMS if not form.waits and seen[form]]
-        recall, precision = len(found) / len(waits), len(found) / (len(found) + len(alarms))
-        cells = [setting, len(waits), len(found), f"{recall:.3f}", len(FORMS) - len(waits), len(alarms)]
-        lines.append(f"| {' | '.join(map(str, cells))} | {precision:.3f} |")
-        missed = ", ".join(f"`{form.code}`" for form in waits if not seen[form])
-        lists += [f"- {setting}, missed: {missed}"] if missed else []
-        lists += [f"- {setting}, no stall: `{form.code}`" for form in alarms]
-    dispatched = sum(form.told == "dispatcher" for form in FORMS)
-    lines += [
-        "",
-        f"{len(FORMS)} forms in {len(SETTINGS)} settings; of {dispatched} the truth is what torch's "
-        "dispatcher says in a test, of the others what its documentation and source do.",
-        "",
-    ]
-    lines += lists
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    renew("forms", render_table())

@@ -16,7 +16,6 @@ from pathlib import Path
 from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.trees import File
-from tests.codemods.hotpath.page import renew
 
 IMPORTS = """\
 import dataclasses
@@ -102,34 +101,3 @@ def reported(loop: Loop, setting: str) -> frozenset[int]:
     config = Config(heat=("env", "step", "every-n"), ignore=("HP015",))
     report = analyse([File("train.py", SETTINGS[setting](loop).encode(), "train", False)], config)
     return frozenset(finding.place.line for finding in report.findings)
-
-
-def render_table() -> str:
-    """The table of the documentation, with what is missed and what is reported wrongly."""
-    lines = ["| setting | reads | seen | recall | false | precision |", "|---|---|---|---|---|---|"]
-    lists = []
-    for setting in SETTINGS:
-        total = seen = false = 0
-        for loop in loops():
-            found = reported(loop, setting)
-            total, seen = total + len(loop.reads), seen + len(loop.reads & found)
-            wrong = found - loop.reads - loop.waits
-            false += len(wrong)
-            text = loop.code.splitlines()
-            for sort, numbers in (("missed", loop.reads - found), ("no read", wrong)):
-                lists += [
-                    f"- {setting}, {sort}: {loop.name}: `{_plain(text[n - 1])}`" for n in sorted(numbers)
-                ]
-        recall, precision = seen / total, seen / (seen + false)
-        lines.append(f"| {setting} | {total} | {seen} | {recall:.3f} | {false} | {precision:.3f} |")
-    clean = sum(not loop.reads for loop in loops())
-    lines += ["", f"{len(loops())} loops, {clean} of them without a read in a hot loop.", ""]
-    return "\n".join([*lines, *lists]) + "\n"
-
-
-def _plain(line: str) -> str:
-    return line.partition("  # ")[0].strip()
-
-
-if __name__ == "__main__":
-    renew("strangers", render_table())
