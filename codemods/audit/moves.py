@@ -17,7 +17,6 @@ from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
 from codemods.program.repository import import_base
 from codemods.program.source import Unusable
-from codemods.program.stars import tell_stars
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, Definitions
 from codemods.rewrites.refusals import Refusal
@@ -39,7 +38,6 @@ def propose_moves(
     """Find what could leave a module, all but what its last lines run; a plan that is ``tried`` was
     carried out in memory on the project as it is.
     """
-    tell_stars(analysis.tree, around)
     lookup = Definitions(analysis)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     target = _target(around)

@@ -25,7 +25,6 @@ from codemods.program.lifting import Analysis
 from codemods.program.patches import ANY_NAME, Seam, find_seams
 from codemods.program.repository import module_name
 from codemods.program.source import Source, Unusable
-from codemods.program.stars import tell_stars
 from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import RULES, Accepted
 from codemods.values import Style
@@ -69,7 +68,6 @@ def extract_source(
     targets: dict[Helper, Path] = {}
     seams: list[Seam] = []
     site = site_of(source, layout, Overlay())
-    tell_stars(analysis.tree, site.surroundings)
     if to is not None:
         target = to.resolve()
         if target == layout.source:

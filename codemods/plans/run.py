@@ -47,7 +47,6 @@ from codemods.plans.tidy import Tidy
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.source import Source, SourceError, Unusable, decode_source
-from codemods.program.stars import tell_stars
 from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
@@ -166,7 +165,6 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         moves = find_targets(loaded, layout)
         seams, kept = seams_of(loaded, layout)
         site = site_of(source, layout, overlay)
-        tell_stars(analysis.tree, site.surroundings)
         moved = move_definitions(loaded, moves, analysis, site, kept, accepted)
         if moved.refused:
             return Report(_with_loop(moved.rows, loaded, source), ())
@@ -175,7 +173,6 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
         scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
         site = site_of(analysis.source, layout, overlay)
-        tell_stars(analysis.tree, site.surroundings)
         kept |= read_at_calls(seams, site)
         request = _request(loaded, moves, analysis, scope, site, kept, moved.names, accepted)
         tidy = Tidy(site, request.seams, moved.exported)

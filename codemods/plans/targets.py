@@ -36,7 +36,7 @@ from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.rewrites.rules.redefined import evaluated_annotations
+from codemods.rewrites.rules.annotated import evaluated_annotations
 from codemods.rewrites.text.append import (
     TargetError,
     defined_names,

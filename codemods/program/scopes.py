@@ -114,11 +114,7 @@ class Binder:
 
 
 class ScopeTree:
-    """Scopes, uses and binders of one file; filled by `codemods.program.walk.read_scopes`.
-
-    Attributes:
-        may_be_brought: whether a star import of the file may bind a name; who knows the project can tell.
-    """
+    """Scopes, uses and binders of one file; filled by `codemods.program.walk.read_scopes`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -137,7 +133,6 @@ class ScopeTree:
         self.lazy: list[Use] = []
         self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
-        self.may_be_brought: Callable[[str], bool] = lambda _: True
         self.bound_names: set[str] = set()
 
     def once(self, key: str, make: Callable[[], T]) -> T:
@@ -172,7 +167,7 @@ class ScopeTree:
             self.owner(scope, name) is self.module
             and (self.module, name) not in self.binders
             and hasattr(builtins, name)
-            and not (self.star_imports and self.may_be_brought(name))
+            and not self.star_imports
         )
 
     def consumes(self, scope: Scope, function: ast.expr) -> bool:

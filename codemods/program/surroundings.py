@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
-from codemods.program.exports import UNKNOWN, Exports
 from codemods.program.marks import SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.program.namespaces import asks_itself
 from codemods.program.nodes import called_name, head_of, texts_of
@@ -24,6 +23,7 @@ from codemods.program.repository import (
     ModuleName,
     file_or_none,
     import_base,
+    module_files,
     module_name,
     package_of,
     says,
@@ -118,7 +118,7 @@ class Surroundings:
         self.files = files
         self.module = module_name(path, root)
         self._checked = installs_checker(source.text.encode("utf-8", "replace"))
-        self._exports = Exports([root, root / "src", import_base(path)])
+        self._bases = [root, root / "src", import_base(path)]
         self._known: dict[object, object] = {}
         self._derived: str | None = None
 
@@ -194,7 +194,7 @@ class Surroundings:
 
     def taken(self, name: str) -> bool:
         """Whether somebody else may mean something by a name of the module."""
-        if name in self._submodules or any(name in names for _, names in self._stars):
+        if name in self._submodules or self.late_star(0, name) is not None:
             return True
         return any(
             any(name in known for known in (seen.names, seen.asked, seen.words))
@@ -278,12 +278,17 @@ class Surroundings:
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
         """The line of a star import after a line that may bring a name; without one, that may bring any."""
-        late = ((at, names) for at, names in self._stars if at > line)
-        return next((at for at, names in late if names is UNKNOWN or name in names), None)
+        late = ((at, module) for at, module in self._stars if at > line)
+        return next((at for at, module in late if name is None or self._may_bring(module, name)), None)
+
+    def _may_bring(self, module: str, name: str) -> bool:
+        """Whether a module may have a name: one of the project, if a file of the project has the word."""
+        own = any(path.is_file() for path in module_files(module, self._bases))
+        return not own or any(says(data, name) for _, data in self.files())
 
     @cached_property
-    def _stars(self) -> list[tuple[int, frozenset[str]]]:
-        """The module's own star imports: the last line at which each may run, and what names it brings."""
+    def _stars(self) -> list[tuple[int, str]]:
+        """The module's own star imports: the last line at which each may run, and the module."""
         package = package_of(self.path, self.module.name)
         found = []
         for statement in self.source.tree.body:
@@ -291,7 +296,7 @@ class Surroundings:
             for node in statements_in(statement):
                 if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
                     line = (statement.end_lineno or node.lineno) if loop else node.lineno
-                    found.append((line, self._exports.of(absolute(node, package))))
+                    found.append((line, absolute(node, package)))
         return found
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from codemods.program import nodes
-from codemods.program.annotations import Reads, quoted_in
+from codemods.program.annotations import quoted_in, reads_of
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
 from codemods.program.marks import SAYS
@@ -158,22 +158,20 @@ def _has_hook(node: ast.ClassDef) -> bool:
 
 def _calls_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
     """No file of the project replaces, and no star import brings, what is called for a value."""
-    reads = Reads()
-    for call in known_calls(analysis.tree, definition.node):
-        reads.add(analysis.tree, analysis.tree.module, call, True)
-        taken = dotted(analysis.tree, analysis.tree.scope_of(call), called(call)) or "builtins"
-        if not taken.startswith("builtins"):
-            reads.paths[taken] = True
-    place = place_replacing(around, reads.names | reads.chains, reads.paths)
+    tree, calls = analysis.tree, known_calls(analysis.tree, definition.node)
+    names, paths = reads_of(tree, tree.module, calls)
+    taken = {dotted(tree, tree.scope_of(call), called(call)) or "builtins" for call in calls}
+    paths |= {path for path in taken if not path.startswith("builtins")}
+    place = place_replacing(around, names, paths)
     if place is not None:
         what = f"{place}, which the definition of {definition.name} evaluates"
         yield refuse("definition-evaluated", definition.node, what)
-    tops = {path.partition(".")[0] for path in reads.paths}
+    tops = {path.partition(".")[0] for path in taken}
     for path, _ in around.files() if tops else ():
         if tops & {path.stem, path.parent.name}:
             what = f"{path.name} may be what the definition of {definition.name} calls"
             yield refuse("definition-evaluated", definition.node, what)
-    for name in reads.names:
+    for name in names:
         if (line := around.late_star(0, name)) is not None:
             yield refuse("definition-evaluated", line, f"this star import may bring {name}")
 

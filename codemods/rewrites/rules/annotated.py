@@ -1,20 +1,21 @@
-"""Annotations that are evaluated where the function is defined."""
+"""What a definition evaluates at every call of the outer function, and after a lift once: annotations, and
+the names of decorators.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from codemods.program.annotations import Meanings, stated_by
-from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
+from codemods.program.annotations import reads_of, stated_by
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.program.nodes import all_defaults
-from codemods.program.scopes import FunctionNode, ScopeTree
+from codemods.program.nodes import called
+from codemods.program.replaced import place_replacing
+from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.surroundings import Surroundings
+from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, example, refuse
-from codemods.rewrites.rules.definition import bound_early, is_constant
-from codemods.rewrites.rules.redefined import changes_later, evaluated_annotations
+from codemods.rewrites.rules.definition import bound_early
 
 example(
     "annotations-evaluated",
@@ -27,103 +28,104 @@ example(
 +    pass
  def outer():
 -    def h(x: sys.Sequence | None) -> 'int':
-+    def h(x: np.ndarray | None, y: Sequence[C] = ()) -> t.Optional[C]:
++    def h(x: np.ndarray | None, y: Sequence[int] = ()) -> C:
          return x
 -    return h(1)
 +    return h(None)
 """,
 )
 
+_TYPING = ("typing.", "typing_extensions.", "collections.abc.")
+_GENERICS = words("builtins.dict builtins.frozenset builtins.list builtins.set builtins.tuple builtins.type")
+# How many types these take in brackets; 0: as many as there are.
+_TAKES = {
+    **dict.fromkeys(words("Collection FrozenSet Iterable Iterator List Optional Sequence Set Type"), 1),
+    **dict.fromkeys(words("Dict Mapping MutableMapping"), 2),
+    **dict.fromkeys(words("Tuple Union"), 0),
+}
+# Classes of other packages that their first part alone makes available.
+_CLASSES = words("""
+    argparse.Namespace collections.OrderedDict collections.defaultdict collections.deque datetime.datetime
+    logging.Logger numpy.dtype numpy.ndarray os.PathLike pathlib.Path torch.Generator torch.LongTensor
+    torch.Size torch.Tensor torch.device torch.dtype torch.nn.Module torch.nn.Parameter
+    torch.optim.Optimizer torch.utils.data.DataLoader torch.utils.data.Dataset
+""")
+
+
+def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
+    """The annotations of a helper that its definition evaluates."""
+    if "annotations" in tree.source.future_flags:
+        return []
+    return [annotation for annotation in stated_by(helper.node) if not isinstance(annotation, ast.Constant)]
+
 
 def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
-    """Annotations are strings, or such that evaluating them before the outer function's statement can't fail.
+    """Annotations are texts, names that are bound once, or made of builtins, typing and well-known classes.
 
     What they give is not seen by anyone: the helper is only called.
     """
-    written = evaluated_annotations(lifting.tree, helper)
-    if not written:
-        return
-    tree = lifting.tree
-    root = helper.top
-    evaluated = tree.once(f"evaluated before {id(root)}", lambda: _evaluated_before(tree, root))
-    meanings = Meanings(tree, helper.outer, lambda name: _importable(lifting, helper, name), evaluated)
-    for annotation in written:
-        if not meanings.surely_evaluates(annotation):
-            yield refuse(
-                "annotations-evaluated",
-                annotation,
-                f"an annotation of {helper.name} is evaluated at its definition",
-            )
-        changes = changes_later(lifting, helper, annotation)
-        if changes is not None:
-            what = f"an annotation of {helper.name} is evaluated at its definition, and {changes}"
+    for annotation in evaluated_annotations(lifting.tree, helper):
+        if not (_is_bound(lifting, helper, annotation) or _is_type(lifting, helper, annotation)):
+            what = f"an annotation of {helper.name} is evaluated at its definition"
             yield refuse("annotations-evaluated", annotation, what)
 
 
-def _importable(lifting: Lifting, helper: Helper, name: str) -> bool:
-    """Whether a global may be named in an annotation of the moved helper."""
-    if not bound_early(lifting, helper, name):
+def _is_bound(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
+    """Whether it is a name of the module that is bound once, before the outermost function's statement."""
+    if not isinstance(node, ast.Name) or not bound_early(lifting, helper, node.id):
         return False
-    if helper not in lifting.foreign:
-        return True
-    binders = lifting.tree.binders[lifting.tree.module, name]
-    return all(isinstance(binder.node, (ast.Import, ast.ImportFrom)) for binder in binders)
+    binders = lifting.tree.binders[lifting.tree.module, node.id]
+    imported = all(isinstance(binder.node, (ast.Import, ast.ImportFrom)) for binder in binders)
+    return imported or (len(binders) == 1 and helper not in lifting.foreign)
 
 
-def _evaluated_before(tree: ScopeTree, root: ast.AST) -> frozenset[str]:
-    """Dumps of expressions that annotations evaluate before a module-level statement, or first thing in it.
-
-    What they name must not be bound again in between.
-    """
-    line = getattr(root, "lineno", 0)
-    found: set[str] = set()
-    for number, annotation in tree.once("evaluated annotations", lambda: list(_evaluated(tree))):
-        if number > line:
-            continue
-        for node in ast.walk(annotation):
-            if isinstance(node, ast.expr) and _settled(tree, node, number, line):
-                found.add(ast.dump(node))
-    for annotation in _stated(tree, root, begun=True):
-        found.update(ast.dump(node) for node in ast.walk(annotation) if isinstance(node, ast.expr))
-    return frozenset(found)
-
-
-def _settled(tree: ScopeTree, node: ast.expr, start: int, end: int) -> bool:
-    """Whether the names in an expression mean the same from one line of the module to another."""
-    for name in (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)):
-        for binder in tree.binders.get((tree.module, name), []):
-            if start <= binder.line <= end or binder.scope.frame() is not tree.module:
-                return False
-    return True
+def _is_type(lifting: Lifting, helper: Helper, node: ast.expr) -> bool:
+    """Whether an expression is a type that surely evaluates, alone, in brackets or in a union."""
+    match node:
+        case ast.Constant(value):
+            return value is None or value is Ellipsis
+        case ast.Name() | ast.Attribute():
+            path = dotted(lifting.tree, helper.outer, node) or ""
+            first = path.partition(".")[0]
+            root = next(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+            early = first == "builtins" or bound_early(lifting, helper, root)
+            known = path.startswith(("builtins.", *_TYPING)) or path in _CLASSES
+            return early and (known or _is_plain_class(lifting, node))
+        case ast.Subscript(value, index):
+            given = index.elts if isinstance(index, ast.Tuple) else [index]
+            path = dotted(lifting.tree, helper.outer, value) or ""
+            if path in _GENERICS:
+                return all(_is_type(lifting, helper, e) or _is_bound(lifting, helper, e) for e in given)
+            takes = _TAKES.get(path.rpartition(".")[2]) if path.startswith(_TYPING) else None
+            fits = takes is not None and takes in (0, len(given)) and _is_type(lifting, helper, value)
+            return fits and all(_is_type(lifting, helper, element) for element in given)
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _is_type(lifting, helper, left) and _is_type(lifting, helper, right)
+    return False
 
 
-def _evaluated(tree: ScopeTree) -> Iterator[tuple[int, ast.expr]]:
-    """Annotations that loading the module evaluates, with the line where that is over."""
-    for statement in tree.source.tree.body:
-        for annotation in _stated(tree, statement, begun=False):
-            yield statement.end_lineno or statement.lineno, annotation
+def _is_plain_class(lifting: Lifting, node: ast.expr) -> bool:
+    """Whether it is a class of the file, defined once, that has no bases, metaclass or decorator."""
+    if not isinstance(node, ast.Name):
+        return False
+    binders = lifting.tree.binders.get((lifting.tree.module, node.id), [])
+    made = binders[0].node if len(binders) == 1 else None
+    return isinstance(made, ast.ClassDef) and not (made.bases or made.keywords or made.decorator_list)
 
 
-def _stated(tree: ScopeTree, statement: ast.AST, *, begun: bool) -> Iterator[ast.expr]:
-    """Annotations that a function or class of the module evaluates; if it has only ``begun``, those that it
-    evaluates before anything else of the program's can run.
-    """
-    if begun and getattr(statement, "decorator_list", []):
-        return
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if not begun or _plain_defaults(statement):
-            yield from stated_by(statement)
-    elif isinstance(statement, ast.ClassDef):
-        plain = Meanings(tree, tree.module, lambda name: True, ()).plain
-        for inner in statement.body if not begun or plain(statement) else ():
-            if begun and effects_of(tree, annotations=False).in_class(inner) is Effect.RUNS:
-                return
-            for annotation in stated_by(inner) if not isinstance(inner, ast.AnnAssign) else ():
-                # Of methods those count whose names the class does not bind itself.
-                names = [part.id for part in ast.walk(annotation) if isinstance(part, ast.Name)]
-                if not any((tree.by_node[statement], name) in tree.binders for name in names):
-                    yield annotation
-
-
-def _plain_defaults(node: FunctionNode) -> bool:
-    return all(map(is_constant, all_defaults(node.args)))
+def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
+    """No file of the project replaces, and no star import brings, what the definition evaluates."""
+    for code, evaluated in (
+        ("annotations-evaluated", evaluated_annotations(tree, helper)),
+        ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
+    ):
+        names, paths = reads_of(tree, helper.outer, evaluated)
+        place = place_replacing(around, names, paths)
+        if place is not None:
+            what = f"{place}, which the definition of {helper.name} evaluates at every call"
+            yield refuse(code, helper.node, what)
+        for name in names:
+            binders = tree.binders.get((tree.module, name), [])
+            line = around.late_star(min((b.line for b in binders), default=0))
+            if line is not None:
+                yield refuse(code, line, f"this star import may bring {name}")

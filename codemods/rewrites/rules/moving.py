@@ -63,18 +63,6 @@ rule(
 +    return counts['n']
 """,
 )
-example(
-    "unresolved-global",
-    """
- #% to
--from posixpath import *
-+from posixpath import join
- def outer():
-     def h():
-         return join('a', 'b')
-     return h()
-""",
-)
 rule(
     "unresolved-global",
     "A name that the helper reads is bound nowhere in the file, may come from a star import, or is read by "

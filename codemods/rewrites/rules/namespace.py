@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from codemods.program.annotations import quoted_in
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.program.qualnames import made_by
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.refusals import Refusals, example, refuse
-from codemods.rewrites.rules.redefined import defined_alike
+from codemods.rewrites.rules.annotated import defined_alike
+from codemods.rewrites.rules.introspection import makes_definitions
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -38,7 +38,7 @@ example(
      return h(1)
  try:
 -    from no_such_module import *
-+    from posixpath import *
++    from posixpath import join
  except ImportError:
      pass
 """,
@@ -53,7 +53,7 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     line = around.late_star(0 if moves else helper.top.lineno)
     if line is not None:
         yield refuse("star-import", line, "this star import may bring any names")
-    named = around.marked("pickles", ()) if moves and "called class" in made_by(tree, helper) else None
+    named = around.marked("pickles", ()) if moves and makes_definitions(helper) else None
     if named is not None:
         what = f"{helper.name} makes a class that is told its module, and {named}"
         yield refuse("introspection", helper.node, what)

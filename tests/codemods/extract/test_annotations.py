@@ -278,9 +278,9 @@ def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
     text = (
         "import numpy as np\nimport torch\nfrom torch import nn\nfrom typing import Optional\n"
         "def outer(n):\n"
-        "    def h(x: torch.LongTensor | None, y: Optional[torch.ByteTensor] = None) -> nn.Linear | int:\n"
+        "    def h(x: torch.LongTensor | None, y: Optional[torch.Tensor] = None) -> nn.Module | int:\n"
         "        return n\n"
-        "    def g(x: list[torch.FloatTensor], y: np.int16 | np.ndarray) -> torch.optim.AdamW | None:\n"
+        "    def g(x: list[torch.Tensor], y: np.dtype | np.ndarray) -> torch.optim.Optimizer | None:\n"
         "        return n\n"
         "    return h(None), g([], 1)\n"
         "print(outer(2))\n"

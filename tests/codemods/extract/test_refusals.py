@@ -134,13 +134,6 @@ CASES = {
         "def outer(n):\n    def h(x: int | C):\n        return n\n    return h(1)\n",
         "annotations-evaluated",
     ),
-    "type variables, a list, a number": Case(
-        "import typing\nfrom collections.abc import Callable\nT = typing.TypeVar('T')\n"
-        "P = typing.ParamSpec('P')\n"
-        "def outer(n):\n    def h(x: Callable[[int], T], y: Callable[P, T], z: typing.Literal[-1] = -1):\n"
-        "        return n\n    return h(1, 2)\n",
-        None,
-    ),
     "an attribute of a type variable": Case(
         "import typing\nP = typing.ParamSpec('P')\n"
         "def outer(n):\n    def h(*x: P.args):\n        return n\n    return h(1)\n",
