@@ -9,7 +9,6 @@ _EXTRAS = {
     "xxhash": "golden",
     "jinja2": "report",
     "markupsafe": "report",
-    "matplotlib": "report",
     "pytest": "pytest",
     "syrupy": "pytest",
 }

@@ -80,7 +80,7 @@ def report_command(
 
 
 def _render_page(reports: list[RunReport | Told], evidence: Evidence | None) -> str:
-    from golden.report.page import render_page  # draws with matplotlib, which other commands needn't load
+    from golden.report.page import render_page  # needs jinja2, which is an extra
 
     return render_page(reports, evidence)
 

@@ -1,13 +1,14 @@
-"""Comparisons as JUnit XML: one test suite per run, one test case per kind of thing compared."""
+"""Comparisons as JUnit XML: a suite per run, a case per kind of thing that differs or was not compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from esper_harness.report.findings import Case, Outcome, Suite
 from esper_harness.report.junit import junit_text
 from golden.compare.outcome import (
     CallChange,
+    Divergence,
     EventChange,
     FinalState,
     LivingState,
@@ -19,35 +20,22 @@ from golden.compare.outcome import (
     ReadValue,
     Rows,
     StepCount,
+    StepDivergence,
     StepOrder,
 )
 from golden.reach.evidence import Evidence
 from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
-from golden.report.lanes import Lane
 from golden.report.text import KIND_TITLES, describe, gaps, placed, render
 from golden.trace.errors import ExitCode
-from golden.trace.trace import KINDS
 
 _SHOWN = 20
-_STEP_KINDS = ("buffers", "loss", "grads", "settings", "params", "state")
-_CASES = (
-    "events",
-    "steps",
-    *(KIND_TITLES[kind] for kind in _STEP_KINDS),
-    "random state",
-    "final state",
-    "host reads",
-    "values of host reads",
-    "output",
-    "modules and own generators",
-    "calls of other ranks",
-)
+_OUTCOMES: Mapping[ExitCode, Outcome] = {ExitCode.IDENTICAL: "passed", ExitCode.DIFFERENT: "failure"}
 
 
 def render_junit(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
-    """Write runs: what differs fails, what could not be judged is an error, what no side has is skipped.
+    """Write runs: what differs fails, what could not be judged is an error, what was not compared is skipped.
 
     A file of a change counts as skipped while not all its lines ran: nothing judged them.
     """
@@ -63,31 +51,50 @@ def _suite(report: RunReport | Told) -> Suite:
 
 
 def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
-    if isinstance(report, Told):
-        if report.code == ExitCode.IDENTICAL:
-            yield Case(group=group, name="verdict")
-        else:
-            lines = report.text.splitlines()
-            outcome: Outcome = "failure" if report.code == ExitCode.DIFFERENT else "error"
-            yield Case(group=group, name="verdict", outcome=outcome, message=told_line(report), lines=lines)
+    if isinstance(report, Told) or not report.divergences:
+        outcome = _OUTCOMES.get(report.code, "error")
+        text = report.text if isinstance(report, Told) else render(report.comparison)
+        message = None if outcome == "passed" else told_line(report)
+        yield Case(group=group, name="verdict", outcome=outcome, message=message, lines=text.splitlines())
+    if isinstance(report, Told) or isinstance(report.comparison, NotComparable):
         return
-    if isinstance(report.comparison, NotComparable):
-        yield Case(group=group, name="comparable", outcome="error", message=render(report.comparison))
-        return
-    failures, present = _failures(report), _present(report)
-    for title in _CASES:
-        lines = failures.get(title, [])
-        if lines:
-            more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
-            shown = [*lines[:_SHOWN], *more]
-            yield Case(group=group, name=title, outcome="failure", message=lines[0], lines=shown)
-        elif title not in present:
-            yield Case(group=group, name=title, outcome="skipped", message="neither side has any")
-        else:
-            yield Case(group=group, name=title)
+    failures: dict[str, list[str]] = {}
+    for divergence in report.divergences:
+        failures.setdefault(_title(divergence), []).append(describe(divergence)[0])
+    for title, heads in failures.items():
+        lines = placed(heads, report.comparison)
+        more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
+        shown = [*lines[:_SHOWN], *more]
+        yield Case(group=group, name=title, outcome="failure", message=lines[0], lines=shown)
     for line in gaps(report.comparison.compared):
         why, _, what = line.partition(": ")
         yield Case(group=group, name=why, outcome="skipped", message=what)
+
+
+def _title(divergence: Divergence) -> str:
+    match divergence:
+        case StepDivergence(kinds=kinds):
+            return KIND_TITLES[kinds[0].kind]
+        case EventChange():
+            return "events"
+        case ReadCount():
+            return "host reads"
+        case StepCount() | StepOrder() | ProcessCount():
+            return "steps"
+        case RandomState():
+            return "random state"
+        case FinalState():
+            return "final state"
+        case Rows(part=part):
+            return part
+        case OutputChange():
+            return "output"
+        case ReadValue():
+            return "values of host reads"
+        case LivingState():
+            return "modules and own generators"
+        case CallChange():
+            return "calls of other ranks"
 
 
 def _reached(evidence: Evidence) -> Iterator[Case]:
@@ -101,75 +108,3 @@ def _reached(evidence: Evidence) -> Iterator[Case]:
             message = f"did not run: {', '.join(lines[:_SHOWN])}{more}"
         outcome: Outcome = "passed" if message is None else "skipped"
         yield Case(group="golden.reached", name=path, outcome=outcome, message=message)
-
-
-def _failures(report: RunReport) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for divergence in report.divergences:
-        match divergence:
-            case EventChange():
-                title = "events"
-            case ReadCount():
-                title = "host reads"
-            case StepCount() | StepOrder() | ProcessCount():
-                title = "steps"
-            case RandomState():
-                title = "random state"
-            case FinalState():
-                title = "final state"
-            case Rows(part=part):
-                title = part
-            case OutputChange():
-                title = "output"
-            case ReadValue():
-                title = "values of host reads"
-            case LivingState():
-                title = "modules and own generators"
-            case CallChange():
-                title = "calls of other ranks"
-            case _:
-                continue  # the steps themselves tell of every kind, not of the first step's only
-        found.setdefault(title, []).append(describe(divergence)[0])
-    for lane in report.lanes:
-        for kind in _STEP_KINDS:
-            line = _lane_failure(lane, kind)
-            if line:
-                found.setdefault(KIND_TITLES[kind], []).append(line)
-    return {title: placed(lines, report.comparison) for title, lines in found.items()}
-
-
-def _lane_failure(lane: Lane, kind: str) -> str | None:
-    steps = [index for index, pair in enumerate(lane.pairs) if kind in pair.kinds]
-    if not steps:
-        return None
-    return (
-        f"{KIND_TITLES[kind]} of {lane.stream.title} differs first at step {steps[0]}, "
-        f"in {len(steps):,} of {len(lane.pairs):,} steps"
-    )
-
-
-def _present(report: RunReport) -> set[str]:
-    sides = (report.left, report.right)
-    found: set[str] = set()
-    if any(side.events for side in sides):
-        found.add("events")
-    for process in (process for side in sides for process in side.processes):
-        found.update(KIND_TITLES[k] for step in process.steps for k in KINDS if step.digests[k])
-        found.update(KIND_TITLES["loss"] for step in process.steps if step.losses)
-        if process.steps:
-            found |= {"steps", KIND_TITLES["settings"]}
-        if process.rng or any(step.rng for step in process.steps):
-            found.add("random state")
-        if process.reads or any(step.reads for step in process.steps):
-            found.add("host reads")
-        if process.final_files:
-            found.add("final state")
-        if process.looks:
-            found.add("modules and own generators")
-        if process.values or any(step.values for step in process.steps):
-            found.add("values of host reads")
-        if process.calls or any(step.calls for step in process.steps):
-            found.add("calls of other ranks")
-    if any(output.rows for side in sides for output in side.outputs or ()):
-        found.add("output")
-    return found

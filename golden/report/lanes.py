@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from golden.trace.streams import Stream, by_stream
-from golden.trace.trace import KINDS, Process, Step, Trace
-
-_HEX = 32
+from golden.trace.trace import Process, Step, Trace
 
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
     """One step of a stream on both sides; a side that did not take it holds None.
 
-    ``kinds`` names what differs in causal order; ``share`` is the part of the tensors that differ, 0 to 1.
+    ``kinds`` names what differs in causal order.
     """
 
     left: Step | None
     right: Step | None
     kinds: tuple[str, ...]
-    share: float
 
     @property
     def identical(self) -> bool:
         """Whether both sides took it with the same bits."""
         return self.left is not None and self.right is not None and not self.kinds
+
+    @property
+    def number(self) -> int:
+        """The step of the whole run."""
+        step = self.left or self.right
+        return step.number if step is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,8 @@ def lanes(left: Trace, right: Trace) -> tuple[Lane, ...]:
 
 def _pair(left: Step | None, right: Step | None) -> StepPair:
     if left is None or right is None:
-        return StepPair(left, right, (), 1.0)
-    kinds = tuple(_kinds(left, right))
-    return StepPair(left, right, kinds, _share(left, right) if kinds else 0.0)
+        return StepPair(left, right, ())
+    return StepPair(left, right, tuple(_kinds(left, right)))
 
 
 def _kinds(left: Step, right: Step) -> Iterator[str]:
@@ -70,32 +72,9 @@ def _kinds(left: Step, right: Step) -> Iterator[str]:
         elif kind == "settings":
             differs = left.settings != right.settings
         else:
-            names = left.layout.tensors[kind], right.layout.tensors[kind]
-            differs = names[0] != names[1] or (
-                left.digests[kind] != right.digests[kind]
-                and any(a != b for a, b in _digests(left, right, kind))
+            differs = (
+                left.layout.tensors[kind] != right.layout.tensors[kind]
+                or left.digests[kind] != right.digests[kind]
             )
         if differs:
             yield kind
-
-
-def _share(left: Step, right: Step) -> float:
-    differing = total = 0
-    for kind in KINDS:
-        pairs = _digests(left, right, kind)
-        total += len(pairs)
-        differing += sum(x != y for x, y in pairs)
-    return differing / total if total else 0.0
-
-
-def _digests(left: Step, right: Step, kind: str) -> Sequence[tuple[str | None, str | None]]:
-    """Pairs of digests in order; those that were made otherwise on each side say nothing."""
-    infos = zip_longest(left.layout.tensors[kind], right.layout.tensors[kind])
-    pairs = zip_longest(_chunks(left.digests[kind]), _chunks(right.digests[kind]))
-    return [
-        ("", "") if x and y and x.digest != y.digest else p for p, (x, y) in zip(pairs, infos, strict=True)
-    ]
-
-
-def _chunks(digests: str) -> Sequence[str]:
-    return [digests[start : start + _HEX] for start in range(0, len(digests), _HEX)]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from esper_harness.report.plain import visible
 
 
 @lru_cache
-def template(name: str, *packages: str) -> Template:
-    """A template of the first of some packages that has it; so are those that it includes."""
+def template(name: str) -> Template:
+    """A template of this package."""
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, ".") for package in packages]),
+        loader=PackageLoader("golden.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -165,7 +165,7 @@ def test_what_no_run_executes_fails(with_run: Path, capsys: pytest.CaptureFixtur
     out = " ".join(capsys.readouterr().out.split())
     assert "neither proven, run nor accepted: 1 gone, 1 new" in out
     [page] = (with_run.parent / "out").rglob("evidence.html")
-    assert 'title="no run executes it">            print(&#34;quick&#34;)</td>' in page.read_text()
+    assert "did not run in head: app/main.py:" in page.read_text()
 
 
 def test_a_run_that_nothing_compares_says_nothing(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -283,9 +283,6 @@ def test_what_would_keep_or_compare_nothing(project: Project) -> None:
     assert "no run has {device} in its command, so none can go to cuda" in line
     line = refused(project, 2, "mutate", "--root", project.root, "--merge", project.root)
     assert f"no mutants.json in {project.root}: run `golden mutate` with -o DIR" in line
-    page = project.root / "train.py" / "page.html"
-    line = refused(project, 2, "mutate", "train.py", "--root", project.root, "--html", page)
-    assert f"can't write {page}: " in line
 
 
 def test_damaged_trace(project: Project) -> None:
