@@ -1,30 +1,15 @@
 """Lifts by hand that are wrong: each program does something else after it, and none is proven."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.codemods.hazards.corpus import Program, load
+from tests.codemods.hazards.corpus import load
 from tests.codemods.hazards.run import observe
+from tests.codemods.review.cases import read
 from tests.codemods.review.conftest import Files, Reviewed
 
-
-def _read() -> dict[str, tuple[Program, Program]]:
-    cases: dict[str, tuple[Program, Program]] = {}
-    text = Path(__file__).with_name("wrong_lifts.md").read_text("utf-8")
-    for block in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        title, _, body = block.partition("\n")
-        cases[title] = ({}, {})
-        for side, name, program in re.findall(
-            r"^```python (before|after) ?(.*)\n((?:.*\n)*?)```$", body, flags=re.MULTILINE
-        ):
-            cases[title][side == "after"][name or "main.py"] = program
-    return cases
-
-
-CASES = _read()
+CASES = read("wrong_lifts.md")
 # Wrong by an annotation that an import hook evaluates; annotations are not compared, and the review says so.
 BY_ANNOTATION = {"N1", "N5"}
 # A warning comes from the module that a helper moved to: docs/soundness.md says so under "What differs".
