@@ -60,6 +60,33 @@ def test_no_name_that_others_use_is_taken(wheel: Path, tmp_path: Path) -> None:
     assert tops(build(ROOT / "src", tmp_path)) == {"esper", "esper_trainer-0.1.0.dist-info"}
 
 
+def test_a_folder_that_is_no_environment(wheel: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
+    subprocess.run(install, check=True)
+    (tmp_path / "helper.py").write_text(HELPER)
+    done = subprocess.run(
+        [sys.executable, str(target / "bin" / "codemods"), "extract", "helper.py"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(target), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "scaled" in done.stdout, done.stderr
+    assert "lifted" in done.stdout
+
+
 def test_what_serves_this_repository_alone_is_left_out(wheel: Path) -> None:
     own = ("monolith", "golden/runs", "golden/fixtures", "ci/demo", "ci/swap", "ci/reference", "esper/")
     there = names(wheel)
