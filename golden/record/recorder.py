@@ -250,7 +250,7 @@ def _fingerprint(process: Path) -> dict[str, str]:
     if steps.exists():
         end = json.loads(steps.read_text().splitlines()[-1])
         if "canary" in end:
-            found |= {"canary": end["canary"], **end["kernels"]}
+            found["canary"] = end["canary"]
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,19 +10,16 @@ import sys
 import pytest
 
 from golden.record.profiles import Profile, profile_variables
-from golden.trace.gap import apart
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = """
-import json, torch
 from golden.trace.canary import canary
-from golden.trace.kernels import families
-print(json.dumps({"canary": canary("cpu"), **families("cpu")}))
+print(canary("cpu"))
 """
 
 
-def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> dict[str, str]:
+def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> str:
     variables = dict(os.environ)
     for name, value in profile_variables(profile, seed=0, threads=1).items():
         variables.pop(name, None)
@@ -34,34 +30,20 @@ def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) 
     variables["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     command = [*emulator, os.path.realpath(sys.executable) if emulator else sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    return done.stdout.strip()
 
 
 def test_canary_repeats_and_sees_other_kernels() -> None:
     portable = canary("portable")
     assert canary("portable") == portable
-    other = canary("portable", ATEN_CPU_CAPABILITY="default")
-    assert other["canary"] != portable["canary"]
-    differing = apart(portable, other)
-    assert differing is not None
-    # Computed by ATen's own vector instructions, and by MKL.
-    assert {"softmax", "random numbers"} <= set(differing)
-    assert "matrix product" not in differing
-    assert apart({"canary": portable["canary"]}, other) is None
+    assert canary("portable", ATEN_CPU_CAPABILITY="default") != portable
 
 
 @pytest.mark.timeout(3600)
 def test_portable_profile_gives_two_emulated_cpus_the_same_bits() -> None:
-    """Not those of this machine: an emulated CPU may round an LSTM or a square root otherwise.
-
-    The canary tells, and its families name what differs.
-    """
+    """Not those of this machine: an emulated CPU may round an LSTM or a square root otherwise."""
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:
         pytest.skip("qemu-user is not installed, so no other CPU can be emulated")
     haswell, epyc = (canary("portable", emulator=(emulator, "-cpu", cpu)) for cpu in ("Haswell", "EPYC"))
     assert haswell == epyc
-    differing = apart(canary("portable"), epyc)
-    assert differing is not None
-    assert {"convolution", "matrix product", "normalisation", "optimizer Adam, fused"}.isdisjoint(differing)
