@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ci.__main__ import main as golden_gate
-from tests.ci.foreign.repositories import DISTRIBUTED, GPT, LIGHTNING, PACKAGE, RL, Foreign
+from tests.ci.foreign.repositories import Foreign, load
 from tests.ci.stranger import change, commit, git
 
-EVERY = {"rl": RL, "gpt": GPT, "package": PACKAGE, "lightning": LIGHTNING, "distributed": DISTRIBUTED}
+EVERY = {name: load(name) for name in ("rl", "gpt", "package", "lightning", "distributed")}
 ARGS = {"distributed": ["--args", "--data numbers.txt"]}
 
 
@@ -129,7 +129,7 @@ def test_the_command_is_brief_seeded_and_on_the_cpu(name: str, words: list[str],
 def test_what_nobody_can_guess_is_one_clear_instruction(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = write(DISTRIBUTED, tmp_path)
+    root = write(EVERY["distributed"], tmp_path)
     assert golden_gate(["init", "--root", str(root)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == (
