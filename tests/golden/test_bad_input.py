@@ -97,6 +97,7 @@ def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
     assert re.search(r"exit status 1 after 7 optimizer steps: ValueError: boom \(train\.py:\d+", line)
 
 
+@pytest.mark.slow
 def test_crash_in_a_library_names_the_line_that_called_it(project: Project) -> None:
     project.plain("import ast\ndef parse(text):\n    return ast.literal_eval(text)\nparse('/a b')\n")
     assert re.search(
@@ -123,6 +124,7 @@ torch.distributed.barrier()
 """
 
 
+@pytest.mark.slow
 def test_the_rank_that_failed_first_says_why(project: Project) -> None:
     """Rank 0 fails, too: nobody answers it. torchrun says last that something failed, and a row of signs."""
     project.run_file(TORCHRUN.partition("[events]")[0])
@@ -131,6 +133,7 @@ def test_the_rank_that_failed_first_says_why(project: Project) -> None:
     assert re.search(rf"exit status 1 before .*: {said}$", record(project, 3).strip())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "said"),
     [
@@ -217,6 +220,7 @@ def test_odd_event_types(project: Project, kind: str, monkeypatch: pytest.Monkey
     assert "first divergence: event 0 (" in result.out
 
 
+@pytest.mark.slow
 def test_nan_is_compared_by_its_bits_and_named(project: Project) -> None:
     """In a tensor, in a loss and in an event: equal NaNs are equal, others are reported as such."""
     poison = "host[0].weight.data[0, 0] = float('nan') if (env, step) == (1, 3) else host[0].weight[0, 0]"

@@ -20,11 +20,13 @@ def test_list_names_every_run_and_its_budget(project: Project) -> None:
     assert "1 runs, 5 s on two CPU cores" in result.out
 
 
+@pytest.mark.slow
 def test_doctor_of_a_deterministic_run(project: Project) -> None:
     result = project.golden("doctor", "train", "--root", project.root)
     assert (result.code, result.out.splitlines()[0]) == (0, "identical: train run 1 and train run 2")
 
 
+@pytest.mark.slow
 def test_doctor_of_a_run_that_is_not(project: Project) -> None:
     project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1 * (step == 1)")
     result = project.golden("doctor", "train", "--root", project.root)
@@ -61,6 +63,7 @@ def test_ab_between_git_versions(project: Project) -> None:
     assert len(trees.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
     project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
     project.run_file(RUN + "\n[variants.base]\nargs = {}\n")
@@ -69,6 +72,7 @@ def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
     assert "differs from itself" in result.out
 
 
+@pytest.mark.slow
 def test_ab_of_two_variants_of_one_run(project: Project) -> None:
     project.script((project.root / "train.py").read_text().replace("lr=0.1", "lr=0.2"), "other.py")
     base = '\n[variants.base]\ncommand = ["python", "{}", "{{out}}"]\n'
@@ -83,6 +87,7 @@ def test_ab_of_two_variants_of_one_run(project: Project) -> None:
     assert "has no [variants.base] table" in result.err
 
 
+@pytest.mark.slow
 def test_different_fingerprints_are_not_a_difference(project: Project) -> None:
     left = project.record("left")
     project.edit("BEFORE STEP", "host[0].weight.grad.mul_(2)")
@@ -93,6 +98,7 @@ def test_different_fingerprints_are_not_a_difference(project: Project) -> None:
     assert "profile: exact and portable" in result.out
 
 
+@pytest.mark.slow
 def test_program_with_a_package_called_golden(project: Project) -> None:
     """The observer must not take the name from the program, nor the program's from the observer."""
     package = project.root / "golden" / "trainer"
@@ -105,6 +111,7 @@ def test_program_with_a_package_called_golden(project: Project) -> None:
     assert len(trace.processes[0].steps) == 18
 
 
+@pytest.mark.slow
 def test_entry_function(project: Project) -> None:
     project.script(
         "import torch\n"

@@ -19,6 +19,7 @@ def diff(project: Project, reference: Callable[[], Path], code: int = 1) -> str:
     return result.out
 
 
+@pytest.mark.slow
 def test_unchanged_script_is_identical_and_says_what_was_compared(
     project: Project, reference: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +54,7 @@ def test_one_bit_of_one_optimizer_state(project: Project) -> None:
     assert not re.search("^  (buffer|gradient|parameter|loss|setting)", result.out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_gradient_is_named_before_weight(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
     out = diff(project, reference)
@@ -84,6 +86,7 @@ def test_equal_losses_and_different_weights(project: Project, reference: Callabl
     assert not re.search("loss|event|gradient|buffer:|setting", found)
 
 
+@pytest.mark.slow
 def test_weight_changed_after_the_last_step(project: Project, reference: Callable[[], Path]) -> None:
     project.script(
         (project.root / "train.py").read_text() + "\nhosts[1][2].weight.data[0, 0] = float('nan')\n"
@@ -93,6 +96,7 @@ def test_weight_changed_after_the_last_step(project: Project, reference: Callabl
     assert "NaN: 0 in base, 1 in head" in out
 
 
+@pytest.mark.slow
 def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Project) -> None:
     project.run_file(RUN + '\n[observe]\nstate_mib = 0\nwithout = ["modules"]\n')
     left = project.record("plain")
@@ -104,6 +108,7 @@ def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Pro
     assert "final states not kept" in page.read_text()
 
 
+@pytest.mark.slow
 def test_sign_of_zero_is_a_difference(project: Project) -> None:
     """To digests of a device; those of the host are of the bytes."""
     project.run_file(f'{RUN}\n[observe]\ndigests = "device"\n')
@@ -126,6 +131,7 @@ def test_extra_random_draw(project: Project, reference: Callable[[], Path]) -> N
     assert "all 3 envs are identical" in out
 
 
+@pytest.mark.slow
 def test_reordered_envs(project: Project, reference: Callable[[], Path]) -> None:
     text = (project.root / "train.py").read_text()
     swapped = text.replace("(zip(hosts, optimizers))", "(zip(hosts, optimizers))")
@@ -139,6 +145,7 @@ def test_reordered_envs(project: Project, reference: Callable[[], Path]) -> None
     assert "order of steps: step 0 overall is of env 0, Sequential in base, of env 2, Sequential" in out
 
 
+@pytest.mark.slow
 def test_missing_step(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("BEFORE STEP", "if (env, step) == (1, 5): continue")
     out = diff(project, reference)

@@ -128,6 +128,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("base") / "train"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_headline_names_the_event(project: Project, base: Path, name: str) -> None:
     field, _ = plant(project, name)

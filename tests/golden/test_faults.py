@@ -165,6 +165,7 @@ def test_places_in_a_command(project: Project) -> None:
     assert result.code == 0, result
 
 
+@pytest.mark.slow
 def test_module_path_of_a_run_is_put_behind_the_observer(project: Project) -> None:
     (project.root / "more").mkdir()
     project.script("import extra\n" + (project.root / "train.py").read_text())
@@ -204,6 +205,7 @@ def test_list_shows_descriptions_as_they_are(project: Project) -> None:
     assert "closes [/x] and [red]" in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -218,6 +220,7 @@ def test_table_that_fits_nothing_is_refused(project: Project, change: tuple[str,
     assert (result.code, expected in result.err) == (2, True), result
 
 
+@pytest.mark.slow
 def test_doctor_suggests_a_table(project: Project) -> None:
     project.run_file(RUN[: RUN.index("[env]")])
     project.edit("BEFORE STEP", "pass")

@@ -38,6 +38,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_ab_compares_bits_and_syncs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Printed only once, so that nothing but the syncs and the reads of the host differ.
     (root / "train.py").write_text(TRAIN.replace("# AFTER", "kept = [loss.item() for _ in range(3)]"))

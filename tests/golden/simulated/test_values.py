@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from golden.simulated.child import run
 
 SOURCE = """
@@ -86,6 +88,7 @@ tell("scatter", gather, F.one_hot(torch.arange(3, device=device), 4), torch.tens
 """
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_cpu_and_files_load_without_golden(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SOURCE)
     subprocess.run([sys.executable, "train.py", "cpu.txt", "cpu.pt"], cwd=tmp_path, check=True)
