@@ -52,11 +52,10 @@ class Lifted:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A file that functions went to, and how it was before (None: it is new)."""
+    """A new file that functions went to."""
 
     name: str
     source: Source
-    start: Source | None
 
 
 def prove_lift(
@@ -78,8 +77,7 @@ def prove_lift(
     proof = _Proof(old, claims, package)
     proof.names()
     for module in modules:
-        before = unresolved(module.start) if module.start is not None else set[str]()
-        if lost := sorted(unresolved(module.source) - before):
+        if lost := sorted(unresolved(module.source)):
             raise NotProven(f"{module.name}: {', '.join(lost)} would not be bound")
         there = [each for each in claims if each.module == module.name]
         nodes = [nested.node for nested in proof.nested if nested.claim in there]

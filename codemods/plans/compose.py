@@ -137,10 +137,9 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
     files = {layout.rest: text}
     made = []
     for target in targets:
-        names_there = [names[helper].definition for helper in target.helpers]
-        there = target.made([lift.function(h) for h in target.helpers], names_there)
+        there = target.made([lift.function(h) for h in target.helpers])
         files[target.path] = there.text
-        made.append(Module(target.module, there, target.start))
+        made.append(Module(target.module, there))
     claims = lifted_claims(decision, names, {h: target.module for target in targets for h in target.helpers})
     prove_lift(analysis.tree, claims, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:

@@ -226,7 +226,7 @@ def accepted_of(accepted: Accepted, rows: Sequence[HelperReport]) -> tuple[Accep
 def put_files(site: Site, source: Source, files: Mapping[Path, str]) -> None:
     """Make what is left of a source, and targets."""
     for path, text in files.items():
-        start = source if path in (site.layout.source, site.layout.rest) else site.start_of(path)
+        start = source if path in (site.layout.source, site.layout.rest) else None
         site.overlay.put(path, start, text)
 
 

@@ -234,7 +234,7 @@ class _Writer:
         method = self._class(self.loop.class_, title, own) + newline + head
         last = [f"return {', '.join(decision.returned)}"] if decision.returned else []
         classes.append(taken.method(method, apart=bool(decision.fields), last=last))
-        return self.target.made(classes, ())
+        return self.target.made(classes)
 
     def _class(self, name: str, title: str, fields: Mapping[str, str]) -> str:
         newline = self.newline

@@ -21,7 +21,6 @@ from codemods.program.origins import absolute, imported
 from codemods.program.patches import ANY_NAME, replacing_of
 from codemods.program.replaced import may_replace
 from codemods.program.repository import (
-    File,
     ModuleName,
     file_or_none,
     module_name,
@@ -29,7 +28,7 @@ from codemods.program.repository import (
     packages_around,
     shown_path,
 )
-from codemods.program.source import Source, SourceError, read_source, shared_tree
+from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
 from codemods.rewrites.objects.classes import Met
@@ -191,64 +190,6 @@ def _does_something(path: Path) -> bool:
     return effects_of(tree).most(tree.source.tree.body) is not Effect.NONE
 
 
-def met_in_file(start: Source, path: Path, surroundings: Surroundings) -> tuple[str | None, Surroundings]:
-    """Why a file that is there can't get new names, whichever; and what the project does with its names."""
-    there = Surroundings(start, path, surroundings.root, surroundings.files)
-    look = there.look()
-    if look is not None:
-        return f"{look}; choose another file", there
-    for node in ast.walk(start.tree):
-        if isinstance(node, ast.Name) and node.id in _DYNAMIC:
-            return f"line {node.lineno} of it uses {node.id}; choose another file", there
-    if there.late_star(0) is not None:
-        return f"its star import in line {there.late_star(0)} may bring any names; name them", there
-    if spreads(surroundings.files(), surroundings.root, path, start.tree):
-        return "a star import of it would spread what it gains; give it an __all__", there
-    return None, there
-
-
-def met_by_loading(
-    start: Source, module: str, rest: str, surroundings: Surroundings, loading: Loading
-) -> str | None:
-    """Why a file that is there can't be loaded by what is left of the source, ``rest``; None if it can: it is
-    already, or loading it does nothing that loading the source does not.
-    """
-    own = loading.rehearsed(rest, surroundings.path, surroundings.source.tree)
-    run = loading.rehearsed(module, Path(start.path), start.tree)
-    if module in own.back or (module not in own.loaded and rest in run.loaded):
-        return f"imports {rest} while it loads, and {rest} would import it; choose another file"
-    if module in own.loaded:
-        return None
-    new = [line for event, line in zip(run.events, run.lines, strict=True) if event not in own.events]
-    what = "loading it does something, earlier than now"
-    return f"{what}, in line {new[0]}; choose another file" if new else None
-
-
-def met_by_imports(
-    start: Source, made: Source, module: str, rest: str, surroundings: Surroundings, find: Find, after: Find
-) -> str | None:
-    """Why a file that is there can't import what it gains; None if it can: nobody who loads it sees more of
-    that. ``find`` finds modules as they are, ``after`` as they will be.
-    """
-    before, then, path = Loading(find), Loading(after), Path(start.path)
-    back = then.rehearsed(module, path, made.tree).back - before.rehearsed(module, path, start.tree).back
-    if back:
-        return f"what the code imports loads {min(back)}, which imports it back; choose another file"
-    tail = module.rpartition(".")[2].encode()
-    users = [File(surroundings.source.path, rest, "", surroundings.source.tree)]
-    for each, data in surroundings.files():
-        if tail in data and each != surroundings.path:
-            user = file_or_none(each, data, surroundings.root)
-            users += [user] if user is not None and user.module != module else []
-    for user in users:
-        place = Path(user.shown)
-        told = [run.rehearsed(user.module, place, user.tree).events for run in (before, then)]
-        if told[0] != told[1]:
-            what = f"{user.shown} loads it, and so would load earlier what the code imports"
-            return f"{what}; choose another file"
-    return None
-
-
 def met_by_patches(gained: Iterable[Import], surroundings: Surroundings, home: str, find: Find) -> str | None:
     """Why what a file gains would not import what the source did; None if it would: no module that the source
     loads after it took a name from another one replaces it there.
@@ -284,39 +225,3 @@ def _replaces(module: str, taken: Import, find: Find) -> bool:
         return False
     replacing = replacing_of(tree, module if initial else module.rpartition(".")[0])
     return any(name in (taken.name, ANY_NAME) for name, *_ in replacing.names_of(ModuleName(taken.module)))
-
-
-def name_met(start: Source, name: str) -> str | None:
-    """Find the meaning that a name has in a file that is there; None if its text knows no such name."""
-    tree = read_scopes(start)
-    key = (tree.module, name)
-    if key in tree.binders:
-        return f"has a name {name} already, in line {tree.binders[key][0].line}"
-    uses = [*tree.uses.get(key, ()), *(use for use in tree.annotated if use.node.id == name)]
-    if uses:
-        return f"means something else by {name} in line {uses[0].node.lineno}"
-    if key in tree.declared:
-        return f"declares {name} global in line {tree.declared[key][0][0].lineno}"
-    return None
-
-
-def known_names(start: Source) -> set[str]:
-    """Globals that a file's text binds, reads or declares."""
-    tree = read_scopes(start)
-    keys = (*tree.binders, *tree.uses, *tree.declared)
-    return {name for owner, name in keys if owner is tree.module} | {use.node.id for use in tree.annotated}
-
-
-def met_by_names(start: Source, names: Iterable[str], imports: Iterable[Import]) -> str | None:
-    """Why a file that is there can't get some definitions and imports."""
-    for name in names:
-        met = name_met(start, name)
-        if met is not None:
-            return f"{met}; choose another name or file"
-    tree = read_scopes(start)
-    for item in sorted(imports, key=lambda each: each.bound):
-        # What the top level binds is compared where the import is added.
-        met = None if (tree.module, item.bound) in tree.binders else name_met(start, item.bound)
-        if met is not None:
-            return f"{met}, which the code imports; choose another file"
-    return None

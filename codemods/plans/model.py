@@ -69,9 +69,9 @@ class Move(_Strict):
     """Helpers, which are lifted, and module-level names, which are moved, that go to one file.
 
     Attributes:
-        to: the file, relative to the plan's ``root``; made if it is not there.
+        to: the new file, relative to the plan's ``root``.
         names: what goes there; ``*`` is every helper of the plan's function that is not in ``except``.
-        docstring: of the file, if it is made.
+        docstring: of the file.
         captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
             frozen object, the ``context``.
         rename: what names are called afterwards; every call site in the repository follows.

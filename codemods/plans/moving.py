@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -17,7 +16,7 @@ from codemods.plans.report import HelperReport
 from codemods.plans.request import project_of
 from codemods.plans.site import Overlay, Site
 from codemods.plans.stars import spreads
-from codemods.plans.targets import Target, met_by_target, no_cycle, not_hidden, target_at
+from codemods.plans.targets import Target, no_cycle, not_hidden, not_met, target_at
 from codemods.program.annotations import quoted_in
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
@@ -64,13 +63,12 @@ class Mover:
         """Refusals of what can't be moved."""
         moved = frozenset(self.targets)
         project = project_of(self.analysis, self.site)
-        fresh = all(self.site.start_of(path) is None for path in set(self.targets.values()))
         for name in self.targets:
             found = self.lookup.find(name)
             if isinstance(found, Refusal):
                 self.refused[name] = found
                 continue
-            refusals = self.lookup.check(found, moved, self.seams, fresh=fresh)
+            refusals = self.lookup.check(found, moved, self.seams)
             new = self.new_name(name)
             alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved, new)
             if (refusal := first(chain(refusals, alike), self.accepted, name)) is not None:
@@ -97,7 +95,8 @@ class Mover:
             self._imports(target)
         no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
         for target in files:
-            self._free_of_meanings(target)
+            not_hidden(self.analysis, self.site, target.path, target.module)
+            not_met(target)
         while True:
             made = self._made(frozenset(kept))
             overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
@@ -149,7 +148,7 @@ class Mover:
         taken = Taken(self.analysis, chosen, *names, package, whole=whole)
         rest = self._rest_text(taken, kept)
         made = {
-            path: target.made([taken.definition(d) for d in target.definitions], self._names(target))
+            path: target.made([taken.definition(d) for d in target.definitions])
             for path, target in self.files.items()
         }
         return {**made, self.layout.rest: reread(rest, self.source.path, self.source)}
@@ -157,8 +156,7 @@ class Mover:
     def _put(self, overlay: Overlay, made: Mapping[Path, Source]) -> None:
         """Lay these files over the project's."""
         for path, each in made.items():
-            start = self.source if path == self.layout.rest else self.files[path].start
-            overlay.put(path, start, each.text)
+            overlay.put(path, self.source if path == self.layout.rest else None, each.text)
 
     @property
     def new_names(self) -> dict[str, str]:
@@ -195,43 +193,6 @@ class Mover:
     def _imported(self, name: str, target: Target, called: Mapping[str, str]) -> Import:
         """The import of a moved name, under the name by which code calls it."""
         return Import.under(target.module, self.new_name(name), called.get(name, name))
-
-    def _names(self, target: Target) -> list[str]:
-        """Name the definitions that go to a target."""
-        return [self.new_name(definition.name) for definition in target.definitions]
-
-    def _free_of_meanings(self, target: Target) -> None:
-        """Nobody means anything else by the target, if it is new, or by the names that it gains."""
-        names = self._names(target)
-        not_hidden(self.analysis, self.site, target.path, target.module)
-        target.not_met(names)
-        self._annotated_alike(target)
-        there = met_by_target(target)
-        for name in names:
-            if there is not None and there.asked(name):
-                raise TargetError(f"{self.layout.shown(target.path)}: other code asks it for {name}")
-
-    def _annotated_alike(self, target: Target) -> None:
-        """Nobody reads annotations that would be texts in the target and are not, or the other way round.
-
-        Raises:
-            TargetError: if somebody may.
-        """
-        flags = {"annotations"}.intersection
-        if target.start is None or flags(target.start.future_flags) == flags(self.source.future_flags):
-            return
-        stated = [
-            definition.name
-            for definition in target.definitions
-            if any(
-                getattr(node, "annotation", None) or getattr(node, "returns", None)
-                for node in ast.walk(definition.node)
-            )
-        ]
-        place = self.site.surroundings.marked("stated", stated) if stated else None
-        if place is not None:
-            what = "only one of it and the source has `from __future__ import annotations`"
-            raise TargetError(f"{self.layout.shown(target.path)}: {what}, and {place}")
 
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = self.site.imports(self.source, [file.module for file in self.files.values()])

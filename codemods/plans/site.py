@@ -171,16 +171,12 @@ class Site:
         """Finds modules of the project as it will be."""
         return found_below(self.layout.folders, self.overlay.found)
 
-    def start_of(self, path: Path) -> Source | None:
-        """Read a target as it is before anything is added: nothing, where plans make it afresh each time.
-
-        Raises:
-            SourceError: if the file that is there is not Python.
-        """
-        overlay, fresh, shown = self.overlay, self.layout.frozen, self.layout.shown(path)
-        if path in overlay.made and not (fresh and path in overlay.followers):
-            return decode_source(overlay.made[path], shown)
-        return None if fresh or not overlay.exists(path) else read_source(path, shown)
+    def is_taken(self, path: Path) -> bool:
+        """Tell whether there is a file in a target's place; not one that plans make afresh each time."""
+        overlay, frozen = self.overlay, self.layout.frozen
+        if path in overlay.made and not (frozen and path in overlay.followers):
+            return True
+        return not frozen and overlay.exists(path)
 
     def imports(self, source: Source, made: Sequence[str]) -> ImportSection:
         """No imports yet, of what is left of a source, which imports from modules that are ``made``."""

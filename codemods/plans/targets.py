@@ -6,20 +6,14 @@ import ast
 import keyword
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from codemods.equal.code import reread
 from codemods.plans.met import (
-    known_names,
-    met_by_imports,
-    met_by_loading,
-    met_by_names,
     met_by_new_file,
     met_by_patches,
-    met_in_file,
-    name_met,
     not_loaded_alike,
 )
 from codemods.plans.request import Request, annotations_of
@@ -29,19 +23,14 @@ from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis, Need
-from codemods.program.loading import Loading
 from codemods.program.repository import imported_as_script
 from codemods.program.source import Source, statements_in
-from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
 from codemods.rewrites.rules.annotated import evaluated_annotations
 from codemods.rewrites.text.append import (
     TargetError,
-    defined_names,
-    extended_module,
-    has_imports,
     made_module,
 )
 from codemods.rewrites.text.imports import ImportSection, imports_among
@@ -51,7 +40,7 @@ from codemods.values.annotations import Annotation, Annotations
 
 @dataclass(eq=False)
 class Target:
-    """One file that gets lifted helpers, or definitions of a source; what is in it already, and who knows."""
+    """One new file for lifted helpers, or for definitions of a source."""
 
     site: Site
     source: Source
@@ -59,8 +48,6 @@ class Target:
     title: str
     module: str
     imports: ImportSection
-    start: Source | None
-    there: Surroundings | None = None
     helpers: list[Helper] = field(default_factory=list)
     names: dict[Helper, Names] = field(default_factory=dict)
     needs: set[str] = field(default_factory=set)
@@ -72,67 +59,37 @@ class Target:
         names = self.names[helper]
         return Import.under(self.module, names.definition, names.calls[caller])
 
-    def not_met(self, names: Sequence[str]) -> None:
-        """Nobody means anything else by the names that it gains.
+    def made(self, texts: Sequence[str]) -> Source:
+        """The file with the texts of what it gets, as an interpreter reads it.
 
         Raises:
-            TargetError: if the text that is there does.
+            TargetError: if it can't import what the source does. NotProven: if the result can't be read.
         """
-        gained = self.imports.runtime | self.imports.typing
-        why = met_by_names(self.start, names, gained) if self.start is not None else None
-        if why is not None:
-            raise TargetError(f"{self.site.layout.shown(self.path)}: {why}")
-
-    def made(self, texts: Sequence[str], names: Sequence[str]) -> Source:
-        """The file with the texts of what it gets under some names, as an interpreter reads it.
-
-        Raises:
-            TargetError: if the file that is there can't take them. NotProven: if the result can't be read.
-        """
-        source, shown = self.source, self.site.layout.shown(self.path)
-        around = self.site.surroundings
+        shown, around = self.site.layout.shown(self.path), self.site.surroundings
         why = met_by_patches(self.imports.runtime, around, self.site.home, self.site.find)
         if why is not None:
             raise TargetError(f"{shown}: {why}")
-        if self.start is None:
-            text = made_module(self.title, self.imports, texts, source.newline, line_limit(source))
-            return reread(text, shown)
-        for needed in (self.imports.runtime, self.imports.typing):
-            # What moved there before is there by its own name.
-            for item in [item for item in needed if item.name and item.module == self.module]:
-                if item.alias is not None:
-                    raise TargetError(f"{shown}: {item.alias} is called {item.name} there; leave it its name")
-                needed.remove(item)
-        self.not_met(names)
-        text = extended_module(self.start, self.imports, texts)
-        try:
-            self.start.encode(text)
-        except UnicodeEncodeError as error:
-            raise TargetError(f"{shown}: what it gains can't be written in its encoding: {error}") from None
-        made = reread(text, shown, self.start)
-        overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
-        overlay.put(self.path, self.start, text)
-        after = replace(self.site, overlay=overlay).find
-        why = met_by_imports(self.start, made, self.module, self.site.home, around, self.site.find, after)
-        if why is not None:
-            raise TargetError(f"{shown}: {why}")
-        return made
+        width = line_limit(self.source)
+        return reread(made_module(self.title, self.imports, texts, self.source.newline, width), shown)
 
 
 def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence[str]) -> Target:
-    """A file with nothing added yet; ``made`` are modules of the project that need not be there yet.
+    """A file with nothing in it yet; ``made`` are modules of the project that need not be there yet.
 
     Raises:
-        TargetError: if what is left of the source can't import it, or it is not loaded as the source is.
+        TargetError: if there is such a file, what is left of the source can't import it, or it is not loaded
+            as the source is.
     """
     module, layout = module_of(site.layout, path), site.layout
+    if site.is_taken(path):
+        raise TargetError(f"{layout.shown(path)}: exists already; name a file that does not")
     if (other := not_loaded_alike(site, path)) is not None:
         raise TargetError(f"{layout.shown(path)}: {other[1]}; choose another file")
     manner = layout.manner(source, path)
     section = ImportSection(
         layout.folders, source.future_flags, manner=manner, made=made, planned=site.planned
     )
-    return Target(site, source, path, title, module, section, site.start_of(path))
+    return Target(site, source, path, title, module, section)
 
 
 def build_targets(analysis: Analysis, decision: Decision, request: Request) -> list[Target]:
@@ -151,7 +108,7 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
             target = targets[path] = target_at(site, analysis.source, path, title, homes)
             not_hidden(analysis, site, path, target.module)
             homes.append(target.module)
-            target.there = met_by_target(target)
+            not_met(target)
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
@@ -202,26 +159,16 @@ def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
         raise TargetError(f"{cycle} would import each other; move their {what} to one file") from None
 
 
-def met_by_target(target: Target) -> Surroundings | None:
-    """Find the surroundings of a target that is there already.
+def not_met(target: Target) -> None:
+    """Nobody waits for a new file, or lists it.
 
     Raises:
-        TargetError: if the file or its new names would be met by something.
+        TargetError: if the file would be met by something.
     """
-    layout, surroundings = target.site.layout, target.site.surroundings
-    path, module = target.path, target.module
-    if path in target.site.overlay.made:
-        return None
-    why, there = None, None
-    if target.start is not None:
-        why, there = met_in_file(target.start, path, surroundings)
-        loading = Loading(target.site.find)
-        why = why or met_by_loading(target.start, module, target.site.home, surroundings, loading)
-    elif not layout.frozen:
-        why = met_by_new_file(path, module, surroundings)
+    site = target.site
+    why = None if site.layout.frozen else met_by_new_file(target.path, target.module, site.surroundings)
     if why is not None:
-        raise TargetError(f"{layout.shown(path)}: {why}")
-    return there
+        raise TargetError(f"{site.layout.shown(target.path)}: {why}")
 
 
 def not_hidden(analysis: Analysis, site: Site, path: Path, module: str) -> None:
@@ -245,31 +192,21 @@ def _imported(tree: ast.Module) -> set[str]:
 def _definition(analysis: Analysis, target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
     """The name of a definition in a target; where nobody asked for names, one that is not taken."""
     wanted = request.renames.get(helper, helper.name)
-    if target.there is not None and target.there.taken(wanted):
-        taken.add(wanted)
     if wanted not in taken and not is_special(wanted):
         return wanted
-    met = name_met(target.start, wanted) if target.start is not None else None
-    if request.strict and met is not None:
-        raise TargetError(f"{target.module}: {met}; rename it")
     strict = request.strict and not analysis.keeps_name(helper)
     if strict and wanted in taken:
         raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
     if strict:
         raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
-    there = target.there
-    return next(
-        name
-        for name in qualified_names(helper)
-        if name not in taken and not (there is not None and there.taken(name))
-    )
+    return next(name for name in qualified_names(helper) if name not in taken)
 
 
 def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], request: Request) -> None:
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis, request.site.surroundings)
     for target in targets:
-        taken = known_names(target.start) if target.start is not None else set[str]()
+        taken = set[str]()
         for helper in target.helpers:
             definition = _definition(analysis, target, helper, request, taken)
             taken.add(definition)
@@ -342,15 +279,7 @@ def _can_have(target: Target, found: Annotation, imports: Collection[Import], ta
     if not found.names.isdisjoint(taken):
         return False
     have = target.imports.runtime | target.imports.typing
-    for made in imports:
-        if any(other.bound == made.bound and other != made for other in have):
-            return False
-    if target.start is None:
-        return True
-    # A file that is there gets no import that only an annotation needs.
-    return has_imports(
-        target.start, imports, target.imports.manner.package
-    ) and not found.names & defined_names(target.start.tree)
+    return all(other.bound != made.bound or other == made for made in imports for other in have)
 
 
 def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) -> tuple[int, str, int]:

@@ -149,11 +149,9 @@ class Definitions:
         )
         return Definition(name, node, reads, annotated)
 
-    def check(
-        self, definition: Definition, moved: frozenset[str], seams: frozenset[str], *, fresh: bool
-    ) -> Refusals:
-        """Whether a definition means the same in another module to which the ``moved`` names go along, one
-        that is made ``fresh``, so that the source alone loads it.
+    def check(self, definition: Definition, moved: frozenset[str], seams: frozenset[str]) -> Refusals:
+        """Tell why a definition does not mean the same in a new module to which the ``moved`` names go along,
+        which the source alone loads.
         """
         node, name = definition.node, definition.name
         if name.startswith("__") and name.endswith("__"):
@@ -174,7 +172,7 @@ class Definitions:
                 yield refuse("needs-source", line, what, self._way_out(name, read, moved))
             if known.origin == "import" and not (
                 self.known.repeatable(known, node.lineno)
-                or (fresh and imported_alike(self.tree, known.imports, self._nodes(moved)))
+                or imported_alike(self.tree, known.imports, self._nodes(moved))
             ):
                 what = f"{name} reads {read}, which another file can't import alike"
                 way_out = f"import {read} above what is done between the imports, and before what moves"

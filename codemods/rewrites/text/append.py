@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from codemods.program.globals import globals_of
-from codemods.program.imports import Import, Manner, manner_of
-from codemods.program.lifting import Analysis
-from codemods.program.source import Source, Unusable
-from codemods.rewrites.text.imports import ImportSection, imports_among, is_described
+from codemods.program.source import Unusable
+from codemods.rewrites.text.imports import ImportSection
 
 
 class TargetError(Unusable):
@@ -39,46 +36,6 @@ def made_module(
     return text
 
 
-def extended_module(source: Source, imports: ImportSection, definitions: Sequence[str]) -> str:
-    """The text of a module with imports and definitions added.
-
-    Raises:
-        TargetError: if an imported name means something else there, or the future imports differ.
-    """
-    if imports.future and set(imports.future) - set(source.future_flags):
-        raise TargetError(
-            f"{source.path}: lacks `from __future__ import {', '.join(imports.future)}`, which the code needs"
-        )
-    package, known = imports.manner.package, globals_of(Analysis(source))
-    missing = ImportSection(
-        imports.roots,
-        manner=manner_of(source.tree, package) if package else Manner(),
-        made=imports.made,
-        planned=imports.planned,
-    )
-    for made, chosen in ((imports.runtime, missing.runtime), (imports.typing, missing.typing)):
-        for item in made:
-            there = known.look_up(item.bound)
-            # One for type checkers alone is none when the program runs.
-            only_checked = there.origin == "typing" and chosen is missing.runtime
-            if (known.tree.module, item.bound) not in known.tree.binders:
-                chosen.add(item)
-            elif item not in known.imports(item.bound, package):
-                raise TargetError(f"{source.path}: {item.bound} is something else there")
-            elif only_checked:
-                chosen.add(item)
-    newline = source.newline
-    at, section, _ = imports_among(source, missing, _end_of_imports(source))
-    text = "".join([*source.lines[:at], section, *source.lines[at:]]).rstrip("\r\n") + newline
-    return text + "".join(newline * 2 + definition for definition in definitions)
-
-
-def has_imports(source: Source, imports: Iterable[Import], package: str) -> bool:
-    """Tell whether a file of a package has some imports already, for type checkers at least."""
-    known = globals_of(Analysis(source))
-    return all(made in known.imports(made.bound, package) for made in imports)
-
-
 def defined_names(tree: ast.Module) -> set[str]:
     """Names that definitions and assignments of a module's top level bind."""
     found: set[str] = set()
@@ -90,11 +47,3 @@ def defined_names(tree: ast.Module) -> set[str]:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 found.update(n.id for each in targets for n in ast.walk(each) if isinstance(n, ast.Name))
     return found
-
-
-def _end_of_imports(source: Source) -> int:
-    """The line of the first statement that is neither the docstring nor an import."""
-    for number, statement in enumerate(source.tree.body):
-        if not is_described(source, number) and not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            return statement.lineno
-    return len(source.lines) + 1

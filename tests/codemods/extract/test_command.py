@@ -28,7 +28,6 @@ def outer(n):
 
     return h(1)
 """
-LAZY = f"from __future__ import annotations\n{LIFTABLE}"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ LAZY = f"from __future__ import annotations\n{LIFTABLE}"
         (PROGRAM, ["--helper", "k"], "there is no helper k; there are h, g"),
         (PROGRAM, ["--to", "program.py"], "is the source itself"),
         ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
-        (LAZY, ["--to", "there.py"], "there.py: lacks `from __future__ import annotations`"),
+        (LIFTABLE, ["--to", "there.py"], "there.py: exists already; name a file that does not"),
     ],
 )
 def test_unusable_input_is_one_line_and_status_2(
